@@ -1,0 +1,97 @@
+"""Dual-framework differential autotesting: one test body, two frameworks, no difference unseen.
+
+What test files import stands here. Importing it imports nothing: each name brings what it needs when it is first
+asked for, because the pytest plugin lives in this package and every pytest run of the environment imports it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autotest.decorator import autotest, skip_grad_check
+    from autotest.dual import DualObject, torch
+    from autotest.errors import (
+        AutotestError,
+        Divergence,
+        FrameworkMissing,
+        GradcheckError,
+        GradientNotCompared,
+        NothingCompared,
+        StaleLedgerEntry,
+        TooFewAccepted,
+        UsageError,
+    )
+    from autotest.gradients.public import gradcheck, gradgradcheck
+    from autotest.tensors import broadcast_tensors, choice_tensor, random_device, random_tensor
+    from generators import (
+        Generator,
+        constant,
+        nothing,
+        oneof,
+        random,
+        random_bool,
+        random_or_nothing,
+    )
+
+__all__ = [
+    "AutotestError",
+    "Divergence",
+    "DualObject",
+    "FrameworkMissing",
+    "Generator",
+    "GradcheckError",
+    "GradientNotCompared",
+    "NothingCompared",
+    "StaleLedgerEntry",
+    "TooFewAccepted",
+    "UsageError",
+    "autotest",
+    "broadcast_tensors",
+    "choice_tensor",
+    "constant",
+    "gradcheck",
+    "gradgradcheck",
+    "nothing",
+    "oneof",
+    "random",
+    "random_bool",
+    "random_device",
+    "random_or_nothing",
+    "random_tensor",
+    "skip_grad_check",
+    "torch",
+]
+
+#: Which module each of the names above is from; those that are not here are the generators'.
+_HOME = {
+    "autotest.decorator": ("autotest", "skip_grad_check"),
+    "autotest.dual": ("DualObject", "torch"),
+    "autotest.errors": (
+        "AutotestError",
+        "Divergence",
+        "FrameworkMissing",
+        "GradcheckError",
+        "GradientNotCompared",
+        "NothingCompared",
+        "StaleLedgerEntry",
+        "TooFewAccepted",
+        "UsageError",
+    ),
+    "autotest.gradients.public": ("gradcheck", "gradgradcheck"),
+    "autotest.tensors": ("broadcast_tensors", "choice_tensor", "random_device", "random_tensor"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = next((module for module, names in _HOME.items() if name in names), "generators")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value  # so that it is asked for once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

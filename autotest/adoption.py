@@ -1,0 +1,111 @@
+"""Brings values into a record that its own calls did not make, or did not make alike on both sides.
+
+Enter a new module, whose candidate is to start from the reference's state, or a dual value of another record
+(made in `setUp`, in a fixture, outside of any trial); leave calls that a replay can repeat.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from autotest import randomness
+from autotest.comparison import Mismatch
+from autotest.program import Array, Captured, Operand, Ref, map_operand
+from autotest.record import Record, as_array
+from autotest.recorder import Recorder
+
+
+def synchronize_module(record: Recorder, slot: int) -> None:
+    """Give the candidate's new module the parameters and buffers that the reference's was initialised with."""
+    reference, candidate = record.pair.reference, record.pair.candidate
+    expected, actual = record.expected[slot], record.actual[slot]
+    if randomness.module_draws(expected):
+        record.random_modules.add(id(expected))
+    own = {**reference.parameters(expected), **reference.buffers(expected)}
+    other = {**candidate.parameters(actual), **candidate.buffers(actual)}
+    if own.keys() != other.keys():
+        _unlike_state(record, slot, "names of parameters and buffers", sorted(own), sorted(other))
+    fresh = [name for name, value in own.items() if id(value) not in record.synced]
+    record.synced.update(id(value) for value in own.values())
+    record.held.extend(own.values())
+    if not fresh:
+        return
+    state: dict[str, Array] = {}
+    for name, value in zip(fresh, reference.values([own[name] for name in fresh]), strict=True):
+        if tuple(value.data.shape) != tuple(other[name].shape):
+            _unlike_state(record, slot, f"shape of {name}", tuple(value.data.shape), tuple(other[name].shape))
+        state[name] = as_array(value)
+    candidate.load_state(actual, state)
+    operands = {name: record.capture(array) for name, array in state.items()}
+    record.append("load_state", "", (Ref(slot), operands), {}, None, None)
+
+
+def _unlike_state(record: Recorder, slot: int, what: str, expected: Any, actual: Any) -> NoReturn:
+    reference, candidate = record.pair.sides
+    target = record.calls[slot].target
+    message = f"{target}: {what} differ. expected {expected} ({reference}), actual {actual} ({candidate})."
+    record.mismatches.append(Mismatch(target, slot, "structure", "build", "candidate", message))
+    record.end()
+
+
+def adopt(record: Record, other: Record, slot: int) -> int:
+    """Take over a value of another record; returns its slot in this one.
+
+    A tensor becomes an input with its present contents. Anything else brings the calls that made it, and a
+    module its present state.
+    """
+    expected, actual = other.expected[slot], other.actual[slot]
+    known = record.adopted.get(id(expected))
+    if known is not None:
+        return known
+    if isinstance(expected, record.pair.reference.tensor_types):
+        array = as_array(record.pair.reference.values([expected])[0])
+        kwargs: dict[str, Operand] = {"requires_grad": expected.requires_grad, "device": expected.device.type}
+        new = record.append("tensor", array.dtype, (record.capture(array),), kwargs, expected, actual)
+        if expected.is_leaf:
+            _forget_gradients(expected, actual)
+    else:
+        new = _adopt_calls(record, other) + slot
+        if isinstance(expected, record.pair.reference.module_types):
+            _adopt_state(record, new, expected, actual)
+    record.adopted[id(expected)] = new
+    return new
+
+
+def _adopt_calls(record: Record, other: Record) -> int:
+    known = record.adopted.get(id(other))
+    if known is not None:
+        return known
+    offset, first_array = len(record.calls), len(record.arrays)
+    record.arrays.extend(other.arrays)
+    record.opaque = record.opaque or other.opaque
+
+    def moved(leaf: Operand) -> Operand:
+        if type(leaf) is Ref:
+            return Ref(leaf.slot + offset)
+        return Captured(leaf.index + first_array) if type(leaf) is Captured else leaf
+
+    for call, expected, actual in zip(other.calls, other.expected, other.actual, strict=True):
+        args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
+        record.append(call.kind, call.target, args, kwargs, expected, actual, call.note)
+    record.adopted[id(other)] = offset
+    return offset
+
+
+def _adopt_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
+    reference, candidate = record.pair.reference, record.pair.candidate
+    if randomness.module_draws(expected):
+        record.random_modules.add(id(expected))
+    parameters = reference.parameters(expected)
+    own = {**parameters, **reference.buffers(expected)}
+    arrays = {name: as_array(value) for name, value in zip(own, reference.values(list(own.values())), strict=True)}
+    if arrays:
+        operands = {name: record.capture(array) for name, array in arrays.items()}
+        record.append("load_state", "", (Ref(slot), operands), {}, None, None)
+    _forget_gradients(*parameters.values(), *candidate.parameters(actual).values())
+
+
+def _forget_gradients(*tensors: Any) -> None:
+    """What earlier trials accumulated is not part of this one."""
+    for tensor in tensors:
+        tensor.grad = None

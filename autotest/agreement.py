@@ -1,0 +1,139 @@
+"""Do the two sides agree on a program? The trial's own comparison, on replays.
+
+Enters a `Program`, a `Pair` and `Settings`; leaves an `Agreement`: mismatches as a live trial would have given
+them, and what each result was. The predicate of everything that comes after a trial stands on this. Must not
+decide what a mismatch means.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from autotest.comparison import Mismatch, Stage, Symptom, TensorValue
+from autotest.emission import names
+from autotest.frameworks import Framework, Pair
+from autotest.observe import compare_trial, freeze, pair_up
+from autotest.program import Call, Program
+from autotest.record import Record
+from autotest.rejection import first_line, is_out_of_memory
+from autotest.replay import Replayed, replay
+from autotest.rewriting import is_backward, is_class
+from autotest.settings import Settings
+
+#: A result's slot and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
+Place: TypeAlias = tuple[int, str]
+
+
+@dataclasses.dataclass(slots=True)
+class Agreement:
+    """What running a program on both sides gave."""
+
+    program: Program
+    record: Record
+    mismatches: list[Mismatch]
+    #: Why the reference refused, which makes the program worth nothing.
+    refused: str = ""
+
+    def place(self, mismatch: Mismatch) -> Place:
+        """Where `mismatch` is, independent of names."""
+        own = names(self.program).get(mismatch.slot, "")
+        return mismatch.slot, mismatch.name[len(own) :] if mismatch.name.startswith(own) else ""
+
+    def read(self) -> dict[Place, tuple[Any, Any]]:
+        """Each result of either side, by its place."""
+        pairings, _ = pair_up(self.record)
+        expected = freeze(self.record.pair.reference, [item.expected for item in pairings])
+        actual = freeze(self.record.pair.candidate, [item.actual for item in pairings])
+        found: dict[Place, tuple[Any, Any]] = {}
+        for item, one, other in zip(pairings, expected, actual, strict=True):
+            own, theirs = dict(_flat(item.suffix, one)), dict(_flat(item.suffix, other))
+            found |= {(item.slot, suffix): (value, theirs.get(suffix)) for suffix, value in own.items()}
+        return found
+
+
+def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
+    """Run `program` on both sides and compare everything, as a trial does."""
+    expected = _run(program, pair.reference)
+    if expected.error is not None:
+        return _refused(program, pair, settings, expected)
+    actual = _run(program, pair.candidate)
+    record = _record(program, pair, expected, actual)
+    if actual.error is not None:
+        record.mismatches.append(_raised(program.calls[len(actual.values)], pair, actual.error))
+    return Agreement(program, record, compare_trial(record, settings).mismatches)
+
+
+def results(program: Program, framework: Framework) -> dict[Place, Any]:
+    """What `framework` alone gives for `program`; empty when it refuses."""
+    replayed = _run(program, framework)
+    if replayed.error is not None:
+        return {}
+    record = _record(program, Pair(framework, framework), replayed, replayed)
+    return {place: pair[0] for place, pair in Agreement(program, record, []).read().items()}
+
+
+def _run(program: Program, framework: Framework) -> Replayed:
+    if program.undefined:
+        framework.seed(0)
+    return replay(program, framework)
+
+
+def _record(program: Program, pair: Pair, expected: Replayed, actual: Replayed) -> Record:
+    """The record that a live run of `program` would have left."""
+    record = Record(pair)
+    came = len(actual.values) + (actual.error is not None)
+    record.calls = list(program.calls[:came])
+    record.arrays = list(program.arrays)
+    record.expected = expected.values[:came]
+    record.actual = [*actual.values, None][:came]
+    record.undefined_slots = {slot for slot in program.undefined if slot < came}
+    record.backward_undefined = any(is_backward(program.calls[slot]) for slot in record.undefined_slots)
+    return record
+
+
+def _refused(program: Program, pair: Pair, settings: Settings, expected: Replayed) -> Agreement:
+    """The reference refuses: worth something only when the candidate accepts and the test asks for that."""
+    reason = f"{type(expected.error).__name__}: {expected.error}"
+    slot = len(expected.values)
+    empty = Record(pair)
+    if not settings.check_errors or slot != len(program.calls) - 1:
+        return Agreement(program, empty, [], reason)
+    actual = _run(program, pair.candidate)
+    try:
+        pair.candidate.synchronize()
+    except Exception:  # noqa: BLE001 - refusing late is refusing
+        return Agreement(program, empty, [], reason)
+    if actual.error is not None:
+        return Agreement(program, empty, [], reason)
+    call = program.calls[slot]
+    reference, candidate = pair.sides
+    message = f"{call.target}: {reference} refuses ({reason.splitlines()[0]:.200}), {candidate} accepts. "
+    message += f"expected={reference} actual={candidate}"
+    return Agreement(program, empty, [Mismatch(call.target, slot, "accepted", _stage(call), "candidate", message)])
+
+
+def _raised(call: Call, pair: Pair, error: Exception) -> Mismatch:
+    reference, candidate = pair.sides
+    message = f"{call.target}: {reference} accepts, {candidate} raised {type(error).__name__}: {first_line(error)}. "
+    message += f"expected={reference} actual={candidate}"
+    symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
+    return Mismatch(call.target, call.slot, symptom, _stage(call), "candidate", message)
+
+
+def _stage(call: Call) -> Stage:
+    if is_backward(call) or call.target.rpartition(".")[2] == "grad":
+        return "backward"
+    return "build" if is_class(call) else "forward"
+
+
+def _flat(suffix: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, (tuple, list)) and not isinstance(value, TensorValue):
+        for at, item in enumerate(value):
+            yield from _flat(f"{suffix}[{at}]", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _flat(f"{suffix}[{key!r}]", item)
+    else:
+        yield suffix, value

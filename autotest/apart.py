@@ -1,0 +1,130 @@
+"""The trials of one test in a worker process, which may die of them, as `autotest.runner` runs them in this one.
+
+Enters a test and a pool of workers; returns when the test passed, and otherwise raises what the runner would. Stands
+alone because a campaign explores many tests and goes on, and a test has to pass or fail: this is a campaign of one
+test that ends at its first finding. The body is never called in this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from autotest import listening
+from autotest.campaign import Campaign, Plan
+from autotest.errors import AutotestError, Divergence, NothingCompared, StaleLedgerEntry, TooFewAccepted, UsageError
+from autotest.finding import Finding
+from autotest.frameworks import Pair
+from autotest.identity import trial_seed
+from autotest.ledger import Ledger
+from autotest.options import Options, from_environment
+from autotest.report import text
+from autotest.runner import ATTEMPTS_PER_TRIAL, Tally
+from autotest.standing import Standing, TestStanding
+from autotest.store import Store
+from autotest.tasks import Conditions, Found, Where
+from autotest.trial import Test
+from autotest.workers import Workers, available
+
+# What runs a test is no part of its traceback.
+__tracebackhide__ = True
+__unittest = True
+
+#: Bytes that a worker may take on top of what importing the frameworks took.
+MEMORY = 4 << 30
+
+
+class Apart:
+    """One worker process for as many tests as come along; started by the first. Is a `Driver`."""
+
+    def __init__(self) -> None:
+        """Raises `UsageError` when what worker processes need is not installed."""
+        available()
+        self._workers: Workers | None = None
+
+    def __call__(self, test: Test, pair: Pair, ledger: Ledger) -> None:
+        """Run the trials of `test`; raises as `autotest.runner.run_test` does."""
+        options = from_environment()
+        tally = Tally()
+        listening.begins(test, pair, options, tally)
+        run_apart(test, self._ready(options), options, ledger, tally)
+
+    def _ready(self, options: Options) -> Workers:
+        if self._workers is None:
+            # What a trial may be refused for is tried on the candidate too: it can only cost the worker.
+            conditions = Conditions(
+                options.directory, check_errors=True, shrink=options.shrink, verify=options.verify, memory=MEMORY
+            )
+            workers = Workers(conditions, 1)
+            workers.prepare()
+            self._workers = workers
+        return self._workers
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._workers is not None:
+            self._workers.close()
+            self._workers = None
+
+
+def run_apart(test: Test, workers: Workers, options: Options, ledger: Ledger, tally: Tally) -> None:
+    """Stored failures first, then trials 0, 1, 2, ... until enough were accepted or something was found."""
+    if test.file is None:
+        raise UsageError(f"{test.id} cannot run in a worker process, which has no file to find it in")
+    if options.trial is None:
+        for record in Store(options.directory).for_test(test.id):
+            _go(test, test.file, workers, options, Tally(), record.finding.base_seed, record.index, 1)
+    needed = options.trials(test.settings.n)
+    at, end = options.trial or 0, needed * ATTEMPTS_PER_TRIAL
+    while tally.accepted < needed and at < end:
+        missing = min(needed - tally.accepted, end - at)
+        _go(test, test.file, workers, options, tally, options.seed, at, missing)
+        at += missing
+        if options.trial is not None:
+            return
+    if tally.accepted < needed:
+        raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
+    stale = [entry for entry in ledger.entries_for(test.id) if entry.key not in tally.expected]
+    if options.usual and stale:
+        raise StaleLedgerEntry(text.stale_entries(test.id, stale))
+
+
+def _go(
+    test: Test, file: Path, workers: Workers, options: Options, tally: Tally, base: int, first: int, count: int
+) -> None:
+    """Run `count` trials from `first` on and add them to `tally`; raises what they found."""
+    one = TestStanding(Where(file, test.id, base), next=first)
+    standing = Standing(base, [one])
+    Campaign(standing, Plan(base, trials=first + count, fail_fast=True), workers, _Silent()).run()
+    tally.accepted += one.accepted
+    tally.rejections += one.rejections
+    tally.expected += standing.expected
+    tally.cleared += standing.cleared
+    tally.compared += one.compared
+    if standing.stopped == "interrupted":
+        raise KeyboardInterrupt
+    for found in standing.found.values():
+        raise Divergence(found.report, _finding(found, options), found.place)
+    if standing.vanished:
+        where, index = standing.vanished[0]
+        raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
+    if one.broken:
+        raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
+    if one.accepted and not one.compared and not standing.expected:
+        raise NothingCompared(text.nothing_compared(test.id, trial_seed(base, test.id, first), first))
+
+
+def _finding(found: Found, options: Options) -> Finding | None:
+    with contextlib.suppress(AutotestError):
+        return Store(options.directory).load(found.key).finding
+    return None
+
+
+class _Silent:
+    """An observer that nobody asks."""
+
+    def changed(self, standing: Standing) -> None:
+        pass
+
+    def found(self, found: Found) -> None:
+        pass

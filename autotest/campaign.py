@@ -1,0 +1,337 @@
+"""Shares out time among tests, and sees to it that every distinct failure is kept and then understood.
+
+Enters collected tests and a `Plan`, leaves a `Standing`. One loop hands tasks to an `Executor`, which may be
+this process or a pool of workers, and takes in what comes back. Must not import a framework, and nothing
+here prints: an `Observer` is told.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from autotest import ledger
+from autotest.collection import Collection
+from autotest.comparison import Mismatch
+from autotest.frameworks import chosen
+from autotest.standing import Standing, TestStanding
+from autotest.tasks import (
+    SET_ASIDE,
+    Death,
+    Diagnose,
+    DiagnoseDeath,
+    Explore,
+    Explored,
+    Found,
+    Identity,
+    Result,
+    Task,
+    Where,
+)
+
+#: Seconds of trials in one task: long enough to make handing it over cheap, short enough to stop soon.
+TASK_SECONDS = 0.4
+#: Trials in one task, at most.
+TASK_TRIALS = 1000
+#: Seconds that diagnosing one finding is taken to need until some were measured.
+DIAGNOSIS_SECONDS = 15.0
+#: A test that still finds something gets this many times the time of one that does not; it never gets none.
+FAVOUR = 4.0
+#: Seconds that replacing a worker is taken to need.
+RESTART_SECONDS = 5.0
+#: Seconds that what is under way may take when the time is over, and seconds between two notes of where it stands.
+GRACE = 20.0
+RECORD_SECONDS = 3.0
+#: How many workers one operator may kill before it is not tried any more.
+DEATHS_ALLOWED = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """How long a campaign goes on, and which trials are its own."""
+
+    base_seed: int
+    #: Seconds; None goes on until every test has run its trials.
+    seconds: float | None = None
+    #: Trials of each test; None goes on until the time is over.
+    trials: int | None = None
+    #: This run's trials are those whose index, divided by the second number, leaves the first less one.
+    shard: tuple[int, int] = (1, 1)
+    fail_fast: bool = False
+
+    def index(self, position: int) -> int:
+        """The index of the trial at `position` of this shard."""
+        return self.shard[0] - 1 + position * self.shard[1]
+
+
+class Executor(Protocol):
+    """Carries out tasks: `slots` at a time."""
+
+    slots: int
+
+    def start(self, task: Task) -> None: ...
+
+    def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
+        """What was finished, waiting for it no longer than `seconds` where waiting is possible."""
+
+
+class Observer(Protocol):
+    """Is told what happens while a campaign runs."""
+
+    def changed(self, standing: Standing) -> None: ...
+
+    def found(self, found: Found) -> None: ...
+
+
+#: Writes down where a campaign stands, with the trials that are under way.
+Record = Callable[[Standing, Mapping[Where, "list[range]"]], None]
+
+
+class Campaign:
+    """One run of `autotest fuzz`."""
+
+    def __init__(
+        self, standing: Standing, plan: Plan, executor: Executor, observer: Observer, record: Record = lambda *_: None
+    ) -> None:
+        """Go on from `standing`; `record` is called with it from time to time and whenever something was found."""
+        self.plan = plan
+        self.standing = standing
+        self._record = record
+        self._next_record = 0.0
+        self._resumed = standing.seconds
+        self._executor = executor
+        self._observer = observer
+        self._by_where = {test.where: test for test in standing.tests}
+        self._running: list[Task] = []
+        #: Failures to be kept as soon as possible, then those to be looked into.
+        self._fresh: collections.deque[Diagnose | DiagnoseDeath] = collections.deque()
+        self._kept: collections.deque[Diagnose | DiagnoseDeath] = collections.deque()
+        self._diagnosed: list[float] = []
+        self._started: dict[int, float] = {}
+        self._begin = 0.0
+        self._deaths: collections.Counter[str] = collections.Counter()
+        for found in standing.found.values():
+            if not found.verified.startswith("verified"):
+                self._kept.append(_again(found))
+
+    def run(self) -> Standing:
+        """Go on until the plan is carried out; Ctrl-C ends it early, and nothing that was found is lost."""
+        self._begin = time.monotonic()
+        try:
+            self._loop()
+        except KeyboardInterrupt:
+            self.standing.stopped = "interrupted"
+        self.standing.seconds = self._resumed + time.monotonic() - self._begin
+        self._write_down()
+        return self.standing
+
+    def _loop(self) -> None:
+        while True:
+            while len(self._running) < self._executor.slots:
+                task = self._next()
+                if task is None:
+                    break
+                self._started[id(task)] = time.monotonic()
+                self._running.append(task)
+                self._executor.start(task)
+            if not self._running:
+                return
+            for task, result in self._executor.wait(0.1):
+                self._running = [other for other in self._running if other is not task]
+                self._take(task, result, time.monotonic() - self._started.pop(id(task)))
+            self.standing.seconds = self._resumed + time.monotonic() - self._begin
+            self._observer.changed(self.standing)
+            if time.monotonic() >= self._next_record:
+                self._write_down()
+            if self._left < -GRACE and all(not isinstance(task, Explore) for task in self._running):
+                return  # what is kept already can be looked into later
+
+    def _write_down(self) -> None:
+        self._next_record = time.monotonic() + RECORD_SECONDS
+        waiting: dict[Where, list[range]] = collections.defaultdict(list)
+        for task in self._running:
+            if isinstance(task, Explore):
+                waiting[task.where].append(task.indices)
+        self._record(self.standing, waiting)
+
+    # -- what to do next --------------------------------------------------------------------------------
+
+    def _next(self) -> Task | None:
+        if self._fresh:
+            return self._fresh.popleft()
+        diagnosing = sum(not isinstance(task, Explore) for task in self._running)
+        spare = diagnosing < self._executor.slots // 2
+        if self._kept and spare and self._left > 0:
+            return self._kept.popleft()
+        exploring = None if self._enough else self._explore()
+        if exploring is None and self._kept and self._left > 0:
+            return self._kept.popleft()
+        return exploring
+
+    @property
+    def _left(self) -> float:
+        """Seconds left of the plan's."""
+        return float("inf") if self.plan.seconds is None else self.plan.seconds - (time.monotonic() - self._begin)
+
+    @property
+    def _enough(self) -> bool:
+        """Whether exploring is over, so that what was found can still be looked into within the time."""
+        if self.plan.fail_fast and self.standing.seen:
+            self.standing.stopped = self.standing.stopped or "at the first finding"
+            return True
+        if self.plan.seconds is None:
+            return False
+        each = sum(self._diagnosed) / len(self._diagnosed) if self._diagnosed else DIAGNOSIS_SECONDS
+        under_way = [task for task in self._running if not isinstance(task, Explore)]
+        # On a busy machine what is under way tells more than what was measured, or assumed, before.
+        each = max([each, *(time.monotonic() - self._started[id(task)] for task in under_way)])
+        reserve = min((len(self._kept) + len(under_way)) * each / self._executor.slots, self.plan.seconds / 2)
+        return self._left <= reserve
+
+    def _explore(self) -> Explore | None:
+        """Trials of the test that had least of what it is due."""
+        busy = {task.where for task in self._running}
+        ready = [test for test in self.standing.tests if not test.over and (test.returned or self._remaining(test) > 0)]
+        # A test may be run in two workers at once only when there is nothing else to do.
+        chosen = min(
+            [test for test in ready if test.where not in busy] or ready,
+            key=lambda test: test.seconds / (FAVOUR if test.unrewarded < 3 else 1.0),
+            default=None,
+        )
+        if chosen is None:
+            return None
+        indices = self._indices(chosen)
+        return Explore(chosen.where, indices, TASK_SECONDS, frozenset(self.standing.set_aside))
+
+    def _indices(self, test: TestStanding) -> range:
+        """The next trials of `test`: what an earlier task could not do, or as many new ones as fit into one."""
+        if test.returned:
+            return test.returned.pop()
+        pace = test.seconds / test.tried if test.tried else TASK_SECONDS / 10
+        count = max(1, min(TASK_TRIALS, self._remaining(test), int(TASK_SECONDS / max(pace, 1e-6))))
+        indices = range(self.plan.index(test.next), self.plan.index(test.next + count), self.plan.shard[1])
+        test.next += count
+        return indices
+
+    def _remaining(self, test: TestStanding) -> int:
+        return TASK_TRIALS if self.plan.trials is None else self._own(self.plan.trials) - test.next
+
+    def _own(self, trials: int) -> int:
+        """How many of the first `trials` indices are this shard's."""
+        return len(range(self.plan.shard[0] - 1, trials, self.plan.shard[1]))
+
+    # -- what came back ---------------------------------------------------------------------------------
+
+    def _take(self, task: Task, result: Result, seconds: float) -> None:
+        if isinstance(result, Explored):
+            assert isinstance(task, Explore)
+            self._explored(task, result)
+        elif isinstance(result, Found):
+            self._keep(result)
+            assert not isinstance(task, Explore)
+            if task.thorough:
+                self._diagnosed.append(seconds)
+            else:
+                later = dataclasses.replace(task, thorough=True)
+                # A death has no script before it was looked into; any other failure has one from the start.
+                if isinstance(task, DiagnoseDeath):
+                    self._kept.appendleft(later)
+                else:
+                    self._kept.append(later)
+        elif isinstance(result, Death):
+            self._died(task, result, seconds)
+        elif not isinstance(task, Explore) and not task.thorough:
+            self.standing.vanished.append((result.where, result.index))
+
+    def _explored(self, task: Explore, result: Explored) -> None:
+        test = self._by_where[task.where]
+        test.add(result)
+        if result.done and sum(result.rejections.values()) == result.done and _all_set_aside(result):
+            test.set_aside = "all it does was set aside"
+        if result.done < len(task.indices) and not result.broken:
+            test.returned.append(task.indices[result.done :])
+        self.standing.expected += result.expected
+        self.standing.cleared += result.cleared
+        for suspect in result.suspects:
+            self.standing.seen[suspect.identity] += 1
+            if self.standing.seen[suspect.identity] == 1:
+                self._fresh.append(Diagnose(task.where, suspect.trial, thorough=False))
+
+    def _died(self, task: Task, death: Death, seconds: float) -> None:
+        """A worker did not come back from `task`."""
+        self.standing.workers_lost += 1
+        test = self._by_where[task.where]
+        if not isinstance(task, Explore):
+            self._diagnosis_died(task, death)
+        elif death.index is None or death.index not in task.indices or not death.symptom:
+            # Not in a trial: its set-up, the import of its file, or the pool itself. Once is no reason to give up.
+            test.mishaps += 1
+            if test.mishaps > 2:
+                test.broken = f"the worker died outside of any trial ({death.how}) {death.last_words}"
+            else:
+                test.returned.append(task.indices)
+        else:
+            at = task.indices.index(death.index)
+            test.returned += [part for part in (task.indices[:at], task.indices[at + 1 :]) if len(part)]
+            test.tried += 1
+            test.died += 1
+            # A new worker takes seconds that others could have used.
+            test.seconds += seconds + RESTART_SECONDS
+            self._fatal(task, death)
+
+    def _fatal(self, task: Explore, death: Death) -> None:
+        """A trial that kills the process is a finding."""
+        assert death.index is not None
+        operator = death.operator or "tensor"
+        identity = Identity(operator, death.symptom, death.stage, "candidate", death.how, "")
+        message = f"{operator}: the candidate {'hangs' if death.symptom == 'hang' else 'dies'} ({death.how})"
+        message += f": {death.last_words}" if death.last_words else ""
+        mismatch = Mismatch(operator, 0, death.symptom, death.stage, "candidate", message)  # type: ignore[arg-type]
+        self._deaths[operator] += 1
+        if self._deaths[operator] >= DEATHS_ALLOWED:
+            self.standing.set_aside.add(operator)
+        entry = ledger.find(task.where.file, chosen().candidate.name).expects(task.where.test, mismatch, operator)
+        if entry is not None:
+            self.standing.expected[entry.key] += 1
+            return
+        self.standing.seen[identity] += 1
+        if self.standing.seen[identity] == 1:
+            self._fresh.append(DiagnoseDeath(task.where, death.index, identity, message, thorough=False))
+
+    def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
+        """The finding is on disk already; what cost the worker is left out of the next attempt."""
+        if isinstance(task, Diagnose) and task.thorough and task.shrink:
+            self._kept.append(dataclasses.replace(task, shrink=False))
+        elif not task.thorough:
+            self.standing.vanished.append((task.where, task.index))
+
+    def _keep(self, found: Found) -> None:
+        first = found.identity not in self.standing.found
+        self.standing.found[found.identity] = found
+        self.standing.seen[found.identity] = max(1, self.standing.seen[found.identity])
+        if first:
+            self._observer.found(found)
+            self._write_down()
+
+
+def standing_of(collected: Collection, base_seed: int) -> Standing:
+    """Where a new campaign stands."""
+    tests = [TestStanding(Where(item.file, item.id, base_seed)) for item in collected.tests]
+    return Standing(base_seed, tests, left_out=collected.left_out, files_broken=collected.broken)
+
+
+def _again(found: Found) -> Diagnose | DiagnoseDeath:
+    """The task that looks into a finding which an earlier run only kept. Deaths have no class of shapes."""
+    if found.identity.shapes:
+        return Diagnose(found.where, found.index, thorough=True)
+    return DiagnoseDeath(found.where, found.index, found.identity, found.message, thorough=True)
+
+
+def _all_set_aside(result: Explored) -> bool:
+    return all(f": {SET_ASIDE}:" in reason for reason in result.rejections)
+
+
+__all__ = ["Campaign", "Executor", "Observer", "Plan", "standing_of"]

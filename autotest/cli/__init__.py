@@ -1,0 +1,47 @@
+"""The command `autotest`: reads the command line, calls what does the work, and sets the exit status.
+
+Exit status: 0 nothing new was found, 1 something was, 2 the command line or the tests are wrong, 3 the tool
+itself failed. Subcommands stand in files of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+
+from autotest.errors import AutotestError, FrameworkMissing, UsageError
+
+NOTHING_NEW, FINDINGS, USAGE, FAILED = 0, 1, 2, 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; returns the exit status."""
+    from autotest.cli import fuzz, gradients, ledgers, stored
+
+    parser = argparse.ArgumentParser(
+        prog="autotest", description="Differential autotesting of two deep-learning frameworks."
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for part in (fuzz, stored, ledgers, gradients):
+        part.add_to(commands)
+    chosen = parser.parse_args(arguments)
+    try:
+        status: int = chosen.run(chosen)
+    except (UsageError, FrameworkMissing) as error:
+        print(f"autotest: {error}", file=sys.stderr)
+        return USAGE
+    except AutotestError as error:
+        print(f"autotest: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("autotest: interrupted", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        return FAILED
+    except Exception:  # noqa: BLE001 - the exit status must tell this from a finding
+        traceback.print_exc()
+        print("autotest: the tool itself failed; this is no finding. Please report it.", file=sys.stderr)
+        return FAILED
+    return status

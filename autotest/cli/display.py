@@ -1,0 +1,82 @@
+"""What is to be seen while a campaign runs: a live display on a terminal, lines in a log elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from autotest.campaign import Observer, Plan
+from autotest.collection import Collection
+from autotest.report import campaign as report
+from autotest.standing import Standing
+from autotest.tasks import Found
+
+#: Seconds between two lines of a log.
+LOG_EVERY = 10.0
+
+
+class Log:
+    """Prints a line from time to time, and one for every finding."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + LOG_EVERY
+
+    def changed(self, standing: Standing) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + LOG_EVERY
+            print(report.progress(standing), flush=True)
+
+    def found(self, found: Found) -> None:
+        print(report.announcement(found), flush=True)
+
+
+class Live:
+    """A line that is kept up to date, with the findings above it."""
+
+    def __init__(self, progress: Any, task: Any, plan: Plan, tests: int) -> None:
+        self._progress, self._task, self._plan, self._tests = progress, task, plan, tests
+
+    def changed(self, standing: Standing) -> None:
+        if self._plan.seconds is not None:
+            completed = standing.seconds
+        else:
+            completed = float(sum(test.tried for test in standing.tests))
+        rate = standing.trials / standing.seconds if standing.seconds else 0.0
+        self._progress.update(
+            self._task,
+            completed=completed,
+            trials=f"{standing.trials:,} trials ({rate:,.0f}/s), {standing.rejected:,} rejected",
+            findings=f"{len(standing.found)} findings",
+        )
+
+    def found(self, found: Found) -> None:
+        self._progress.console.print(report.announcement(found), markup=False, highlight=False)
+
+
+@contextlib.contextmanager
+def display(plan: Plan, collected: Collection) -> Iterator[Observer]:
+    """The display that suits where the output goes; needs `rich` for a live one."""
+    limits = [f"{plan.seconds:g} s"] if plan.seconds is not None else []
+    limits += [f"{plan.trials} trials each"] if plan.trials is not None else []
+    aim = " or ".join(limits)
+    print(f"autotest fuzz: {len(collected.tests)} tests, {aim}, base seed {plan.base_seed}", flush=True)
+    bars: Any = None
+    with contextlib.suppress(ImportError):
+        import rich.progress as bars
+    if bars is None or not sys.stdout.isatty():
+        yield Log()
+        return
+    columns = (
+        bars.SpinnerColumn(),
+        bars.BarColumn(bar_width=24),
+        bars.TextColumn("{task.fields[trials]}"),
+        bars.TextColumn("[bold]{task.fields[findings]}"),
+        bars.TimeElapsedColumn(),
+    )
+    trials = 0 if plan.trials is None else plan.trials * len(collected.tests)
+    with bars.Progress(*columns, transient=True) as progress:
+        task = progress.add_task("", total=plan.seconds or trials, trials="starting", findings="")
+        yield Live(progress, task, plan, len(collected.tests))

@@ -1,0 +1,206 @@
+"""`autotest fuzz`: explore fresh seeds of decorated tests and tell what was found."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import secrets
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from autotest import options, workers
+from autotest.campaign import Campaign, Plan, standing_of
+from autotest.cli import FINDINGS, NOTHING_NEW, USAGE
+from autotest.cli.display import display
+from autotest.collection import Collection, collect
+from autotest.errors import UsageError
+from autotest.history import History
+from autotest.isolation import InProcess
+from autotest.report import campaign as report
+from autotest.report import data, github, junit, markdown
+from autotest.selection import selection
+from autotest.standing import Standing
+from autotest.tasks import NOT_LOOKED_INTO, Conditions
+from autotest.workers import Workers
+
+DEFAULT_SECONDS = 60.0
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand to an argparse parser."""
+    parser = commands.add_parser(
+        "fuzz",
+        help="run random trials of decorated tests and report what diverges",
+        description="Run random trials of the tests decorated with @autotest, and report what diverges.",
+    )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
+    parser.add_argument("--time", type=duration, metavar="60s", help="how long; 30s, 10m, 2h (default 60s)")
+    parser.add_argument("--trials", type=positive, metavar="N", help="trials of each test, instead of a time")
+    parser.add_argument("--seed", type=seed, default="random", help="base seed, a whole number or random (default)")
+    parser.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
+    parser.add_argument("--shard", type=shard, default=(1, 1), metavar="I/K", help="run the I-th of K equal parts")
+    parser.add_argument("--resume", action="store_true", help="go on with the last campaign, or that of --seed")
+    parser.add_argument("--junitxml", type=Path, metavar="FILE", help="write a JUnit report")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    parser.add_argument("--fail-fast", action="store_true", help="stop exploring at the first finding")
+    parser.add_argument(
+        "--jobs",
+        type=whole,
+        default=workers.default_jobs(),
+        metavar="N",
+        help="worker processes (default %(default)s); 0 runs trials in this process, which they may then kill",
+    )
+    parser.add_argument("--deadline", type=duration, default=20.0, metavar="20s", help="a longer trial is a hang")
+    parser.add_argument("--memory", type=size, default=size("4G"), metavar="4G", help="memory that a worker may take")
+    parser.add_argument(
+        "--no-error-parity", action="store_true", help="do not try on the candidate what the reference refuses"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the campaign; returns the exit status."""
+    collected = _collected(arguments)
+    environment = options.from_environment()
+    history = History(environment.directory)
+    shard = "{}/{}".format(*arguments.shard)
+    if arguments.resume:
+        base_seed = history.last(shard, None if arguments.seed == "random" else arguments.seed)[1]
+    else:
+        base_seed = secrets.randbits(32) if arguments.seed == "random" else arguments.seed
+    seconds = DEFAULT_SECONDS if arguments.time is None and arguments.trials is None else arguments.time
+    plan = Plan(base_seed, seconds, arguments.trials, arguments.shard, arguments.fail_fast)
+    standing = standing_of(collected, base_seed)
+    campaign = history.resume(standing, shard) if arguments.resume else history.begin(standing, shard)
+    if arguments.jobs:
+        workers.available()
+    conditions = Conditions(
+        environment.directory,
+        check_errors=arguments.jobs > 0 and not arguments.no_error_parity,
+        shrink=environment.shrink if seconds is None else min(environment.shrink, max(2.0, seconds / 12)),
+        verify=environment.verify,
+        deadline=arguments.deadline,
+        memory=arguments.memory,
+    )
+    executor: InProcess | Workers = (
+        InProcess(conditions) if arguments.jobs == 0 else Workers(conditions, arguments.jobs)
+    )
+    with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
+        executor.prepare()
+        Campaign(standing, plan, executor, shown, lambda *where: history.save(campaign, *where)).run()
+    _look_again(standing)
+    print(report.summary(standing))
+    _write_reports(standing, arguments)
+    if standing.found:
+        return FINDINGS
+    return USAGE if standing.broken or collected.broken else NOTHING_NEW
+
+
+def _look_again(standing: Standing) -> None:
+    """A worker that ran out of time may have kept a script already."""
+    for identity, found in standing.found.items():
+        if found.verified == NOT_LOOKED_INTO and (Path(found.place) / "repro.py").exists():
+            standing.found[identity] = dataclasses.replace(found, verified="")
+
+
+@contextlib.contextmanager
+def terminated() -> Iterator[None]:
+    """Let SIGTERM, with which CI and clusters end a run, end it as Ctrl-C does."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _write_reports(standing: Standing, arguments: argparse.Namespace) -> None:
+    if arguments.json is not None:
+        _write(arguments.json, json.dumps(data.as_data(standing), indent=1) + "\n")
+    if arguments.junitxml is not None:
+        _write(arguments.junitxml, junit.as_xml(standing))
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in github.workflow_commands(standing, Path.cwd()):
+            print(line)
+        place = os.environ.get("GITHUB_STEP_SUMMARY")
+        if place:
+            with Path(place).open("a", encoding="utf-8") as file:
+                file.write(markdown.campaign(standing))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _collected(arguments: argparse.Namespace) -> Collection:
+    collected = collect(arguments.paths)
+    if arguments.k:
+        chosen = selection(arguments.k)
+        collected = dataclasses.replace(collected, tests=[test for test in collected.tests if chosen(test.id)])
+    if not collected.tests:
+        places = ", ".join(str(path) for path in arguments.paths)
+        why = [f"{name}: {reason}" for name, reason in (*collected.broken, *collected.left_out)][:5]
+        raise UsageError(
+            "\n  ".join([f"no test decorated with @autotest(...) that could be explored was found in {places}", *why])
+        )
+    return collected
+
+
+def duration(text: str) -> float:
+    """Seconds of ``90``, ``90s``, ``1.5m`` or ``2h``."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|)\s*", text)
+    if match is None or float(match[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a time such as 60s, 10m or 2h")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, at least 1")
+    return int(text)
+
+
+def whole(text: str) -> int:
+    """A whole number from 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
+    return int(text)
+
+
+def size(text: str) -> int:
+    """Bytes of ``500M`` or ``4G``."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if match is None or float(match[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a size such as 500M or 4G")
+    return int(float(match[1]) * 1024.0 ** " KMGT".index(match[2].upper() or " "))
+
+
+def shard(text: str) -> tuple[int, int]:
+    """``1/4``: the first of four."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected I/K with 1 <= I <= K, such as 1/4")
+    return int(match[1]), int(match[2])
+
+
+def seed(text: str) -> int | str:
+    """A base seed, or ``random``."""
+    if text == "random":
+        return text
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more, or random")
+    return int(text)

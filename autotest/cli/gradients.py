@@ -1,0 +1,52 @@
+"""``autotest gradients PATH``: which operators of a test suite have their gradients compared, and which do not."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from autotest.collection import collect
+from autotest.errors import UsageError
+from autotest.gradients.accounting import keep_books
+from autotest.report import gradients as report
+from autotest.selection import selection
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand to an argparse parser."""
+    parser = commands.add_parser(
+        "gradients",
+        help="say which operators have their gradients compared, which are exempt and why, and which are missing",
+        description="Run some trials of the tests decorated with @autotest, in this process, and say of every operator "
+        "in them whether its gradient is compared.",
+    )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
+    parser.add_argument("--trials", type=int, default=3, metavar="N", help="trials of each test (default %(default)s)")
+    parser.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
+    parser.add_argument("--fail-missing", action="store_true", help="exit with 1 if the gradient of any is missing")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out the subcommand; returns the exit status."""
+    from autotest.cli import FINDINGS, NOTHING_NEW, USAGE
+
+    if arguments.trials < 1:
+        raise UsageError(f"--trials {arguments.trials}: expected a whole number, at least 1")
+    collected = collect(arguments.paths)
+    if arguments.k:
+        chosen = selection(arguments.k)
+        collected = dataclasses.replace(collected, tests=[test for test in collected.tests if chosen(test.id)])
+    if not collected.tests:
+        places = ", ".join(str(path) for path in arguments.paths)
+        raise UsageError(f"no test decorated with @autotest(...) was found in {places}")
+    books = keep_books(collected.tests, arguments.trials)
+    print(report.account(books))
+    for item in collected.broken:
+        print(f"{item.name}: {item.why}")
+    if books.broken or collected.broken:
+        return USAGE
+    missing = bool(books.of("missing") or books.refused)
+    return FINDINGS if missing and arguments.fail_missing else NOTHING_NEW

@@ -1,0 +1,164 @@
+"""`autotest list`, `show`, `replay`, `export`, `merge`, `recover`: what was found earlier."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from autotest import breadcrumb, deaths, options
+from autotest.cli import FAILED, FINDINGS, NOTHING_NEW, USAGE
+from autotest.errors import UsageError
+from autotest.history import History
+from autotest.report import markdown, text
+from autotest.reproduction import reproduce
+from autotest.store import Damaged, Store, Stored
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommands to an argparse parser."""
+    parser = commands.add_parser("list", help="list the failures that are kept")
+    parser.set_defaults(run=show_all)
+
+    parser = commands.add_parser("show", help="print the report of a failure")
+    parser.add_argument("key", metavar="KEY", help="its key, or the beginning of it")
+    parser.set_defaults(run=show)
+
+    parser = commands.add_parser("replay", help="run reproducers again: still diverges, fixed, or changed")
+    parser.add_argument("keys", nargs="*", metavar="KEY")
+    parser.add_argument("--all", action="store_true", help="every failure that is kept")
+    parser.set_defaults(run=replay)
+
+    parser = commands.add_parser("export", help="print a failure as a bug report in Markdown")
+    parser.add_argument("key", metavar="KEY")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
+    parser.set_defaults(run=export)
+
+    parser = commands.add_parser("merge", help="bring the results of other runs, such as shards, into this folder's")
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder such as shard-1/.autotest")
+    parser.set_defaults(run=merge)
+
+    parser = commands.add_parser("recover", help="find out what processes died of in the middle of a trial")
+    parser.set_defaults(run=recover)
+
+
+def _store() -> Store:
+    return Store(options.from_environment().directory)
+
+
+def find(store: Store, key: str) -> Stored:
+    """The failure whose key is `key` or is the only one that begins so."""
+    fitting = [entry.key for entry in store.list() if entry.key.startswith(key)]
+    return store.load(fitting[0] if len(fitting) == 1 else key)
+
+
+def show_all(arguments: argparse.Namespace) -> int:
+    entries = _store().list()
+    width = max((len(entry.key) for entry in entries), default=0)
+    for entry in entries:
+        if isinstance(entry, Damaged):
+            print(f"{entry.key:{width}}  DAMAGED, skipped: {entry.why}")
+            continue
+        finding = entry.finding
+        what = f"{finding.operator}: {finding.first.symptom} ({finding.first.stage})"
+        print(f"{entry.key:{width}}  {entry.date[:10]}  {what}; {finding.test}; {finding.verified or 'not verified'}")
+    if not entries:
+        print(f"no failures are kept in {_store().failures}")
+    return NOTHING_NEW
+
+
+def show(arguments: argparse.Namespace) -> int:
+    print(find(_store(), arguments.key).report, end="")
+    return NOTHING_NEW
+
+
+def replay(arguments: argparse.Namespace) -> int:
+    """Run reproducers; the exit status is 1 when any of them diverges, 3 when one cannot tell."""
+    store = _store()
+    if arguments.all == bool(arguments.keys):
+        raise UsageError("autotest replay: name the failures to replay, or give --all")
+    entries = store.list() if arguments.all else [find(store, key) for key in arguments.keys]
+    states = set()
+    for entry in entries:
+        if isinstance(entry, Damaged):
+            print(f"{entry.key}: DAMAGED, skipped: {entry.why}")
+            continue
+        verdict = reproduce(entry.finding)
+        states.add(verdict.state)
+        print(f"{entry.key}: {verdict.state}", flush=True)
+        if not arguments.all or verdict.state in ("changed", "cannot tell"):
+            print("".join(f"    {line}\n" for line in verdict.output.strip().splitlines()[-20:]), end="")
+        if verdict.state == "still diverges" and not entry.finding.verified.startswith("verified"):
+            _note_verified(store, entry)
+    if states & {"still diverges", "changed"}:
+        return FINDINGS
+    return FAILED if "cannot tell" in states else NOTHING_NEW
+
+
+def _note_verified(store: Store, entry: Stored) -> None:
+    finding = dataclasses.replace(entry.finding, verified="verified in a fresh interpreter")
+    store.save(finding, lambda folder: text.divergence(finding, str(folder), ""), entry.key)
+
+
+def export(arguments: argparse.Namespace) -> int:
+    entry = find(_store(), arguments.key)
+    report = markdown.bug_report(entry.finding, entry.date)
+    if arguments.output is None:
+        print(report, end="")
+        return NOTHING_NEW
+    try:
+        arguments.output.write_text(report, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{arguments.output} cannot be written: {error.strerror}") from error
+    return NOTHING_NEW
+
+
+def merge(arguments: argparse.Namespace) -> int:
+    """Take over failures that are not here yet, or not verified here, and the campaigns' history."""
+    directory = options.from_environment().directory
+    store = Store(directory)
+    known = {entry.key: entry for entry in store.list()}
+    added, damaged, campaigns = 0, 0, 0
+    for folder in arguments.folders:
+        if not folder.is_dir():
+            raise UsageError(f"{folder}: no such folder; give a folder such as shard-1/.autotest")
+        for entry in Store(folder).list():
+            if isinstance(entry, Damaged):
+                print(f"{folder}: {entry.key} is damaged and skipped: {entry.why}")
+                damaged += 1
+                continue
+            here = known.get(entry.key)
+            if isinstance(here, Stored) and (here.finding.verified or not entry.finding.verified):
+                continue
+            store.save(entry.finding, entry.report, entry.key)
+            known[entry.key] = entry
+            added += 1
+        with contextlib.closing(History(directory)) as history:
+            campaigns += history.merge(folder / History.FILE)
+    print(f"{added} failures and {campaigns} campaigns were new; {len(known)} failures are kept in {store.failures}")
+    return USAGE if damaged else NOTHING_NEW
+
+
+def recover(arguments: argparse.Namespace) -> int:
+    """Trace what the dead left; the exit status is 1 when something was found."""
+    asked = options.from_environment()
+    folder = breadcrumb.folder(asked.directory)
+    status = NOTHING_NEW
+    for path, position in breadcrumb.dead(folder):
+        where = f"{position.test}, trial {position.index} of base seed {position.base_seed}"
+        print(f"process {position.pid} died in {where}: running that trial in a process of its own", flush=True)
+        try:
+            found = deaths.recover(path, position, asked)
+        except UsageError as error:
+            print(f"  {error}")
+            continue
+        if found is None:
+            print("  it survives: the process was ended from outside, or by something that ran before")
+        else:
+            print(found[1].report)
+            status = FINDINGS
+    if status == NOTHING_NEW:
+        print(f"nothing to recover in {folder}")
+    return status

@@ -1,0 +1,162 @@
+"""`@autotest`: the door of unittest and pytest.
+
+Enters a test function and what it asks for; leaves a function of the same signature that runs the trials.
+Everything that is wrong with the arguments is said when the decorator runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import inspect
+import unittest
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from autotest import ledger
+from autotest.errors import UsageError
+from autotest.frameworks import Pair, chosen
+from autotest.identity import test_id
+from autotest.options import Options, from_environment
+from autotest.runner import run_test
+from autotest.settings import Settings
+from autotest.trial import Test
+
+# What runs a test is no part of its traceback: for pytest, for unittest.
+__tracebackhide__ = True
+__unittest = True
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def autotest(
+    n: int = 20,
+    auto_backward: bool | Literal["auto"] = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    check_graph: bool = False,
+    check_allclose: bool = True,
+    check_dtype: bool = True,
+    check_errors: bool = False,
+    check_grad: Literal["dual", "numeric", "forward"] = "dual",
+    grad_order: Literal[1, 2] = 1,
+) -> Callable[[F], F]:
+    """Run the decorated test as random trials on two frameworks and fail on the first divergence.
+
+    Args:
+        n: number of trials that the reference must accept.
+        auto_backward: push drawn cotangents back through what the test returns (through every result that
+            nothing used, if it returns None). ``"auto"`` does not mind when nothing can carry a gradient.
+        rtol, atol: tolerance of floating and complex values, ``|actual - expected| <= atol + rtol *
+            |expected|`` where expected is the reference's. What is left out comes from the table
+            `autotest.settings.DEFAULT_TOLERANCES`. Integers and booleans are compared exactly.
+        check_graph: also replay the program in the candidate's graph mode and compare that.
+        check_allclose: compare values; otherwise only structure, shape, dtype, device and requires_grad.
+        check_dtype: compare dtypes.
+        check_errors: try what the reference refuses on the candidate too, which must refuse it.
+        check_grad: what gradients are held against. ``"dual"``: the other framework's. ``"numeric"``: also, on
+            each side, central differences of its own forward, in float64; draw inputs of 100 elements or more, so
+            that vectorised code is reached and no wrong element is missed. ``"forward"``: as ``"numeric"``, and
+            forward mode where a framework has it.
+        grad_order: 2 also compares the gradients of gradients.
+
+    Raises:
+        UsageError: at decoration, for an argument that makes no sense.
+    """
+    if callable(n):
+        raise UsageError("@autotest needs parentheses: write @autotest() or @autotest(n=20)")
+    settings = Settings(
+        n,
+        auto_backward,
+        rtol,
+        atol,
+        check_graph,
+        check_allclose,
+        check_dtype,
+        check_errors,
+        check_grad,
+        grad_order,
+    )
+    return lambda function: decorate(function, settings)
+
+
+def decorate(
+    function: F,
+    settings: Settings,
+    pair: Callable[[], Pair] = chosen,
+    asked: Callable[[], Options] = from_environment,
+) -> F:
+    """Make `function` a test that runs under `settings`; `pair` and `asked` are called when the test is."""
+    if isinstance(function, type) or not callable(function):
+        raise UsageError(f"@autotest decorates test functions and methods, not {function!r:.80}")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise UsageError(f"@autotest cannot run {function.__qualname__}: it is a coroutine or a generator function")
+    file = Path(inspect.getfile(inspect.unwrap(function)))
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        with _plain_subtests(args):
+            asks: Settings = run.__autotest__  # type: ignore[attr-defined]  # skip_grad_check may have added to it
+            test = Test(test_id(function, file, args, kwargs), lambda: function(*args, **kwargs), asks, file)
+            sides = pair()
+            run_test(test, sides, asked(), _ledger(file, sides.candidate.name))
+
+    reason = getattr(function, _SKIPS, settings.skip_grad)
+    run.__autotest__ = dataclasses.replace(settings, skip_grad=reason)  # type: ignore[attr-defined]
+    return run  # type: ignore[return-value]
+
+
+def skip_grad_check(*, reason: str) -> Callable[[F], F]:
+    """Let the trials of a test pass without having compared a gradient; stands above or below `@autotest`.
+
+    Args:
+        reason: why the gradients cannot or need not be compared; ``autotest gradients`` prints it.
+
+    Raises:
+        UsageError: at decoration, for an empty reason, or for something that is no function.
+    """
+    if not str(reason or "").strip():
+        raise UsageError(f"skip_grad_check(reason={reason!r}): expected the reason why no gradient needs comparing")
+
+    def mark(function: F) -> F:
+        if isinstance(function, type) or not callable(function):
+            raise UsageError(f"@skip_grad_check marks test functions and methods, not {function!r:.80}")
+        setattr(function, _SKIPS, reason.strip())
+        layer: Any = function
+        while layer is not None:  # other decorators may stand between this one and @autotest
+            asks = vars(layer).get("__autotest__") if hasattr(layer, "__dict__") else None
+            if isinstance(asks, Settings):
+                layer.__autotest__ = dataclasses.replace(asks, skip_grad=reason.strip())
+            layer = getattr(layer, "__wrapped__", None)
+        return function
+
+    return mark
+
+
+#: The attribute in which `skip_grad_check` leaves its reason for an `@autotest` that comes after it.
+_SKIPS = "__autotest_skip_grad__"
+
+
+@functools.lru_cache(maxsize=256)
+def _ledger(file: Path, candidate: str) -> ledger.Ledger:
+    return ledger.find(file, candidate)
+
+
+@contextlib.contextmanager
+def _plain_subtests(args: tuple[Any, ...]) -> Iterator[None]:
+    """While trials run, let exceptions leave `self.subTest` blocks of the body.
+
+    unittest would note them as failures of the subtest and go on, although a refused trial is none.
+    """
+    case = args[0] if args and isinstance(args[0], unittest.TestCase) else None
+    outcome = getattr(case, "_outcome", None)
+    if case is None or outcome is None:
+        yield
+        return
+    case._outcome = None  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        case._outcome = outcome  # type: ignore[attr-defined]

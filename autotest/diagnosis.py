@@ -1,0 +1,202 @@
+"""From a failed trial to a finding: programs, verdict, script, verification.
+
+Enters an `Outcome` with mismatches, leaves a `Finding`. Each step adds to it what it can and says what it
+could not; none of them may lose the failure itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+from autotest import referee
+from autotest.agreement import Agreement, agree
+from autotest.emission import emit
+from autotest.errors import NotReplayable
+from autotest.explanation import explain
+from autotest.finding import Finding
+from autotest.frameworks import Pair
+from autotest.gradients.trials import verdict
+from autotest.options import Options
+from autotest.program import Program, operator_of
+from autotest.referee import Opinion, examine
+from autotest.rewriting import is_class
+from autotest.scouting import scout
+from autotest.settings import Settings
+from autotest.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
+from autotest.trial import Outcome, Test
+from autotest.verdict import Verdict
+from autotest.verification import verify
+
+
+def diagnose(test: Test, outcome: Outcome, pair: Pair, options: Options, index: int) -> Finding:
+    """Everything that can be said of a trial that ended in mismatches."""
+    finding = recorded(test, outcome, pair, options, index)
+    if finding.program is None:
+        return finding
+    if finding.first.symptom == "graph":
+        # Both sides are the candidate's own: no referee, no script that asks the reference.
+        mode = pair.candidate.graph_mode
+        return dataclasses.replace(finding, verified=f"eager mode agrees, {mode} alone does not; run the test itself")
+    if finding.first.stage == "replay" and finding.first.symptom == "gradient":
+        # The two sides agree: what disagrees is one side's gradient with its own forward.
+        who = verdict(finding.first, pair)
+        return dataclasses.replace(finding, verdict=(who,), verified="no script holds gradients against differences")
+    try:
+        finding = _understood(finding, test, outcome, pair, options)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
+        finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
+    return scripted(finding, pair, options)
+
+
+def recorded(test: Test, outcome: Outcome, pair: Pair, options: Options, index: int) -> Finding:
+    """What is known of a failed trial without running anything."""
+    finding = Finding(
+        test=test.id,
+        base_seed=options.seed,
+        index=index,
+        seed=outcome.seed,
+        mismatches=tuple(outcome.mismatches),
+        sides=pair.sides,
+        program=None,
+        versions={side.name: side.version for side in (pair.reference, pair.candidate)},
+        settings=dataclasses.asdict(test.settings),
+        choices=list(outcome.choices),
+    )
+    try:
+        program = outcome.program
+    except NotReplayable as error:
+        return dataclasses.replace(finding, verified=f"the program cannot be replayed: {error}")
+    return dataclasses.replace(finding, program=program)
+
+
+def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
+    """Why the mismatches of a trial are nobody's fault, or None when they count.
+
+    Tolerances that the test gave are law: with these, nothing is cleared.
+    """
+    if test.settings.tolerance.given or any(item.symptom not in _CLEARABLE for item in outcome.mismatches):
+        return None
+    try:
+        agreement = agree(outcome.program, pair, test.settings)
+        return referee.cleared(agreement, pair, test.settings) if agreement.mismatches else None
+    except Exception:  # noqa: BLE001 - what cannot be judged counts
+        return None
+
+
+_CLEARABLE = frozenset(("value", "gradient"))
+
+
+def _understood(finding: Finding, test: Test, outcome: Outcome, pair: Pair, options: Options) -> Finding:
+    """`finding` with its verdict, and with a smaller program when there is time to shrink."""
+    assert finding.program is not None
+    settings = test.settings
+    agreement = agree(finding.program, pair, settings)
+    if not agreement.mismatches:
+        verdict = "no verdict: the recorded program does not show it again when it is replayed"
+        return dataclasses.replace(finding, verdict=(verdict,))
+    opinion = examine(agreement, pair, settings)
+    if not options.shrink:
+        return _told(finding, agreement, opinion)
+    failure = failure_of(agreement, opinion, pair, settings)
+    with scout(pair) as survives:
+        return _shrunk(finding, agreement, opinion, failure, test, outcome, pair, options.shrink, survives)
+
+
+def _shrunk(
+    finding: Finding,
+    agreement: Agreement,
+    opinion: Opinion,
+    failure: Failure,
+    test: Test,
+    outcome: Outcome,
+    pair: Pair,
+    seconds: float,
+    survives: Callable[[Program], bool],
+) -> Finding:
+    assert finding.program is not None
+    settings = test.settings
+    begin = time.monotonic()
+    start, tried = _plainer(agreement, opinion, failure, test, outcome, pair, seconds / 2)
+    left = max(1.0, seconds - (time.monotonic() - begin))
+    shrinker = Shrinker(start, failure, pair, settings, left, survives=survives)
+    shrunk = shrinker.shrink([opinion.located.alone.program] if opinion.located.alone is not None else [])
+    smallest, final = shrunk.agreement, opinion
+    for smallest in reversed(shrunk.history):
+        # Never slide to another failure: what is told of is the smallest one that has the first one's verdict.
+        final = examine(smallest, pair, settings)
+        if final.verdict.blame == opinion.verdict.blame:
+            break
+    else:
+        smallest, final = agreement, opinion
+    lines = [sizes(finding.program, smallest.program, shrunk.executions + tried, shrunk.complete)]
+    if time.monotonic() - begin < 2 * seconds:
+        lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
+    return dataclasses.replace(_told(finding, smallest, final), shrinking=tuple(lines))
+
+
+def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> Failure:
+    """In what way the first mismatch of `agreement` fails, for everything smaller to fail alike."""
+    first = agreement.mismatches[0]
+    slot = first.slot if opinion.located.slot is None else opinion.located.slot
+    operator = operator_of(agreement.program.calls, slot)
+    wide = first.symptom in _CLEARABLE and differs_widely(agreement, pair, settings)
+    return Failure(first.symptom, first.stage, first.side, operator, message_of(first), wide)
+
+
+def _plainer(
+    agreement: Agreement,
+    opinion: Opinion,
+    failure: Failure,
+    test: Test,
+    outcome: Outcome,
+    pair: Pair,
+    seconds: float,
+) -> tuple[Agreement, int]:
+    """The same trial on plainer choices, where the program alone does not know what goes together; and the runs."""
+    alone = opinion.located.alone
+    focus = agreement.program if alone is None else alone.program
+    if alone is not None and not any(is_class(call) for call in focus.calls):
+        return agreement, 0
+    plain, tried = shrink_choices(test, outcome, pair, failure, seconds)
+    if plain is outcome:
+        return agreement, tried
+    found = agree(plain.program, pair, test.settings)
+    return (found, tried) if failure.shown_by(found) else (agreement, tried)
+
+
+def _told(finding: Finding, agreement: Agreement, opinion: Opinion) -> Finding:
+    """`finding` about `agreement`'s program, with the verdict on it."""
+    verdict = opinion.verdict
+    return dataclasses.replace(
+        finding,
+        program=agreement.program,
+        mismatches=tuple(agreement.mismatches),
+        verdict=(verdict.line, *verdict.numbers),
+        blame=verdict.blame,
+        divergent=opinion.located.slot,
+    )
+
+
+def sizes(before: Program, after: Program, executions: int, complete: bool) -> str:
+    """A line that says how much smaller a program has become."""
+    old, new = (
+        f"{len(program.calls)} calls and {sum(array.data.size for array in program.arrays)} elements"
+        for program in (before, after)
+    )
+    text = f"Shrunk:     from {old} to {new}, in {executions} executions"
+    return text if complete else text + "; out of time"
+
+
+def scripted(finding: Finding, pair: Pair, options: Options) -> Finding:
+    """Add the standalone script, and whether a fresh interpreter sees the same."""
+    assert finding.program is not None
+    try:
+        script = emit(finding, pair.scripts(finding.program))
+    except NotReplayable as error:
+        return dataclasses.replace(finding, verified=str(error))
+    finding = dataclasses.replace(finding, script=script)
+    if not options.verify:
+        return finding
+    return dataclasses.replace(finding, verified=verify(script))

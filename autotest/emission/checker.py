@@ -1,0 +1,184 @@
+"""The lower part of a reproducer: it runs the program on both sides and says what differs.
+
+Enter the names of the two sides and what the finding is, leaves text. Stands alone because this text is
+what a stranger reads to decide whether to trust the script: it is short, needs nothing of this library,
+and compares as strictly as the library does. Must not know of programs.
+
+Three forms, by what the finding is: values that differ, a call that only one side refuses, and a candidate
+that dies (which then runs in a child process).
+"""
+
+from __future__ import annotations
+
+from autotest.settings import DEFAULT_TOLERANCES, Tolerance
+
+_VALUES = '''\
+{tolerance}
+
+
+def observe(value):
+    """All of `value` that is compared, as plain data."""
+{containers}{module}{dicts}    if not hasattr(value, "requires_grad"):
+        return value if type(value).__module__ == "builtins" else type(value).__name__
+    facts = {{"type": "tensor", "shape": tuple(value.shape), "dtype": str(value.dtype).split(".")[-1]}}
+    facts |= {{"device": value.device.type, "requires_grad": value.requires_grad}}
+    return {{**facts, "values": np.array(value.detach().cpu().tolist())}}
+
+
+def differences(name, expected, actual, dtype="float32"):
+    """Where `actual` is not the reference's `expected`, a line each. Nothing broadcasts."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in {keys}:
+            deeper = f"{{name}} {{key}}".strip()
+            yield from differences(deeper, expected.get(key), actual.get(key), expected.get("dtype", dtype))
+    elif type(expected) is not type(actual) or np.shape(expected) != np.shape(actual):
+        yield f"{{name}}: expected {{expected}}, actual {{actual}}"
+    else:
+        e, a = np.asarray(expected), np.asarray(actual)
+        rtol, atol = {limits}
+        equal = np.isclose(a, e, rtol, atol, equal_nan=True) if e.dtype.kind in "fc" else np.asarray(a == e)
+        for at in np.argwhere(~equal)[:1].tolist():
+            many = f"{{(~equal).sum()}} of {{e.size}} differ, at {{at}}: " if at else ""
+            yield f"{{name}}: {{many}}expected {{e[tuple(at)]}}, actual {{a[tuple(at)]}}"
+
+
+def run(framework):
+    try:
+        return {{name: observe(value) for name, value in program(framework).items()}}
+    except Exception as error:
+        return f"raises {{type(error).__name__}}: {{error}}"
+
+
+if __name__ == "__main__":
+    expected, actual = run({reference}), run({candidate})
+    if isinstance(expected, str):
+        print("cannot compare: {reference_name}", expected)
+        sys.exit(2)
+    found = ["{candidate_name} " + actual] if isinstance(actual, str) else list(differences("", expected, actual))
+    print(*(found or ["{reference_name} and {candidate_name} agree"]), sep="\\n")
+    sys.exit(1 if found else 0)
+'''
+
+_CONTAINERS = """\
+    if isinstance(value, (tuple, list)):
+        kind = "list" if isinstance(value, list) else "tuple"
+        value = {"type": kind, "length": len(value), **dict(enumerate(value))}
+"""
+
+_DICTS = """\
+    if isinstance(value, dict):
+        return {key: observe(item) for key, item in value.items()}
+"""
+
+_MODULE = """\
+    if hasattr(value, "named_parameters"):
+        value = {**dict(value.named_parameters()), **dict(value.named_buffers())}
+        value |= {f"{key}.grad": item.grad for key, item in value.items() if item.requires_grad}
+"""
+
+_RUN = '''\
+def run(framework):
+    """How the program ends; reading the values waits for what is still being computed."""
+    try:
+        for value in program(framework).values():
+            if hasattr(value, "tolist"):
+                value.tolist()
+        return "returns"
+    except Exception as error:
+        return f"raises {{type(error).__name__}}: {{error}}"
+
+
+if __name__ == "__main__":
+'''
+
+_REFUSES = (
+    _RUN
+    + """\
+    expected, actual = run({reference}), run({candidate})
+    print("{reference_name} " + expected, "{candidate_name} " + actual, sep="\\n")
+{verdict}"""
+)
+
+_RAISES = """\
+    if expected != "returns":
+        sys.exit(2)
+    sys.exit(1 if actual != "returns" else 0)
+"""
+
+_ACCEPTS = """\
+    sys.exit(1 if expected != "returns" and actual == "returns" else 0)
+"""
+
+_DIES = (
+    _RUN
+    + """\
+    if sys.argv[1:] == ["--side", "{candidate_name}"]:
+{limit}        print("{candidate_name} " + run({candidate}), flush=True)
+        os._exit(0)
+    print("{reference_name} " + run({reference}), flush=True)
+    try:
+        command = [sys.executable, __file__, "--side", "{candidate_name}"]
+        child = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout={timeout})
+    except subprocess.TimeoutExpired:
+        print("{candidate_name} hangs: no answer in {timeout} s")
+        sys.exit(1)
+    status = signal.Signals(-child.returncode).name if child.returncode < 0 else child.returncode
+    print(child.stdout if {alive} else f"{candidate_name} dies: {{status}}")
+    sys.exit(0 if {alive} else 1)
+"""
+)
+
+_LIMIT = """\
+        resource.setrlimit(resource.RLIMIT_AS, ({bytes}, {bytes}))
+"""
+
+
+_KEYS = "{**expected, **actual}"
+
+
+def values(
+    sides: dict[str, str],
+    tolerance: Tolerance,
+    *,
+    check_dtype: bool,
+    check_values: bool,
+    modules: bool,
+    containers: bool,
+) -> str:
+    """The part that compares observed values by `tolerance`.
+
+    `modules` when a whole module may be observed, `containers` when tuples, lists or dicts may be.
+    """
+    if tolerance.rtol is not None and tolerance.atol is not None:
+        limits, table = "RTOL, ATOL", f"RTOL, ATOL = {tolerance.rtol!r}, {tolerance.atol!r}  # given by the test"
+    else:
+        rows = [f'"{dtype}": {tolerance.of(dtype)}' for dtype in DEFAULT_TOLERANCES]
+        half = (len(rows) + 1) // 2
+        limits = "TOLERANCE.get(dtype, (0, 0))"
+        table = (
+            "TOLERANCE = {  # rtol and atol by dtype: |actual - expected| <= atol + rtol * |expected|\n"
+            f"    {', '.join(rows[:half])},\n    {', '.join(rows[half:])},\n}}"
+        )
+    skipped = [f'"{key}"' for key, checked in (("dtype", check_dtype), ("values", check_values)) if not checked]
+    keys = f"[key for key in {{**expected, **actual}} if key not in ({', '.join(skipped)},)]" if skipped else _KEYS
+    return _VALUES.format(
+        tolerance=table,
+        limits=limits,
+        keys=keys,
+        module=_MODULE if modules else "",
+        containers=_CONTAINERS if containers else "",
+        dicts=_DICTS if modules or containers else "",
+        **sides,
+    )
+
+
+def refuses(sides: dict[str, str], *, accepted: bool) -> str:
+    """The part for a call that only the candidate refuses, or that it alone accepts."""
+    return _REFUSES.format(verdict=_ACCEPTS if accepted else _RAISES, **sides)
+
+
+def dies(sides: dict[str, str], *, timeout: float, memory: int | None, raising: bool) -> str:
+    """The part for a candidate that dies or hangs; with `raising`, giving up by an exception counts as dying."""
+    alive = 'child.stdout.endswith("returns\\n")' if raising else "child.stdout"
+    limit = _LIMIT.format(bytes=memory) if memory is not None else ""
+    return _DIES.format(alive=f"(child.returncode == 0 and {alive})", timeout=f"{timeout:g}", limit=limit, **sides)

@@ -1,0 +1,290 @@
+"""The statements of a program, one per call.
+
+Enters a `Program`, leave lines of Python. Stands alone because reproducers and reports print the same
+statements. Must not run anything, nor know what stands around the statements.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import keyword
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from autotest.emission import literals, naming
+from autotest.errors import NotReplayable
+from autotest.program import Call, Captured, Program, Ref, Root, refs
+
+_ARITHMETIC = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+_BINARY = _ARITHMETIC | {
+    "lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "is_": "is", "is_not": "is not",
+}  # fmt: skip
+_UNARY = {"neg": "-", "pos": "+", "invert": "~", "not_": "not "}
+#: ``iadd`` and its like, by the sign of the statement.
+_IN_PLACE = {f"i{name.rstrip('_')}": f"{sign}=" for name, sign in _ARITHMETIC.items()}
+
+
+#: Stands for the slot of an exit that the program does not have.
+UNCLOSED = -1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Statement:
+    """One call as source: its slot, its depth of ``with`` blocks, and its lines without indentation."""
+
+    slot: int
+    depth: int
+    lines: tuple[str, ...]
+
+
+class Printer:
+    """Prints the calls of one program.
+
+    Args:
+        program: what to print.
+        namespace: the variable that holds the framework.
+        observed: names that are read when the program has run; their values get a name for it.
+        width: columns to keep to where a call can be broken.
+        data: whether captured arrays are named constants; else their shape and dtype stand in their place.
+    """
+
+    def __init__(
+        self, program: Program, namespace: str, observed: Iterable[str] = (), *, width: int = 100, data: bool = True
+    ) -> None:
+        self._program = program
+        self._namespace = namespace
+        self._width = width
+        self._data = data
+        self._names = naming.names(program)
+        self._constants = naming.constants(program)
+        self._reads = Counter(ref.slot for call in program.calls for ref in refs(call))
+        kept = {naming.root(name) for name in observed}
+        self._kept = {slot for slot, name in self._names.items() if name in kept}
+        self._pairs = _balanced(program.calls)
+        self._hidden = self._inlined()
+        #: Modules that the statements need besides the framework; filled while printing.
+        self.imports: set[str] = set()
+        #: In how many ``with`` blocks the program ends; filled while printing.
+        self.depth = 0
+
+    def statements(self) -> list[Statement]:
+        """Every call in order; raises `NotReplayable`, naming the call, for an operand that has no source."""
+        found: list[Statement] = []
+        depth = 0
+        for call in self._program.calls:
+            if call.slot in self._hidden:
+                continue
+            if call.kind == "exit" and call.slot in self._pairs:
+                if found and found[-1].slot == self._pairs[call.slot]:
+                    found.append(Statement(call.slot, depth, ("pass",)))
+                depth -= 1
+                continue
+            try:
+                lines = self._lines(call)
+            except NotReplayable as error:
+                raise NotReplayable(f"call {call.slot} ({call.kind} {call.target}): {error}") from None
+            if not lines:
+                continue
+            if call.note:
+                lines[0] += "  # " + " ".join(call.note.split())
+            found.append(Statement(call.slot, depth, tuple(lines)))
+            if call.kind == "enter" and call.slot in self._pairs:
+                depth += 1
+        self.depth = depth
+        return found
+
+    # -- operands ---------------------------------------------------------------------------------------
+
+    def text(self, operand: Any) -> str:
+        return literals.literal(operand, self._leaf)
+
+    def _leaf(self, item: Ref | Root | Captured) -> str:
+        if type(item) is Ref:
+            call = self._hidden.get(item.slot)
+            return self._expression(call)[0] if call is not None else self._names[item.slot]
+        if type(item) is Root:
+            return f"{self._namespace}.{item.path}" if item.path else self._namespace
+        assert type(item) is Captured
+        if self._data:
+            return self._constants[item.index]
+        return f"array({self._shape(item)})"
+
+    def _shape(self, item: Captured) -> str:
+        array = self._program.arrays[item.index]
+        return f"{array.data.shape}, {literals.string(array.dtype)}"
+
+    def _term(self, operand: Any) -> str:
+        """An operand beside an operator sign, in parentheses where it would bind wrongly without."""
+        text = self.text(operand)
+        return f"({text})" if text.startswith("-") else text
+
+    def _owner(self, operand: Any) -> str:
+        """An operand before a dot or a bracket."""
+        text = self.text(operand)
+        return f"({text})" if text.startswith("-") or type(operand) in (int, float, complex) else text
+
+    def _arguments(self, args: Iterable[Any], kwargs: dict[str, Any]) -> list[str]:
+        parts = [self.text(item) for item in args]
+        odd = {key: item for key, item in kwargs.items() if not key.isidentifier() or keyword.iskeyword(key)}
+        parts += [f"{key}={self.text(item)}" for key, item in kwargs.items() if key not in odd]
+        return [*parts, f"**{self.text(odd)}"] if odd else parts
+
+    # -- calls ------------------------------------------------------------------------------------------
+
+    def _lines(self, call: Call) -> list[str]:
+        """The statement for `call`."""
+        used = self._reads[call.slot] or call.slot in self._kept
+        name = self._names[call.slot]
+        target = f"{name} = " if used else ""
+        kind, args = call.kind, call.args
+        if kind == "setattr":
+            return [self._attribute(args[0], call.target, "setattr", args[1])]
+        if kind in ("load_state", "overwrite"):
+            return self._written(call)
+        if kind == "enter":
+            if call.slot not in self._pairs:
+                return [f"{target}{self._owner(args[0])}.__enter__()"]
+            return [f"with {self.text(args[0])}{f' as {name}' if used else ''}:"]
+        if kind == "exit":
+            return [f"{self._owner(args[0])}.__exit__(None, None, None)"]
+        if kind == "operator" and call.target == "setitem":
+            return [f"{self._owner(args[0])}[{literals.index(args[1], self._leaf)}] = {self.text(args[2])}"]
+        if kind == "operator" and call.target == "delitem":
+            return [f"del {self._owner(args[0])}[{literals.index(args[1], self._leaf)}]"]
+        if kind == "operator" and call.target in _IN_PLACE and type(args[0]) is Ref:
+            # A name of its own keeps the earlier name's value, should the type have no in-place form.
+            sign = _IN_PLACE[call.target]
+            if used:
+                return [f"{name} = {self.text(args[0])}", f"{name} {sign} {self.text(args[1])}"]
+            return [f"{self.text(args[0])} {sign} {self.text(args[1])}"]
+        return self._broken(target, *self._expression(call))
+
+    def _broken(self, target: str, text: str, parts: list[str] | None) -> list[str]:
+        """``target + text`` in as many lines as the width asks for, `parts` being the arguments that end `text`."""
+        if not parts or len(target) + len(text) + 4 <= self._width:
+            return [target + text]
+        rows = [""]
+        for part in parts:
+            if rows[-1] and len(rows[-1]) + len(part) + 2 > self._width - 8:
+                rows.append("")
+            rows[-1] += f" {part}," if rows[-1] else f"{part},"
+        opening = text[: -len(", ".join(parts)) - 1]
+        return [target + opening, *(f"    {row}" for row in rows), ")"]
+
+    def _expression(self, call: Call) -> tuple[str, list[str] | None]:
+        """``(text, arguments)`` of a call that is an expression; arguments are None where it cannot be broken."""
+        kind, args, kwargs = call.kind, call.args, call.kwargs
+        if kind == "tensor":
+            return self._tensor(call)
+        if kind == "function":
+            return self._call(f"{self._namespace}.{call.target}", args, kwargs)
+        if kind == "method":
+            owner = self._owner(args[0])
+            return self._call(owner if call.target == "__call__" else f"{owner}.{call.target}", args[1:], kwargs)
+        if kind == "builtin":
+            return self._call(call.target, args, kwargs)
+        if kind == "getattr":
+            return self._attribute(args[0], call.target, "getattr"), None
+        return self._operator(call)
+
+    def _call(self, function: str, args: Iterable[Any], kwargs: dict[str, Any]) -> tuple[str, list[str]]:
+        parts = self._arguments(args, kwargs)
+        return f"{function}({', '.join(parts)})", parts
+
+    def _tensor(self, call: Call) -> tuple[str, list[str] | None]:
+        item: Any = call.args[0]
+        array = self._program.arrays[item.index]
+        parts = [self.text(item) if self._data else self._shape(item)]
+        if self._data and array.data.dtype.name != array.dtype:
+            parts.append(f"dtype={self._namespace}.{array.dtype}")
+        if call.kwargs.get("device", "cpu") != "cpu":
+            parts.append(f"device={self.text(call.kwargs['device'])}")
+        if call.kwargs.get("requires_grad"):
+            parts.append("requires_grad=True")
+        function = f"{self._namespace}.tensor" if self._data else "tensor"
+        return f"{function}({', '.join(parts)})", None
+
+    def _attribute(self, owner: Any, name: str, function: str, *value: Any) -> str:
+        values = [self.text(item) for item in value]
+        if not name.isidentifier() or keyword.iskeyword(name):
+            return f"{function}({', '.join([self.text(owner), literals.string(name), *values])})"
+        return f"{self._owner(owner)}.{name}" + (f" = {values[0]}" if values else "")
+
+    def _operator(self, call: Call) -> tuple[str, list[str] | None]:
+        name, args = call.target, call.args
+        if name == "getitem" and len(args) == 2:
+            return f"{self._owner(args[0])}[{literals.index(args[1], self._leaf)}]", None
+        if name == "contains" and len(args) == 2:
+            return f"{self._term(args[1])} in {self._term(args[0])}", None
+        if name in _BINARY and len(args) == 2 and not call.kwargs:
+            return f"{self._term(args[0])} {_BINARY[name]} {self._term(args[1])}", None
+        if name in _UNARY and len(args) == 1:
+            return f"{_UNARY[name]}{self._term(args[0])}", None
+        if name in ("abs", "divmod"):
+            return self._call(name, args, call.kwargs)
+        self.imports.add("operator")
+        return self._call(f"operator.{name}", args, call.kwargs)
+
+    def _written(self, call: Call) -> list[str]:
+        """Contents put in place, outside of autograd, as the adapters do it."""
+        place = self._owner(call.args[0])
+        state: Any = call.args[1]
+        if call.kind == "load_state":
+            pairs = [(naming.path(place, name), item) for name, item in state.items()]
+        else:
+            pairs = [(place, state)]
+        writes = [f"    {place}.copy_({self._fresh(item)})" for place, item in pairs]
+        return [f"with {self._namespace}.no_grad():", *writes] if writes else []
+
+    def _fresh(self, item: Any) -> str:
+        return self._tensor(Call("tensor", "", (item,), {}, 0))[0]
+
+    # -- what is printed inside something else -----------------------------------------------------------
+
+    def _inlined(self) -> dict[int, Call]:
+        """Calls that are written where their only reader is: cotangents, and contexts entered at once."""
+        calls = self._program.calls
+        found = {
+            call.slot: call
+            for call in calls
+            if self._names[call.slot].startswith("c")
+            and call.kind == "tensor"
+            and self._reads[call.slot] == 1
+            and call.slot not in self._kept
+        }
+        for call, after in itertools.pairwise(calls):
+            # Moving the making of a context past another call could change what it does: only when adjacent.
+            if (
+                after.kind == "enter"
+                and after.slot in self._pairs
+                and after.args == (Ref(call.slot),)
+                and self._reads[call.slot] == (1 if self._pairs[after.slot] == UNCLOSED else 2)
+                and call.kind in ("function", "method", "getattr")
+                and call.slot not in self._kept
+            ):
+                found[call.slot] = call
+        return found
+
+
+def _balanced(calls: tuple[Call, ...]) -> dict[int, int]:
+    """Enter and exit calls that nest as ``with`` blocks do, each by the other's slot; empty if any does not.
+
+    A block that the program never leaves goes on to its end. Contexts that are left in another order cannot
+    be written as blocks at the same places, so that all of them are written as plain calls then.
+    """
+    pairs: dict[int, int] = {}
+    opened: list[Call] = []
+    for call in calls:
+        if call.kind == "enter":
+            opened.append(call)
+        elif call.kind == "exit":
+            if not opened or opened[-1].args != call.args:
+                return {}
+            entered = opened.pop()
+            pairs[entered.slot], pairs[call.slot] = call.slot, entered.slot
+    return pairs | {call.slot: UNCLOSED for call in opened}

@@ -1,0 +1,134 @@
+"""Reproducers of the two plainest findings, in as few lines as can be read: one tensor differs, or the candidate dies.
+
+Enters a `Program` and what is seen of it, leaves the text of one file, or None where only the full form
+(`autotest.emission.script`) is right. Stands alone because these are what people paste into bug reports: the
+program, its data, and five lines that compare. Must not run what it writes.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from autotest.elementwise import Statistics
+from autotest.emission import literals, naming
+from autotest.emission.code import Printer
+from autotest.emission.script import Script, quotable
+from autotest.program import Program
+
+_TRY = """\
+try:
+{imports}
+    {reference}
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+"""
+
+_COMPARES = """\
+actual = np.array(program({namespace}).tolist())
+print("{reference}:", expected, "{candidate}:", actual, sep="\\n")
+sys.exit(not (expected.shape == actual.shape and {same}))
+"""
+
+#: Calls that return a number or an array, which has nothing to be listed or is one already.
+_PLAIN = frozenset(("item", "tolist", "numpy"))
+
+_IMPORTS = """\
+try:
+{imports}
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+"""
+
+_DIES = """\
+side = {namespace} if sys.argv[1:] else {root}
+with contextlib.suppress(Exception):  # raising is no dying, on either side
+    program(side).tolist()
+if sys.argv[1:]:
+    os._exit(0)
+status = subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode
+print("{candidate} ends with status", status, "(a negative one is the signal that killed it)")
+sys.exit(status != 0)
+"""
+
+#: Data of up to this many characters stands where it is used.
+_INLINE = 60
+
+
+def differing_tensor(
+    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str, found: Statistics
+) -> str | None:
+    """The script for one observed tensor, called `name`, whose elements differ as `found` says."""
+    own = naming.names(program)
+    expression = naming.expression(name, own)
+    slot = next(slot for slot, known in own.items() if known == naming.root(name))
+    if program.calls[slot].kind in ("builtin", "getattr") or program.calls[slot].target in _PLAIN:
+        return None
+    if found.dtype.startswith("complex"):
+        return None  # numpy.allclose does not tell the NaN of a real part from that of an imaginary one
+    exact = "np.array_equal(expected, actual)"
+    close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
+    same = close if found.dtype.startswith(("float", "bfloat")) else exact
+    root = sides[0].namespace
+    check = _COMPARES.format(same=same, **_names(sides))
+    first = f"expected = np.array(program({root}).tolist())"
+    opening = _TRY.format(imports=_imports(sides), reference=first)
+    return _script(program, root, title, notes, expression, "sys", opening + check)
+
+
+def dying_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
+    """The script for a program that the candidate does not survive; it runs in a child of the script."""
+    own = naming.names(program)
+    last = program.calls[-1]
+    if last.kind not in ("function", "method", "operator") or last.target == "backward":
+        return None
+    check = _IMPORTS.format(imports=_imports(sides)) + _DIES.format(root=sides[0].namespace, **_names(sides))
+    modules = "contextlib, os, subprocess, sys"
+    return _script(program, sides[0].namespace, title, notes, own[last.slot], modules, check)
+
+
+def _names(sides: tuple[Script, Script]) -> dict[str, str]:
+    reference, candidate = sides
+    return {"namespace": candidate.namespace, "reference": reference.name, "candidate": candidate.name}
+
+
+def _imports(sides: tuple[Script, Script]) -> str:
+    return textwrap.indent("\n".join(dict.fromkeys((*sides[0].lines, *sides[1].lines))), "    ")
+
+
+def _script(
+    program: Program, variable: str, title: str, notes: list[str], expression: str, modules: str, check: str
+) -> str | None:
+    data = [literals.definition(name, program.arrays[at].data, 100) for at, name in naming.constants(program).items()]
+    printer = Printer(program, variable, [expression])
+    statements = printer.statements()
+    if any(packed for _, packed in data) or not variable.isidentifier() or printer.imports or printer.depth:
+        return None
+    body = "\n".join(["    " * item.depth + line for item in statements for line in item.lines])
+    constants: list[str] = []
+    for text in (text for text, _ in data):
+        name, _, value = text.partition(" = ")
+        if "\n" in value or len(value) > _INLINE:
+            constants.append(text)
+        else:
+            body = re.sub(rf"\b{name}\b", value.replace("\\", "\\\\"), body)
+    head, assigned, last = body.rpartition(f"\n{expression} = ")
+    body = f"{head}\nreturn {last}" if assigned and "\n" not in last else f"{body}\nreturn {expression}"
+    return "\n".join(
+        [
+            _docstring(title, notes),
+            f"import {modules}",
+            "import numpy as np",
+            "",
+            *([*constants, ""] if constants else []),
+            f"def program({variable}):",
+            textwrap.indent(body, "    "),
+            "",
+            check,
+        ]
+    )
+
+
+def _docstring(title: str, notes: list[str]) -> str:
+    lines = [f"{title} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *notes]
+    return '"""' + quotable("\n".join(lines)) + '"""'

@@ -1,0 +1,92 @@
+"""The reproducer of a finding.
+
+Enters a `Finding`, leaves its script. Stands alone because `reproducer` serves anyone who has a program, while
+here stands what a finding means for it: what to compare, how strictly, and what the top of the file says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autotest.emission import compact, naming
+from autotest.emission.script import Script, reproducer
+from autotest.errors import NotReplayable
+from autotest.program import Program
+from autotest.settings import Tolerance
+
+if TYPE_CHECKING:
+    from autotest.finding import Finding
+
+_SHOWS = {
+    "exception": "{candidate} raises where {reference} does not",
+    "accepted": "{candidate} accepts what {reference} refuses",
+    "crash": "{candidate} crashes, {reference} does not",
+    "hang": "{candidate} hangs, {reference} does not",
+    "out of memory": "{candidate} runs out of memory, {reference} does not",
+}
+
+
+def emit(
+    finding: Finding,
+    sides: tuple[Script, Script],
+    *,
+    isolated: bool = False,
+    timeout: float = 60.0,
+    memory: int | None = None,
+) -> str:
+    """The standalone script that shows `finding`, comparing what mismatched there and nothing else.
+
+    `isolated`, `timeout` and `memory` are those of `reproducer`. Raises `NotReplayable` when the finding has no
+    program, or one that has no source text.
+    """
+    program = finding.program
+    if program is None:
+        raise NotReplayable("the finding has no program; it was not recorded, or holds what is no data")
+    reference, candidate = sides
+    first = finding.first
+    names = naming.names(program)
+    observed: list[str] = []
+    for mismatch in finding.mismatches:
+        own = names.get(mismatch.slot)
+        if naming.is_observable(mismatch.name, names):
+            observed.append(mismatch.name)
+        elif own is not None and not own.startswith("ctx"):
+            observed.append(own)  # a module or a result whose parts could not be paired: it is looked at whole
+    shows = _SHOWS.get(first.symptom, "{name} differs in {symptom} between {reference} and {candidate}").format(
+        name=first.name, symptom=first.symptom, reference=reference.name, candidate=candidate.name
+    )
+    versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
+    title = f"{finding.operator}: {shows}."
+    header = [
+        f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}.",
+        *finding.verdict[:1],
+    ]
+    settings = finding.settings
+    return _compact(finding, program, sides, title, header, isolated=isolated) or reproducer(
+        program,
+        reference,
+        candidate,
+        title=title,
+        header=header,
+        observed=list(dict.fromkeys(observed)) or None,
+        symptom=first.symptom,
+        isolated=isolated,
+        timeout=timeout,
+        memory=memory,
+        tolerance=Tolerance(settings.get("rtol"), settings.get("atol")),
+        check_dtype=settings.get("check_dtype", True),
+        check_values=settings.get("check_allclose", True),
+    )
+
+
+def _compact(
+    finding: Finding, program: Program, sides: tuple[Script, Script], title: str, header: list[str], *, isolated: bool
+) -> str | None:
+    """The shortest form, where the finding is plain enough for it."""
+    first = finding.first
+    if first.symptom == "crash":
+        return compact.dying_candidate(program, sides, title, header)
+    plain = first.symptom in ("value", "gradient") and first.slot not in program.undefined
+    if isolated or not plain or first.statistics is None or not naming.is_observable(first.name, naming.names(program)):
+        return None
+    return compact.differing_tensor(program, sides, title, header, first.name, first.statistics)

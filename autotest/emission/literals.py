@@ -1,0 +1,146 @@
+"""Literals and captured arrays as exact Python source.
+
+Enter operands and arrays, leave text that evaluates to the same again, bit by bit. Stands alone because
+exactness is its whole matter. Must not know of programs: how a `Ref`, a `Root` or a `Captured` is written
+is handed in.
+
+Few numbers are written as decimals, since the shortest decimal that NumPy gives for a number is exact when
+read back into its dtype (and that is checked here, byte by byte, for every array that is written so). Many
+numbers, and NaNs with a payload, are written as the compressed bytes themselves.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import textwrap
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autotest.errors import NotReplayable
+from autotest.program import Captured, Ref, Root
+
+#: More elements than this are written as bytes, unless they are all the same.
+READABLE = 40
+
+#: How a `Ref`, a `Root` or a `Captured` is written.
+Leaf = Callable[[Any], str]
+
+
+def literal(value: Any, leaf: Leaf) -> str:
+    """`value` as an expression; raises `NotReplayable` for what has none."""
+    kind = type(value)
+    if kind is Ref or kind is Root or kind is Captured:
+        return leaf(value)
+    if value is None or kind is bool or kind is int or kind is bytes or kind is range:
+        return repr(value)
+    if value is Ellipsis:
+        return "..."
+    if kind is str:
+        return string(value)
+    if kind is float:
+        return repr(value) if math.isfinite(value) else f'float("{value}")'
+    if kind is complex:
+        # The repr of a complex number with a negative zero or a NaN in it is another number, or none.
+        plain = math.isfinite(value.real) and math.isfinite(value.imag) and repr(_read(repr(value))) == repr(value)
+        return repr(value) if plain else f"complex({literal(value.real, leaf)}, {literal(value.imag, leaf)})"
+    if kind is tuple:
+        items = [literal(item, leaf) for item in value]
+        return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+    if kind is list:
+        return f"[{', '.join(literal(item, leaf) for item in value)}]"
+    if kind is dict:
+        return "{" + ", ".join(f"{literal(key, leaf)}: {literal(item, leaf)}" for key, item in value.items()) + "}"
+    if kind is slice:
+        return f"slice({', '.join(literal(item, leaf) for item in (value.start, value.stop, value.step))})"
+    if kind is type and value.__module__ == "builtins":
+        return str(value.__name__)
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return f"np.{value.dtype.name.rstrip('_')}({literal(value.item(), leaf)})".replace("np.bool(", "np.bool_(")
+    raise NotReplayable(
+        f"an operand of type {kind.__module__}.{kind.__qualname__} has no source text: expected a plain value, "
+        f"a container of such, an earlier result, or a name of the framework"
+    )
+
+
+def string(text: str) -> str:
+    """`text` in double quotes where that is as short."""
+    quoted = repr(text)
+    return quoted if '"' in quoted or "\\'" in quoted else f'"{quoted[1:-1]}"'
+
+
+def index(value: Any, leaf: Leaf) -> str:
+    """What stands between the brackets of ``x[...]``."""
+    if type(value) is not tuple or not value:
+        return _index_item(value, leaf)
+    items = [_index_item(item, leaf) for item in value]
+    return f"{items[0]}," if len(items) == 1 else ", ".join(items)
+
+
+def _index_item(value: Any, leaf: Leaf) -> str:
+    if type(value) is not slice:
+        return literal(value, leaf)
+    start, stop, step = ("" if part is None else literal(part, leaf) for part in (value.start, value.stop, value.step))
+    return f"{start}:{stop}" + (f":{step}" if step else "")
+
+
+def array(data: np.ndarray[Any, Any]) -> str | None:
+    """A NumPy expression that is exactly `data`, or None when only its bytes would be."""
+    dtype, shape = data.dtype.name, data.shape
+    if data.size == 0:
+        return f'np.zeros({shape}, "{dtype}")'
+    flat = [_number(item) for item in data.reshape(-1)[: READABLE + 1]]
+    text = None
+    if data.size > 4 and len(set(flat)) == 1:
+        plain = {"0.0": "zeros", "0": "zeros", "1.0": "ones", "1": "ones"}.get(flat[0])
+        text = f'np.{plain}({shape}, "{dtype}")' if plain else f'np.full({shape}, {flat[0]}, "{dtype}")'
+    if (text is None or not _is(text, data)) and data.size <= READABLE:
+        text = f'np.array({_nested(flat, shape)}, "{dtype}")'
+    return text if text is not None and _is(text, data) else None
+
+
+def _is(text: str, data: np.ndarray[Any, Any]) -> bool:
+    """Whether `text` evaluates to `data`, bit by bit."""
+    try:
+        again: np.ndarray[Any, Any] = _read(text)
+    except (NameError, OverflowError, ValueError):  # complex numbers that are not finite have no literal
+        return False
+    same = again.dtype == data.dtype and again.shape == data.shape
+    return same and again.tobytes() == np.ascontiguousarray(data).tobytes()
+
+
+def _read(text: str) -> Any:
+    """What Python makes of `text`, which was written here and holds numbers only."""
+    with np.errstate(all="ignore"):
+        return eval(text, {"__builtins__": {}, "np": np})  # noqa: S307
+
+
+def _number(item: np.generic) -> str:
+    """The shortest text that gives `item` back when it is read into its own dtype, if there is any."""
+    if item.dtype.kind == "f" and not np.isfinite(item):
+        return {"inf": "np.inf", "-inf": "-np.inf"}.get(str(item), "np.nan")
+    return repr(item.item()) if item.dtype.kind in "bc" else str(item)
+
+
+def _nested(flat: list[str], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return flat[0]
+    if len(shape) == 1:
+        return f"[{', '.join(flat)}]"
+    step = len(flat) // shape[0]
+    return f"[{', '.join(_nested(flat[at : at + step], shape[1:]) for at in range(0, len(flat), step))}]"
+
+
+def definition(name: str, data: np.ndarray[Any, Any], width: int) -> tuple[str, bool]:
+    """``(text, packed)``: the statement that gives `name` its array, and whether it needs ``packed``."""
+    text = array(data)
+    if text is not None:
+        return textwrap.fill(
+            f"{name} = {text}", width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        ), False
+    code = base64.b85encode(zlib.compress(np.ascontiguousarray(data).tobytes(), 9)).decode("ascii")
+    lines = [f'    "{code[at : at + width - 6]}"' for at in range(0, len(code), width - 6)]
+    return "\n".join([f'{name} = packed("{data.dtype.name}", {data.shape},', *lines]) + ")", True

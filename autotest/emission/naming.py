@@ -1,0 +1,138 @@
+"""The names that a program's values have in reproducers, reports and messages.
+
+Enters a `Program`, leave names. Stands alone because emission, observations and reports must agree on them.
+Must not look at values, only at the program: the same program always gives the same names.
+
+The invariant: a name is a letter or two and a number, and says what the value is for.
+
+* ``x0``, ``x1``, ...: tensors made from captured arrays, counted in the order of the program;
+* ``c7``: such a tensor that is only ever handed to a call of ``backward`` or ``grad``, by its slot;
+* ``m2``: what a class of the framework returned (its path ends in a capitalised word), by its slot;
+* ``o5``: the same for an optimizer (a class below ``optim``), by its slot;
+* ``ctx3``: a value that the program enters as a context manager, by its slot;
+* ``v4``: everything else, by its slot.
+
+Captured arrays are constants: ``X0`` belongs to ``x0``, ``C7`` to ``c7``, any other is ``A`` and its index.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+
+from autotest.program import Call, Captured, Program, captured, refs
+
+#: Calls that leave no value of their own worth naming in a list of what can be observed.
+_WITHOUT_RESULT = frozenset(("setattr", "load_state", "overwrite", "enter", "exit"))
+
+
+def names(program: Program) -> dict[int, str]:
+    """The name of each slot of `program`."""
+    entered = {ref.slot for call in program.calls if call.kind == "enter" for ref in refs(call)}
+    cotangents = _cotangents(program)
+    found: dict[int, str] = {}
+    inputs = 0
+    for call in program.calls:
+        slot = call.slot
+        if slot in entered:
+            found[slot] = f"ctx{slot}"
+        elif slot in cotangents:
+            found[slot] = f"c{slot}"
+        elif call.kind == "tensor":
+            found[slot] = f"x{inputs}"
+            inputs += 1
+        elif call.kind == "function" and call.target.rpartition(".")[2][:1].isupper():
+            found[slot] = f"o{slot}" if "optim" in call.target.split(".")[:-1] else f"m{slot}"
+        else:
+            found[slot] = f"v{slot}"
+    return found
+
+
+def _cotangents(program: Program) -> set[int]:
+    """Slots of input tensors without gradient that only ``backward`` and ``grad`` read, after what they start from."""
+    reads: Counter[int] = Counter()
+    as_cotangent: Counter[int] = Counter()
+    for call in program.calls:
+        reads.update(ref.slot for ref in refs(call))
+        if call.kind in ("method", "function") and call.target.rpartition(".")[2] in ("backward", "grad"):
+            as_cotangent.update(ref.slot for ref in refs(call._replace(args=call.args[1:])))
+    return {
+        call.slot
+        for call in program.inputs()
+        if not call.kwargs.get("requires_grad") and reads[call.slot] and reads[call.slot] == as_cotangent[call.slot]
+    }
+
+
+def constants(program: Program) -> dict[int, str]:
+    """The name of each captured array that `program` reads, by index."""
+    own = names(program)
+    found: dict[int, str] = {}
+    for call in program.calls:
+        for item in captured(call):
+            found.setdefault(item.index, own[call.slot].upper() if _is_input(call) else f"A{item.index}")
+    return dict(sorted(found.items()))
+
+
+def _is_input(call: Call) -> bool:
+    return call.kind == "tensor" and len(call.args) == 1 and type(call.args[0]) is Captured
+
+
+def observables(program: Program) -> list[tuple[str, str]]:
+    """``(name, expression)`` of all that can be looked at when `program` has run, in the program's order.
+
+    Inputs stand there with their gradient when they ask for one; results stand there whole, whatever they are.
+    """
+    own = names(program)
+    found: list[tuple[str, str]] = []
+    for call in program.calls:
+        name = own[call.slot]
+        if call.kind in _WITHOUT_RESULT or name.startswith(("ctx", "c")):
+            continue
+        if call.kind in ("operator", "method") and call.target in ("setitem", "delitem", "backward", "zero_grad"):
+            continue
+        found.append((name, name))
+        if call.kind == "tensor" and call.kwargs.get("requires_grad"):
+            found.append((f"{name}.grad", f"{name}.grad"))
+    return found
+
+
+def expression(name: str, own: dict[int, str]) -> str:
+    """Python for an observed `name` such as ``m2.0.weight.grad`` or ``v3[1]``.
+
+    A numbered part of a module's path is how a container numbers its children: it becomes an index. Raises
+    `ValueError` when the name does not begin with a name of the program or is no expression.
+    """
+    head = re.match(r"[a-z]+\d+", name)
+    if head is None or head.group() not in own.values():
+        raise ValueError(f"observed name {name!r}: expected it to begin with one of {', '.join(own.values()) or '-'}")
+    text = head.group() + _indexed(name[head.end() :])
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        raise ValueError(f"observed name {name!r}: it cannot be read as an expression; got {text!r}") from None
+    return text
+
+
+def path(owner: str, name: str) -> str:
+    """Python for the part of module `owner` that is called `name`, such as ``m2`` and ``0.weight``."""
+    return owner + _indexed(f".{name}")
+
+
+def _indexed(steps: str) -> str:
+    return re.sub(r"\.(\d+)(?=[.\[]|$)", r"[\1]", steps)
+
+
+def is_observable(name: str, own: dict[int, str]) -> bool:
+    """Whether `expression` takes `name`."""
+    try:
+        expression(name, own)
+    except ValueError:
+        return False
+    return True
+
+
+def root(text: str) -> str:
+    """The program's name that an observed name or expression begins with."""
+    head = re.match(r"[a-z]+\d+", text)
+    return head.group() if head else text

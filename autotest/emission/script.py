@@ -1,0 +1,231 @@
+"""Puts a reproducer together: what it shows, the program, its data, and the part that checks.
+
+Enters a `Program` and two `Script`s (how each framework is imported), leaves the text of one file that
+needs the standard library, NumPy and the two frameworks. Stands alone because the order of its parts is a
+decision about readers: the program first, long data after it, machinery last. Must not run what it writes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Sequence
+
+from autotest.emission import checker, literals, naming
+from autotest.emission.code import Printer, Statement
+from autotest.program import Program
+from autotest.settings import Tolerance
+
+_PACKED = '''\
+def packed(dtype, shape, text):
+    """The array whose compressed bytes `text` is."""
+    return np.frombuffer(zlib.decompress(base64.b85decode(text)), dtype).reshape(shape)
+'''
+
+
+_DEFAULT = Tolerance()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Script:
+    """How a reproducer gets at one framework.
+
+    Attributes:
+        name: how messages call it, such as ``"oneflow"``.
+        lines: source lines that import it, in order; they may define what they like (a framework that does
+            not speak torch's names can define an object here that does). An ImportError or OSError in them
+            means that the framework is missing.
+        namespace: an expression for its namespace once `lines` have run, such as ``"oneflow"``.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    namespace: str
+
+
+def reproducer(
+    program: Program,
+    reference: Script,
+    candidate: Script,
+    *,
+    title: str,
+    header: Sequence[str] = (),
+    observed: Sequence[str] | None = None,
+    symptom: str = "value",
+    isolated: bool = False,
+    tolerance: Tolerance = _DEFAULT,
+    check_dtype: bool = True,
+    check_values: bool = True,
+    seed: int | None = None,
+    timeout: float = 60.0,
+    memory: int | None = None,
+) -> str:
+    """The text of a script that runs `program` on both sides and says whether they still diverge.
+
+    It exits 1 while the divergence is there, 0 when it is gone, and 2 when it cannot tell: a framework is
+    missing, or the reference refuses the program. Each line of its output says one thing that differs, and
+    begins with the name of what was observed or of the framework.
+
+    Args:
+        title: one line saying what the script shows.
+        header: further lines for its top: versions, seed, verdict.
+        observed: names of what to compare, as `observables` and mismatches give them; all when None.
+        symptom: of the finding, as in `autotest.comparison`. ``exception`` means that only the candidate
+            raises; ``accepted`` that it accepts what the reference refuses; ``crash``, ``hang`` and
+            ``out of memory`` that it dies. Any other is a difference of values.
+        isolated: run the candidate in a child process whatever the symptom.
+        tolerance: for floating and complex values.
+        check_dtype: whether a difference of dtype counts.
+        check_values: whether differences of values count; False leaves shape, dtype and the like.
+        seed: given to the framework's `manual_seed` before the program, when it draws numbers by itself.
+        timeout: seconds after which an isolated candidate counts as hanging.
+        memory: bytes of address space for an isolated candidate.
+
+    Raises:
+        NotReplayable: an operand has no source text; the message names the call.
+        ValueError: an observed name is none of the program.
+    """
+    dies = isolated or symptom in ("crash", "hang", "out of memory")
+    refuses = symptom in ("exception", "accepted")
+    variable = reference.namespace if reference.namespace.isidentifier() else "framework"
+    # What a program that raises or dies would give is read whole, to wait for it; only its end is compared.
+    whole = observed is None or dies or refuses
+    pairs = _observed(program, None if whole else observed)
+    printer = Printer(program, variable, [expression for _, expression in pairs])
+    body = _body(printer.statements())
+    returned = _returned(pairs, printer.depth)
+    if seed is not None:
+        body.insert(0, f"{variable}.manual_seed({seed})")
+
+    data = [literals.definition(name, program.arrays[at].data, 100) for at, name in naming.constants(program).items()]
+    small = [text for text, packed in data if not packed]
+    large = [text for text, packed in data if packed]
+
+    sides = {
+        "reference": reference.namespace,
+        "candidate": candidate.namespace,
+        "reference_name": quotable(reference.name),
+        "candidate_name": quotable(candidate.name),
+    }
+    imports = {"sys"} | printer.imports
+    if dies:
+        check = checker.dies(sides, timeout=timeout, memory=memory, raising=symptom == "out of memory")
+        imports |= {"os", "signal", "subprocess"} | ({"resource"} if memory is not None else set())
+    elif refuses:
+        check = checker.refuses(sides, accepted=symptom == "accepted")
+    else:
+        modules = any(expression.startswith("m") and expression.isidentifier() for _, expression in pairs)
+        containers = not all(expression[0] == "x" or expression.endswith(".grad") for _, expression in pairs)
+        check = checker.values(
+            sides,
+            tolerance,
+            check_dtype=check_dtype,
+            check_values=check_values,
+            modules=modules,
+            containers=containers,
+        )
+    if large:
+        imports |= {"base64", "zlib"}
+
+    notes = list(header)
+    if not whole:
+        notes.append(f"Compared: {', '.join(name for name, _ in pairs)}.")
+    parts = [
+        _docstring(title, notes),
+        _imports(imports, reference, candidate),
+        "\n".join(small) + "\n\n" * bool(small) if small else "",
+        f"def program({variable}):\n" + textwrap.indent("\n".join([*body, *returned]), "    ") + "\n\n",
+        "\n".join([_PACKED, "", *large, ""]) + "\n" if large else "",
+        check,
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def program_text(program: Program, marked: int | None = None, *, namespace: str = "torch", width: int = 100) -> str:
+    """The program alone as readable code, for reports.
+
+    Arrays stand as ``tensor(shape, dtype)``. The call that writes slot `marked` is pointed out as the first
+    divergent one.
+    """
+    printer = Printer(program, namespace, width=width, data=False)
+    statements = printer.statements()
+    if marked is not None:
+        # A call that is written inside its reader's line is pointed out there.
+        at = next((index for index, item in enumerate(statements) if item.slot >= marked), None)
+        if at is not None:
+            item = statements[at]
+            lines = (item.lines[0] + "  # <-- first divergent call", *item.lines[1:])
+            statements[at] = dataclasses.replace(item, lines=lines)
+    body = _body(statements)
+    if statements and statements[-1].depth < printer.depth:
+        body.append("    " * printer.depth + "pass")
+    return "\n".join(body)
+
+
+def _body(statements: Sequence[Statement]) -> list[str]:
+    return ["    " * item.depth + line for item in statements for line in item.lines]
+
+
+def _observed(program: Program, wanted: Sequence[str] | None) -> list[tuple[str, str]]:
+    """``(key, expression)`` of what the program returns; undefined contents are left out."""
+    own = naming.names(program)
+    undefined = {own[slot] for slot in program.undefined}
+    if wanted is None:
+        chosen = naming.observables(program)
+    else:
+        chosen = [(name, naming.expression(name, own)) for name in dict.fromkeys(wanted)]
+    found: list[tuple[str, str]] = []
+    for name, expression in chosen:
+        if expression in undefined:
+            # Nobody defines its contents, so that only what is around them can be compared.
+            found.append((f"{name}.shape", f"tuple({expression}.shape)"))
+            found.append((f"{name}.dtype", f'str({expression}.dtype).split(".")[-1]'))
+            found.append((f"{name}.requires_grad", f"{expression}.requires_grad"))
+        else:
+            found.append((name, expression))
+    return found
+
+
+def _returned(pairs: Sequence[tuple[str, str]], depth: int) -> list[str]:
+    indent = "    " * depth
+    items = [f"{literals.string(name)}: {expression}" for name, expression in pairs]
+    line = f"{indent}return {{{', '.join(items)}}}"
+    if len(line) <= 96:
+        return [line]
+    text = textwrap.fill(", ".join(item.replace(" ", "\0") for item in items) + ",", 92 - len(indent))
+    rows = [f"{indent}    {row}" for row in text.replace("\0", " ").split("\n")]
+    return [f"{indent}return {{", *rows, f"{indent}}}"]
+
+
+def _docstring(title: str, notes: Sequence[str]) -> str:
+    """The top of a script: what it shows, what is known of it, and what its exit status means."""
+    lines = [
+        " ".join(title.split()),
+        "",
+        *notes,
+        "Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.",
+    ]
+    return '"""' + quotable("\n".join(lines)) + '\n"""\n'
+
+
+def quotable(text: str) -> str:
+    """`text` as it may stand between quotes of any kind."""
+    return text.replace("\\", "\\\\").replace('"', "'")
+
+
+def _imports(modules: set[str], reference: Script, candidate: Script) -> str:
+    lines = reference.lines + (candidate.lines if candidate.lines != reference.lines else ())
+    return "\n".join(
+        [
+            *(f"import {name}" for name in sorted(modules)),
+            "",
+            "import numpy as np",
+            "",
+            "try:",
+            textwrap.indent("\n".join(lines), "    "),
+            "except (ImportError, OSError) as error:",
+            '    print("cannot run:", error)',
+            "    sys.exit(2)",
+            "",
+        ]
+    )

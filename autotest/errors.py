@@ -1,0 +1,69 @@
+"""Every exception that this library raises on purpose.
+
+Enters nothing, leaves classes. Stands alone so that any layer can raise them; must not import from
+this package. `Divergence` and its siblings are `AssertionError`s, so that unittest and pytest count a
+finding as a failed test and not as a broken one.
+"""
+
+from __future__ import annotations
+
+
+class AutotestError(Exception):
+    """Base class of what this library raises on purpose."""
+
+
+class UsageError(AutotestError, ValueError):
+    """An argument of the public interface is wrong; the message names it and says what is allowed."""
+
+
+class FrameworkMissing(AutotestError, ImportError):
+    """A framework cannot be imported; the message is one sentence saying what to install or choose."""
+
+
+class NotReplayable(AutotestError):
+    """A recorded program holds something that cannot be run again without the test body."""
+
+
+class Divergence(AutotestError, AssertionError):
+    """The two frameworks disagreed. Its text is the report; `finding` holds the same as data, `place` is its folder."""
+
+    def __init__(self, text: str, finding: object = None, place: str = "") -> None:
+        super().__init__(text)
+        self.finding = finding
+        self.place = place
+
+
+class NothingCompared(AutotestError, AssertionError):
+    """A trial ended without one comparison, so that its passing would mean nothing."""
+
+
+class GradientNotCompared(AutotestError, AssertionError):
+    """A trial could have compared a gradient and did not, or its operators are wrongly listed as having none."""
+
+
+class GradcheckError(AutotestError, RuntimeError, AssertionError):
+    """A gradient is not the derivative of its function; the text holds the table. torch's is a `RuntimeError` too."""
+
+
+class TooFewAccepted(AutotestError, AssertionError):
+    """The reference refused so many trials that the rest prove little; the reasons are in the text."""
+
+
+class StaleLedgerEntry(AutotestError, AssertionError):
+    """A divergence that the ledger expects did not happen any more."""
+
+
+class TrialEnd(BaseException):
+    """Leaves the test body when a trial cannot go on; caught by the trial and never seen outside.
+
+    A `BaseException`, so that an `except Exception` in a test body does not swallow it. Why the trial
+    ended stands in the trial's own state, so that even a bare `except:` changes nothing.
+    """
+
+
+class StoreUnwritable(AutotestError, OSError):
+    """The folder of failures cannot be written; the message says why, and where else they could go."""
+
+
+class StoreDamaged(AutotestError):
+    """A stored failure cannot be read; the message names it and what is wrong with it."""

@@ -1,0 +1,163 @@
+"""What of a shrunk program matters, what nearly fails, and how much tolerance would let it pass.
+
+Enters the smallest failing program with the predicate that it satisfies, leaves lines for the report. A few dozen
+executions more, each changing one thing. Must not make the program any smaller.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.agreement import Agreement
+from autotest.comparison import TensorValue
+from autotest.elementwise import distance
+from autotest.emission import names, program_text
+from autotest.program import Array, Program, leaves, map_operand
+from autotest.rewriting import is_backward, with_arrays
+from autotest.settings import Settings
+
+Fails = Callable[[Program], bool]
+#: Literals and inputs that are looked at, at most.
+_MOST = 8
+
+
+def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, fails: Fails) -> list[str]:
+    """Lines that say what matters, what passes nearby, and which tolerance would let it pass."""
+    return [*_what_matters(shrunk.program, fails), *nearest(shrunk.program, passing), *_tolerance(shrunk, settings)]
+
+
+# -- what matters -------------------------------------------------------------------------------------------
+
+
+def _what_matters(program: Program, fails: Fails) -> list[str]:
+    matter: list[str] = []
+    free: list[str] = []
+    for text, variants in [*_contents(program), *_literals(program)][: 2 * _MOST]:
+        (free if all(fails(variant) for variant in variants) else matter).append(text)
+    lines = []
+    if matter:
+        lines.append("Matters:    " + ", ".join(matter))
+    if free:
+        lines.append("May be any: " + ", ".join(free))
+    return lines
+
+
+def _contents(program: Program) -> Iterator[tuple[str, list[Program]]]:
+    own = names(program)
+    for call in program.inputs()[:_MOST]:
+        index = call.args[0].index
+        array = program.arrays[index]
+        if not array.data.size or array.data.dtype.kind != "f":
+            continue
+        name = own[call.slot]
+        what = f"the cotangent {name}" if name.startswith("c") else f"the values of {name}"
+        others = (np.full(array.data.shape, 0.5), np.full(array.data.shape, -3.0), _uneven(array.data.shape))
+        yield what, [_with(program, index, other) for other in others]
+        if array.dtype == "float32" and not name.startswith("c"):
+            arrays = [
+                Array(one.data.astype(np.float64), "float64") if one.dtype == "float32" else one
+                for one in program.arrays
+            ]
+            yield f"the dtype of {name}", [with_arrays(program, arrays)]
+
+
+def _uneven(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return np.asarray(2 * np.cos(np.arange(math.prod(shape)) * 1.7 + 0.3).reshape(shape))
+
+
+def _with(program: Program, index: int, data: np.ndarray[Any, Any]) -> Program:
+    old = program.arrays[index]
+    new = Array(np.asarray(data, dtype=old.data.dtype), old.dtype)
+    return with_arrays(program, [new if at == index else array for at, array in enumerate(program.arrays)])
+
+
+def _literals(program: Program) -> Iterator[tuple[str, list[Program]]]:
+    for call in program.calls:
+        if call.kind not in ("function", "method", "operator") or is_backward(call):
+            continue
+        keys: list[str | None] = [None for item in call.args for _ in leaves(item)]
+        keys += [key for key, item in call.kwargs.items() for _ in leaves(item)]
+        for position, item in enumerate(leaves((call.args, call.kwargs))):
+            others = _others(item)
+            if not others:
+                continue
+            key = keys[position]
+            text = f"{key}={item!r}" if key else f"the {item!r} of {call.target}"
+            yield text, [_substituted(program, call.slot, position, other) for other in others]
+
+
+def _others(item: Any) -> tuple[Any, ...]:
+    if type(item) is bool:
+        return (not item,)
+    if type(item) is int:
+        return (item + 1, item - 1)
+    if type(item) is float and math.isfinite(item):
+        return (item + 1.0, item * 0.5 - 0.25)
+    return ()
+
+
+def _substituted(program: Program, slot: int, position: int, instead: Any) -> Program:
+    at = iter(range(1 << 30))
+    call = program.calls[slot]
+    args, kwargs = map_operand((call.args, call.kwargs), lambda leaf: instead if next(at) == position else leaf)
+    changed = [call._replace(args=args, kwargs=kwargs) if old.slot == slot else old for old in program.calls]
+    return Program(tuple(changed), program.arrays, program.undefined)
+
+
+# -- what passes nearby -------------------------------------------------------------------------------------
+
+
+def nearest(program: Program, passing: Sequence[Program]) -> list[str]:
+    """The program in `passing` that differs least from `program`, as a diff."""
+    own = _lines(program)
+    found: list[list[str]] = []
+    for other in passing:
+        if [call.target for call in other.calls if call.kind != "tensor"] != [
+            call.target for call in program.calls if call.kind != "tensor"
+        ]:
+            continue  # a program without the call in question passes, which tells nothing
+        found.append([line for line in difflib.ndiff(own, _lines(other)) if line[:2] in ("- ", "+ ")])
+    found = [changed for changed in found if 0 < len(changed) <= 6]
+    if not found:
+        return []
+    return ["Nearest that passes (- fails, + passes):", *("    " + line for line in min(found, key=len))]
+
+
+def _lines(program: Program) -> list[str]:
+    own = names(program)
+    lines = program_text(program).splitlines()
+    for call in program.inputs():
+        data = program.arrays[call.args[0].index].data
+        if data.size <= 8 and not own[call.slot].startswith("c"):
+            lines.append(f"{own[call.slot]} holds {data.tolist()}")
+    return lines
+
+
+# -- tolerance ----------------------------------------------------------------------------------------------
+
+
+def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
+    """The smallest relative tolerance, beside the absolute one, with which the first mismatch would pass."""
+    first = shrunk.mismatches[0]
+    if first.statistics is None:
+        return []
+    expected, actual = shrunk.read().get(shrunk.place(first), (None, None))
+    if type(expected) is not TensorValue or type(actual) is not TensorValue:
+        return []
+    if expected.data.shape != actual.data.shape or expected.data.dtype.kind != "f":
+        return []
+    _, atol = settings.tolerance.of(expected.dtype)
+    gap = distance(expected.data, actual.data.astype(expected.data.dtype))
+    size = np.abs(expected.data.astype(np.float64))
+    with np.errstate(all="ignore"):
+        needed = float(np.where(gap > atol, (gap - atol) / size, 0.0).max(initial=0.0))
+    if not np.isfinite(gap).all():
+        return ["Would pass: with no tolerance"]
+    if not math.isfinite(needed):
+        return [f"Would pass: with atol={gap.max():.3g}; no rtol helps where 0 is expected"]
+    return [f"Would pass: with rtol={needed:.3g} (atol={atol:g})"]

@@ -1,0 +1,218 @@
+"""Carries out the tasks of a campaign: runs trials of collected tests, and diagnoses those that failed.
+
+Enters a task, leaves its result as plain data. Stands alone because the same code runs in the campaign's own
+process and in its workers. Must not schedule anything, and nothing here prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+
+from autotest import collection, deaths, diagnosis
+from autotest.breadcrumb import Breadcrumb, called
+from autotest.comparison import Mismatch
+from autotest.driving import driven_by
+from autotest.errors import FrameworkMissing, TrialEnd
+from autotest.finding import Finding
+from autotest.frameworks import Pair
+from autotest.identity import trial_seed
+from autotest.keeping import keep
+from autotest.ledger import Ledger
+from autotest.options import Options
+from autotest.program import Call, CallKind, Operand, Program, operator_of
+from autotest.recorder import Recorder, watched
+from autotest.rejection import Rejection
+from autotest.tasks import (
+    SET_ASIDE,
+    Conditions,
+    Diagnose,
+    Explore,
+    Explored,
+    Found,
+    Identity,
+    Result,
+    Suspect,
+    Task,
+    Vanished,
+    Where,
+    identity_of,
+)
+from autotest.trial import Outcome, Test, run_trial
+
+_PLAIN = frozenset((type(None), bool, int, str))
+#: Calls that say nothing about what a test covers.
+_MACHINERY = frozenset(("__call__", "backward", "autograd.backward", "requires_grad_"))
+
+
+def perform(task: Task, conditions: Conditions, trail: Breadcrumb | None) -> Result:
+    """Carry out one task. What a test body itself gets wrong comes back as text; nothing of it is raised.
+
+    `trail` is told where the process is, in case that it dies.
+    """
+    if isinstance(task, Explore):
+        return _explore(task, conditions, trail)
+    if isinstance(task, Diagnose):
+        return _diagnose(task, conditions, trail)
+
+    def kept(finding: Finding) -> Found:
+        return keep(finding, task.identity, task.where, conditions.directory)
+
+    finding = deaths.finding_of(task, conditions, kept)
+    return Vanished(task.where, task.index) if finding is None else kept(finding)
+
+
+def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) -> Explored:
+    result = Explored()
+    start = time.perf_counter()
+
+    def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
+        test = _strict(test, conditions)
+        with _watching(task.where, trail, conditions, task.set_aside):
+            for index in task.indices[result.done :]:
+                outcome = _trial(test, pair, task.where, index, trail)
+                _count(outcome, index, test, ledger, pair, result)
+                result.done += 1
+                if time.perf_counter() - start > task.seconds:
+                    return
+
+    result.broken = _call(task.where, drive)
+    result.seconds = time.perf_counter() - start
+    return result
+
+
+def _count(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair, result: Explored) -> None:
+    """Add one trial to `result`."""
+    result.compared += outcome.compared
+    result.gradients += outcome.gradients
+    if outcome.recorder.rejection is not None:
+        result.rejections[outcome.recorder.rejection.reason] += 1
+    else:
+        result.accepted += 1
+        _count_calls(outcome.recorder.calls, result)
+    if not outcome.mismatches:
+        return
+    first = _first(outcome)
+    operator = operator_of(outcome.recorder.calls, first.slot) or first.name
+    entry = ledger.expects(test.id, first, operator)
+    if entry is not None:
+        result.expected[entry.key] += 1
+        return
+    suspect = Suspect(index, _identity(outcome))
+    # Judging costs many replays: not again for what was found to be no rounding a moment ago.
+    known = any(other.identity == suspect.identity for other in result.suspects)
+    if not known and diagnosis.cleared(test, outcome, pair) is not None:
+        result.cleared += 1
+    else:
+        result.suspects.append(suspect)
+
+
+def _count_calls(calls: Sequence[Call], result: Explored) -> None:
+    for call in calls:
+        if call.kind not in ("function", "method") or call.target in _MACHINERY:
+            continue
+        result.operators[call.target] += 1
+        for place, value in (*enumerate(call.args), *call.kwargs.items()):
+            if type(value) in _PLAIN:
+                result.arguments[f"{call.target} {place}={value!r:.40}"] += 1
+
+
+def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) -> Found | Vanished:
+    found: list[Found] = []
+    options = Options(
+        seed=task.where.base_seed,
+        exploring=True,
+        directory=conditions.directory,
+        verify=task.thorough and conditions.verify,
+        shrink=conditions.shrink if task.thorough and task.shrink else 0.0,
+    )
+
+    def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
+        test = _strict(test, conditions)
+        with _watching(task.where, trail, conditions):
+            outcome = _trial(test, pair, task.where, task.index, trail)
+        if outcome.mismatches:
+            identity = _identity(outcome)
+            if task.thorough and task.shrink:
+                finding = diagnosis.diagnose(test, outcome, pair, options, task.index)
+            else:
+                # On disk first: what comes later runs the candidate again, and may die of it.
+                finding = diagnosis.recorded(test, outcome, pair, options, task.index)
+                if finding.program is not None and finding.first.symptom != "graph":
+                    finding = diagnosis.scripted(finding, pair, options)
+            found.append(keep(finding, identity, task.where, conditions.directory))
+
+    _call(task.where, drive)
+    return found[0] if found else Vanished(task.where, task.index)
+
+
+def _strict(test: Test, conditions: Conditions) -> Test:
+    if not conditions.check_errors:
+        return test
+    return dataclasses.replace(test, settings=dataclasses.replace(test.settings, check_errors=True))
+
+
+def _trial(test: Test, pair: Pair, where: Where, index: int, trail: Breadcrumb | None) -> Outcome:
+    if trail is not None:
+        trail.trial(index)
+    return run_trial(test.body, trial_seed(where.base_seed, test.id, index), test.settings, pair)
+
+
+@contextlib.contextmanager
+def _watching(
+    where: Where, trail: Breadcrumb | None, conditions: Conditions, set_aside: frozenset[str] = frozenset()
+) -> Iterator[None]:
+    if trail is None:
+        yield
+        return
+    trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors)
+    with watched(Guard(trail, set_aside) if set_aside else trail):
+        yield
+    trail.rest()
+
+
+class Guard:
+    """Ends a trial before the candidate is asked for an operator that was set aside."""
+
+    def __init__(self, trail: Breadcrumb, set_aside: frozenset[str]) -> None:
+        self._trail, self._set_aside = trail, set_aside
+
+    def about_to(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: tuple[Operand, ...], named: dict[str, Operand]
+    ) -> None:
+        if called(recorder, target, operands) in self._set_aside:
+            recorder.rejection = Rejection(called(recorder, target, operands), SET_ASIDE, "kills the process")
+            raise TrialEnd
+        self._trail.about_to(recorder, kind, target, operands, named)
+
+
+def _first(outcome: Outcome) -> Mismatch:
+    """The mismatch that a failure is told by: that a call was accepted explains what it then changed."""
+    accepted = [mismatch for mismatch in outcome.mismatches if mismatch.symptom == "accepted"]
+    return (accepted or outcome.mismatches)[0]
+
+
+def _identity(outcome: Outcome) -> Identity:
+    program: Program = outcome.recorder.snapshot()
+    first = _first(outcome)
+    return identity_of(first, operator_of(program.calls, first.slot) or first.name, program)
+
+
+def _call(where: Where, drive: Callable[[Test, Pair, Ledger], None]) -> str:
+    """Call the test as unittest or pytest would, with `drive` for its loop; the text of what it raised."""
+    item = collection.find(where.file, where.test)
+    try:
+        with driven_by(drive):
+            item.call()
+    except FrameworkMissing:
+        raise
+    except Exception:  # noqa: BLE001 - a body may raise whatever it likes
+        return _without_library(traceback.format_exc().splitlines())
+    return ""
+
+
+def _without_library(lines: Sequence[str]) -> str:
+    return "\n".join(lines[-12:])

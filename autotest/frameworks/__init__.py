@@ -1,0 +1,21 @@
+"""The doors to the frameworks: one adapter each behind `Framework`. No other folder imports one."""
+
+from autotest.frameworks.base import ABSENT, Framework, Made, StandIns
+from autotest.frameworks.namespace import Namespace
+from autotest.frameworks.pair import Both, Pair, warnings_shown
+from autotest.frameworks.registry import chosen, framework, names, pair
+
+__all__ = [
+    "ABSENT",
+    "Both",
+    "Framework",
+    "Made",
+    "Namespace",
+    "Pair",
+    "StandIns",
+    "chosen",
+    "framework",
+    "names",
+    "pair",
+    "warnings_shown",
+]

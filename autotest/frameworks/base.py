@@ -1,0 +1,215 @@
+"""The protocol between this library and a framework.
+
+Everything above this folder speaks of tensors, modules and dtypes only through a `Framework`; an adapter
+is the one place that knows how its framework spells them. Enters and leaves NumPy arrays, names and the
+framework's own opaque objects. Must not import a framework itself.
+
+To add one: subclass `Framework` (or `autotest.frameworks.namespace.Namespace` when it speaks torch's
+names) and register an instance under the entry-point group ``autotest.frameworks``.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from autotest.comparison import TensorValue
+from autotest.emission import Script
+from autotest.program import Array, Operand
+
+
+class _Absent:
+    """The type of `ABSENT`, which no framework's object can be equal to."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = _Absent()
+
+
+class Made(NamedTuple):
+    """A small object that a program makes anew by calling the namespace's `path` with plain `args`."""
+
+    path: str
+    args: tuple[Operand, ...]
+
+
+#: (inputs, leaves, modules) -> outputs, and the scalar whose gradients are wanted, if any
+Build: TypeAlias = Callable[[list[Any], list[Any], list[Any]], tuple[list[Any], Any]]
+
+
+class Graphed(NamedTuple):
+    """What running a function in graph mode gave: gradients of the leaves, and of the trained parameters."""
+
+    outputs: list[Any]
+    leaves: list[Any]
+    trained: list[Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StandIns:
+    """What stands on the reference for that which only the candidate has."""
+
+    #: name right below the root -> object
+    names: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    #: name of a method of tensors and modules -> function whose first argument is the owner
+    methods: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
+    #: name of an attribute of tensors -> what is read there
+    attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    #: Source lines that bring the same about in a reproducer, once the reference is imported.
+    lines: tuple[str, ...] = ()
+
+    @property
+    def all_names(self) -> frozenset[str]:
+        return frozenset((*self.names, *self.methods, *self.attributes))
+
+
+class Framework(abc.ABC):
+    """One side of a pair. Instances hold no state of a trial and may be shared by all of them.
+
+    Attributes:
+        name: how reports call it, such as ``"torch"``.
+        alias: the attribute of a dual object that reaches this side, such as ``"pytorch"``.
+        tensor_types: its tensor classes.
+        module_types: its neural-network module classes.
+        fragile: whether ordinary edge inputs may kill the process, so that they are tried elsewhere first.
+    """
+
+    name: str
+    alias: str
+    fragile: bool = False
+    tensor_types: tuple[type[Any], ...]
+    module_types: tuple[type[Any], ...]
+    #: Given by the pair: what this framework, as the reference, shall do where only the candidate has a name.
+    stand_ins: StandIns = StandIns()
+
+    def own_names(self) -> StandIns:
+        """What a reference that knows nothing of it shall do for names that only this framework has."""
+        return StandIns()
+
+    def member(self, value: Any, name: str) -> Any:
+        """The attribute or bound method `name` of one of its values; raises `AttributeError` when there is none."""
+        try:
+            return getattr(value, name)
+        except AttributeError:
+            if name in self.stand_ins.methods and isinstance(value, (*self.tensor_types, *self.module_types)):
+                return functools.partial(self.stand_ins.methods[name], value)
+            if name in self.stand_ins.attributes and isinstance(value, self.tensor_types):
+                return self.stand_ins.attributes[name]
+            raise
+
+    #: What its graph mode is called, such as ``"nn.Graph"``; empty where it has none.
+    graph_mode: str = ""
+
+    def run_in_graph(
+        self,
+        build: Build,
+        inputs: Sequence[Any],
+        leaves: Sequence[Any],
+        modules: Sequence[Any],
+        trained: Sequence[Any],
+    ) -> Graphed:
+        """Call `build` inside of one graph, on what stands there for `inputs`, `leaves` and `modules`; run it once.
+
+        The gradients are those of the scalar that `build` returns, with respect to `leaves` and to the parameters
+        `trained` of the modules. Raises what the framework raises.
+        """
+        raise NotImplementedError(f"{self.name} has no graph mode")
+
+    def modes(self) -> Any:
+        """Settings of the process that a body may change for all that follows, such as whether gradients are on."""
+        return None
+
+    def restore(self, modes: Any) -> None:  # noqa: B027 - to have nothing to set is right for most
+        """Set again what `modes` returned: a body may be left by a refused call before it does so itself."""
+
+    def around_trials(self) -> contextlib.AbstractContextManager[None]:
+        """What has to hold in this process while trials run, and is as it was before when they are over."""
+        return contextlib.nullcontext()
+
+    def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
+        """The method, and its keyword arguments, bringing a new CPU tensor to where `tensor` is, if it needs one."""
+        return None
+
+    @property
+    @abc.abstractmethod
+    def version(self) -> str:
+        """Its version, as it says it."""
+
+    @abc.abstractmethod
+    def resolve(self, path: str) -> Any:
+        """The object at dotted `path` below the namespace's root; raises `AttributeError` when missing."""
+
+    @abc.abstractmethod
+    def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
+        """A new leaf tensor with the contents of `array`, sharing no memory with it."""
+
+    @abc.abstractmethod
+    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
+        """Contents and attributes of `tensors`, read with one synchronisation. Views are allowed: read at once."""
+
+    @abc.abstractmethod
+    def gradient(self, tensor: Any) -> Any:
+        """What autograd left in a tensor that may hold a gradient, or None."""
+
+    @abc.abstractmethod
+    def holds_gradient(self, tensor: Any) -> bool:
+        """Whether autograd accumulates into `tensor`: a leaf that requires grad, or one that retains it."""
+
+    @abc.abstractmethod
+    def can_backpropagate(self, tensor: Any) -> bool:
+        """Whether `tensor` is floating or complex and belongs to an autograd graph."""
+
+    @abc.abstractmethod
+    def parameters(self, module: Any) -> dict[str, Any]:
+        """The module's named parameters, nested ones by dotted name."""
+
+    @abc.abstractmethod
+    def buffers(self, module: Any) -> dict[str, Any]:
+        """The module's named buffers, nested ones by dotted name."""
+
+    @abc.abstractmethod
+    def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
+        """Put `state` into the parameters and buffers of these names, in place and outside of autograd."""
+
+    @abc.abstractmethod
+    def overwrite(self, tensor: Any, array: Array) -> None:
+        """Put the contents of `array` into `tensor`, in place and outside of autograd."""
+
+    @abc.abstractmethod
+    def literal(self, value: Any) -> Operand:
+        """The framework-neutral operand for one of its own small objects (dtype, device, size), or `ABSENT`.
+
+        A `Made` stands for one that has no name and is the result of a call.
+        """
+
+    @abc.abstractmethod
+    def devices(self) -> tuple[str, ...]:
+        """The device types it can use now, ``"cpu"`` first."""
+
+    @abc.abstractmethod
+    def seed(self, seed: int) -> None:
+        """Seed the random numbers that it draws by itself."""
+
+    @abc.abstractmethod
+    def synchronize(self) -> None:
+        """Wait for everything that was asked of it; raises what an asynchronous call failed with."""
+
+    @abc.abstractmethod
+    def annotations(
+        self, path: str, function: Any, positional: int, keywords: Iterable[str]
+    ) -> Mapping[int | str, Any]:
+        """Annotations of the parameters of `function`, by position and by name, as far as they are known.
+
+        `path` is the dotted path or the method's name; `positional` and `keywords` say which overload
+        is meant. Used on the reference alone, to give untyped generators a type.
+        """
+
+    @abc.abstractmethod
+    def script(self) -> Script:
+        """How a reproducer, which has neither this library nor this adapter, gets at the framework."""

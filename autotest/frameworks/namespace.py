@@ -1,0 +1,207 @@
+"""An adapter for any namespace that spells things as torch does.
+
+torch, OneFlow, and the faulty frameworks of the tests differ in little: how they are imported, how a
+tensor becomes an ndarray, how they are seeded. Those parts are methods that a subclass replaces; the rest
+is here once. Imports the framework's module by name on first use, never when it is made.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from autotest.comparison import TensorValue
+from autotest.emission import Script
+from autotest.errors import FrameworkMissing
+from autotest.frameworks.base import ABSENT, Framework
+from autotest.frameworks.signatures import Signatures
+from autotest.program import Array, Operand, Root
+
+#: dtypes that a tensor of values may have, by the name that torch and its relatives share.
+DTYPES = (
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "bool",
+)
+DIFFERENTIABLE = frozenset(("float16", "bfloat16", "float32", "float64", "complex64", "complex128"))
+
+
+class Namespace(Framework):
+    """A framework whose namespace has torch's names.
+
+    Args:
+        name: how reports call it.
+        module: the module to import for it, such as ``"torch"``.
+        alias: the attribute of dual objects that reaches it; `name` by default.
+    """
+
+    def __init__(self, name: str, module: str, alias: str | None = None) -> None:
+        self.name = name
+        self.alias = alias or name
+        self._module_name = module
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(name={self.name!r}, module={self._module_name!r})"
+
+    # -- the namespace ----------------------------------------------------------------------------------
+
+    def import_root(self) -> ModuleType:
+        """Import the framework; raises `FrameworkMissing` with what to do about it."""
+        try:
+            return importlib.import_module(self._module_name)
+        except ImportError as error:
+            raise FrameworkMissing(
+                f"the framework {self.name!r} cannot be imported ({error}); install it, or choose another candidate "
+                f"with AUTOTEST_CANDIDATE=NAME"
+            ) from error
+
+    @functools.cached_property
+    def root(self) -> Any:
+        return self.import_root()
+
+    @property
+    def version(self) -> str:
+        return str(getattr(self.root, "__version__", "unknown"))
+
+    def resolve(self, path: str) -> Any:
+        first, *rest = path.split(".")
+        value = getattr(self.root, first, ABSENT)
+        if value is ABSENT:
+            # Asked for again, so that the complaint is the framework's own.
+            value = self.stand_ins.names[first] if first in self.stand_ins.names else getattr(self.root, first)
+        for part in rest:
+            value = getattr(value, part)
+        return value
+
+    @functools.cached_property
+    def tensor_types(self) -> tuple[type[Any], ...]:  # type: ignore[override]
+        return (self.root.Tensor,)
+
+    @functools.cached_property
+    def module_types(self) -> tuple[type[Any], ...]:  # type: ignore[override]
+        return (self.root.nn.Module,)
+
+    @functools.cached_property
+    def _dtype_names(self) -> dict[Any, str]:
+        return {getattr(self.root, name): name for name in DTYPES if hasattr(self.root, name)}
+
+    def dtype_name(self, dtype: Any) -> str:
+        """The shared name of one of its dtypes; its own repr without the namespace when it is no tensor's dtype."""
+        return self._dtype_names.get(dtype) or str(dtype).rpartition(".")[2]
+
+    # -- tensors ----------------------------------------------------------------------------------------
+
+    def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
+        if array.dtype == "bfloat16":
+            made = self.from_numpy(array.data).to(self.root.bfloat16)
+        else:
+            made = self.from_numpy(array.data)
+        if device != "cpu":
+            made = made.to(device)
+        return made.requires_grad_() if requires_grad else made
+
+    def from_numpy(self, data: np.ndarray[Any, Any]) -> Any:
+        """A CPU tensor with a copy of `data`, of the dtype of the same name."""
+        # A copy: both sides, and the captured array itself, must not see each other's in-place writes.
+        return self.root.from_numpy(data.copy())
+
+    def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
+        """Contents of a tensor without autograd; bfloat16 as float32."""
+        detached = tensor.detach()
+        if detached.dtype == self.root.bfloat16:
+            detached = detached.to(self.root.float32)
+        array: np.ndarray[Any, Any] = detached.cpu().numpy()
+        return array
+
+    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
+        self.synchronize()
+        names = self._dtype_names
+        return [
+            TensorValue(
+                self.to_numpy(tensor),
+                names.get(tensor.dtype) or self.dtype_name(tensor.dtype),
+                tensor.device.type,
+                tensor.requires_grad,
+            )
+            for tensor in tensors
+        ]
+
+    def gradient(self, tensor: Any) -> Any:
+        return tensor.grad
+
+    def holds_gradient(self, tensor: Any) -> bool:
+        return tensor.requires_grad and (tensor.is_leaf or bool(getattr(tensor, "retains_grad", False)))
+
+    def can_backpropagate(self, tensor: Any) -> bool:
+        return tensor.requires_grad and self._dtype_names.get(tensor.dtype) in DIFFERENTIABLE
+
+    def overwrite(self, tensor: Any, array: Array) -> None:
+        with self.root.no_grad():
+            tensor.copy_(self.tensor(array, device=tensor.device.type))
+
+    # -- modules ----------------------------------------------------------------------------------------
+
+    def parameters(self, module: Any) -> dict[str, Any]:
+        return dict(module.named_parameters())
+
+    def buffers(self, module: Any) -> dict[str, Any]:
+        return dict(module.named_buffers())
+
+    def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
+        own = {**self.parameters(module), **self.buffers(module)}
+        for name, array in state.items():
+            self.overwrite(own[name], array)
+
+    # -- the rest ---------------------------------------------------------------------------------------
+
+    def literal(self, value: Any) -> Operand:
+        root = self.root
+        if isinstance(value, root.dtype):
+            return Root(self.dtype_name(value))
+        if isinstance(value, root.device):
+            return "cpu" if value.type == "cpu" else str(value)  # there is one, which OneFlow calls cpu:0
+        if isinstance(value, root.Size):
+            return tuple(value)
+        memory_format = getattr(root, "memory_format", None)
+        if memory_format is not None and isinstance(value, memory_format):
+            return Root(str(value).rpartition(".")[2])
+        return ABSENT
+
+    def devices(self) -> tuple[str, ...]:
+        return ("cpu", "cuda") if self.root.cuda.is_available() else ("cpu",)
+
+    def seed(self, seed: int) -> None:
+        self.root.manual_seed(seed)
+
+    def synchronize(self) -> None:
+        """Nothing to wait for where CPU calls are synchronous."""
+
+    @functools.cached_property
+    def _signatures(self) -> Signatures:
+        return Signatures(self.stubs())
+
+    def stubs(self) -> Mapping[str, str]:
+        """Texts of stub files by the name of what they annotate: ``functions``, ``methods``."""
+        return {}
+
+    def annotations(
+        self, path: str, function: Any, positional: int, keywords: Iterable[str]
+    ) -> Mapping[int | str, Any]:
+        return self._signatures.annotations(path, function, positional, keywords)
+
+    def script(self) -> Script:
+        return Script(name=self.name, lines=(f"import {self._module_name}",), namespace=self._module_name)

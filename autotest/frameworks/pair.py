@@ -1,0 +1,122 @@
+"""A reference and a candidate, and what is looked up in both of them again and again.
+
+Enter two `Framework`s, leave resolved objects, cached for the life of the pair: a path of the namespace
+costs its attribute look-ups once, not once a call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from autotest.emission import Script
+from autotest.frameworks.base import ABSENT, Framework
+from autotest.program import Call, Program, Root, leaves
+
+
+@contextlib.contextmanager
+def warnings_shown() -> Iterator[None]:
+    """What a framework warns of is no outcome.
+
+    Under ``-W error`` it would be raised in the middle of a call, and one side would seem to refuse what the other
+    accepts; here it is shown instead.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        yield
+
+
+class Both(NamedTuple):
+    """One object of the namespace on either side; `actual` is `ABSENT` where the candidate lacks it."""
+
+    expected: Any
+    actual: Any
+
+
+class Pair:
+    """The two frameworks of a run."""
+
+    def __init__(self, reference: Framework, candidate: Framework) -> None:
+        self.reference = reference
+        self.candidate = candidate
+        self.sides = (reference.name, candidate.name)
+        reference.stand_ins = candidate.own_names()
+        self._resolved: dict[str, Both] = {}
+        self._methods: dict[tuple[type, str], bool] = {}
+        self._annotations: dict[tuple[str, int, tuple[str, ...]], Mapping[int | str, Any]] = {}
+
+    def resolve(self, path: str) -> Both:
+        """The object at `path` on both sides; raises `AttributeError` when the reference lacks it."""
+        both = self._resolved.get(path)
+        if both is None:
+            try:
+                expected = self.reference.resolve(path)
+            except AttributeError as error:
+                # Newer torch raises it in a function of its own, which would stand in the reader's way.
+                raise AttributeError(str(error)) from None
+            try:
+                actual = self.candidate.resolve(path)
+            except AttributeError:
+                actual = ABSENT
+            both = self._resolved[path] = Both(expected, actual)
+        return both
+
+    def is_method(self, owner: Any, name: str) -> bool:
+        """Whether `name` is a method of the reference's object, to be called and not a value to be read."""
+        key = (type(owner), name)
+        known = self._methods.get(key)
+        if known is None:
+            known = self._methods[key] = callable(getattr(type(owner), name, None)) or (
+                name in self.reference.stand_ins.methods
+                and isinstance(owner, (*self.reference.tensor_types, *self.reference.module_types))
+            )
+        return known
+
+    @contextlib.contextmanager
+    def around_trials(self) -> Iterator[None]:
+        """What either side wants to hold while trials run."""
+        with self.reference.around_trials(), self.candidate.around_trials(), warnings_shown():
+            yield
+
+    def scripts(self, program: Program) -> tuple[Script, Script]:
+        """How the reproducer of `program` gets at both sides."""
+        reference, stand_ins = self.reference.script(), self.reference.stand_ins
+        if any(name in stand_ins.all_names for call in program.calls for name in _names(call)):
+            reference = dataclasses.replace(reference, lines=(*reference.lines, *stand_ins.lines))
+        return reference, self.candidate.script()
+
+    def annotations(
+        self, path: str, function: Any, positional: int, keywords: tuple[str, ...]
+    ) -> Mapping[int | str, Any]:
+        """The reference's annotations for a call of `function` with that many and those named arguments."""
+        key = (path, positional, keywords)
+        known = self._annotations.get(key)
+        if known is None:
+            known = self.reference.annotations(path, function, positional, keywords)
+            self._annotations[key] = known
+        return known
+
+    def side(self, alias: str) -> int | None:
+        """0 for an alias of the reference, 1 for one of the candidate, None for any other name."""
+        return self._aliases.get(alias)
+
+    @functools.cached_property
+    def _aliases(self) -> dict[str, int]:
+        candidate = {"candidate": 1, self.candidate.alias: 1, self.candidate.name: 1}
+        return {**candidate, "reference": 0, self.reference.alias: 0}
+
+    @functools.cached_property
+    def devices(self) -> tuple[str, ...]:
+        """The device types that both sides can use."""
+        return tuple(kind for kind in self.reference.devices() if kind in self.candidate.devices())
+
+
+def _names(call: Call) -> Iterator[str]:
+    """The names of the namespace and of members that `call` uses, the first part of each."""
+    if call.kind in ("function", "method", "getattr", "setattr"):
+        yield call.target.partition(".")[0]
+    yield from (leaf.path.partition(".")[0] for leaf in leaves((call.args, call.kwargs)) if type(leaf) is Root)

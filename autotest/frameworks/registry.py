@@ -1,0 +1,68 @@
+"""From the name of a framework to its adapter.
+
+Enters ``"torch"``, the name of an entry point of the group ``autotest.frameworks``, or
+``"package.module:factory"``; leaves a `Framework`. Registering is the third party's packaging, so that
+nothing here needs to be touched; complaints about a bad adapter are made here, when it is loaded.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+
+from autotest.errors import FrameworkMissing, UsageError
+from autotest.frameworks.base import Framework
+from autotest.frameworks.pair import Pair
+
+GROUP = "autotest.frameworks"
+#: Where the frameworks that ship with the library are, so that a plain source checkout works too.
+SHIPPED = {"torch": "autotest.frameworks.torch:framework", "oneflow": "autotest.frameworks.oneflow:framework"}
+
+
+def framework(name: str) -> Framework:
+    """The adapter called `name`; raises `FrameworkMissing` or `UsageError` in one sentence."""
+    target = _target(name)
+    module_name, _, attribute = target.partition(":")
+    try:
+        made = getattr(importlib.import_module(module_name), attribute)()
+    except ImportError as error:
+        raise FrameworkMissing(f"the adapter of framework {name!r} ({target}) cannot be imported: {error}") from error
+    except AttributeError as error:
+        raise UsageError(f"{target!r} names no factory of a framework: {error}") from error
+    if not isinstance(made, Framework):
+        raise UsageError(f"{target!r} made a {type(made).__name__}; expected an autotest.frameworks.Framework")
+    return made
+
+
+def names() -> list[str]:
+    """Every registered name."""
+    return sorted({*SHIPPED, *_registered()})
+
+
+def _target(name: str) -> str:
+    if ":" in name:
+        return name
+    registered = _registered()
+    if name in registered:
+        return registered[name]
+    if name in SHIPPED:
+        return SHIPPED[name]
+    raise UsageError(f"no framework is called {name!r}; registered are {', '.join(names())}, or give MODULE:FACTORY")
+
+
+def _registered() -> dict[str, str]:
+    import importlib.metadata  # takes 20 ms, and only a process that runs trials needs it
+
+    return {point.name: point.value for point in importlib.metadata.entry_points(group=GROUP)}
+
+
+@functools.cache
+def pair(reference: str, candidate: str) -> Pair:
+    """The pair of these names; the same object every time, so that what it looked up stays known."""
+    return Pair(framework(reference), framework(candidate))
+
+
+def chosen() -> Pair:
+    """The pair that this process was asked for: AUTOTEST_REFERENCE and AUTOTEST_CANDIDATE, torch and oneflow."""
+    return pair(os.environ.get("AUTOTEST_REFERENCE", "torch"), os.environ.get("AUTOTEST_CANDIDATE", "oneflow"))

@@ -1,0 +1,134 @@
+"""Annotations of a framework's callables, Python ones by inspection and built-in ones from stub text.
+
+Enter a callable and how it is called, leave annotations by position and name. Stub files are searched
+for one function at a time: parsing torch's whole stub takes seconds, a search takes microseconds. Must
+not import a framework.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+
+class Parameter(NamedTuple):
+    name: str
+    annotation: Any
+    starred: bool
+    #: Whether it can be given by name alone.
+    named: bool = False
+
+
+class Signatures:
+    """Looks annotations up in live objects first and in `stubs` for those that have none.
+
+    Args:
+        stubs: stub texts by kind: ``functions`` (module level) and ``methods`` (of the tensor class).
+    """
+
+    def __init__(self, stubs: Mapping[str, str]) -> None:
+        self._stubs = stubs
+
+    def annotations(
+        self, path: str, function: Any, positional: int, keywords: Iterable[str]
+    ) -> Mapping[int | str, Any]:
+        """Annotations of the parameters of `function` by position (without self) and by name; empty if unknown."""
+        parameters = _python_parameters(function)
+        if parameters is not None:
+            return _table(parameters, positional)
+        table: dict[int | str, Any] = {}
+        for overload in self._overloads(path.rpartition(".")[2], positional, frozenset(keywords)):
+            for key, annotation in _table(overload, positional).items():
+                # `clamp(min: Tensor)` stands before `clamp(min: Number)`: a generator never draws a tensor.
+                if key not in table or "Tensor" in table[key]:
+                    table[key] = annotation or ""
+        return table
+
+    def _overloads(self, name: str, positional: int, keywords: frozenset[str]) -> list[list[Parameter]]:
+        written = re.compile(rf"^ *def {re.escape(name)}\((?P<inside>.*?)\) *->", re.MULTILINE | re.DOTALL)
+        overloads = [
+            parameters
+            for text in self._stubs.values()
+            for match in written.finditer(text)
+            if (parameters := _parse(match["inside"])) is not None
+        ]
+        return [
+            parameters
+            for parameters in overloads
+            if keywords <= {parameter.name for parameter in parameters}
+            and (
+                positional <= sum(not parameter.named for parameter in parameters)
+                or any(parameter.starred for parameter in parameters)
+            )
+        ]
+
+
+def _table(parameters: list[Parameter], positional: int) -> dict[int | str, Any]:
+    table: dict[int | str, Any] = {}
+    for position, (name, annotation, starred, named) in enumerate(parameters):
+        table[name] = annotation
+        if starred:
+            # `*size: int` annotates every further positional argument alike.
+            table.update(dict.fromkeys(range(position, max(positional, position + 1)), annotation))
+        elif position < positional and not named:
+            table[position] = annotation
+    return table
+
+
+def _python_parameters(function: Any) -> list[Parameter] | None:
+    """Parameters of a Python function or class, or None for a built-in, whose annotations are in stubs."""
+    target = function
+    if is_class := inspect.isclass(function):
+        target = target.__init__
+    elif hasattr(function, "forward"):
+        target = function.forward
+    target = inspect.unwrap(target)
+    try:
+        signature = inspect.signature(target)
+    except (ValueError, TypeError):
+        return None
+    try:
+        hints = typing.get_type_hints(target)
+    except Exception:  # noqa: BLE001 - a forward reference that only a type checker can resolve: the text itself will do
+        hints = {}
+    listed = [
+        Parameter(
+            parameter.name,
+            hints.get(parameter.name, _known(parameter.annotation)),
+            parameter.kind is parameter.VAR_POSITIONAL,
+            parameter.kind is parameter.KEYWORD_ONLY,
+        )
+        for parameter in signature.parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    if is_class and listed and listed[0].name == "self":
+        listed = listed[1:]
+    if listed and all(parameter.annotation is None for parameter in listed):
+        return None
+    return listed
+
+
+def _known(annotation: Any) -> Any:
+    return None if annotation is inspect.Parameter.empty else annotation
+
+
+def _parse(inside: str) -> list[Parameter] | None:
+    try:
+        definition = ast.parse(f"def f({inside}): ...").body[0]
+    except SyntaxError:
+        return None
+    assert isinstance(definition, ast.FunctionDef)
+    arguments = definition.args
+    listed = [(item, False, False) for item in (*arguments.posonlyargs, *arguments.args)]
+    if arguments.vararg is not None:
+        listed.append((arguments.vararg, True, False))
+    listed += [(item, False, True) for item in arguments.kwonlyargs]
+    return [
+        Parameter(item.arg, ast.unparse(item.annotation) if item.annotation is not None else None, starred, named)
+        for item, starred, named in listed
+        if item.arg != "self"
+    ]

@@ -1,0 +1,105 @@
+"""torch's adapter: the reference of the default pair, and the candidate of the pair torch/torch.
+
+The only thing here that `Namespace` does not know: torch's fast paths, its stub files, and that a tensor
+remembers whether it retains its gradient.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import pathlib
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from autotest.errors import FrameworkMissing
+from autotest.frameworks.namespace import Namespace
+
+
+class TorchFramework(Namespace):
+    """torch, or a module that hands on torch's names (as the faulty frameworks of the tests do)."""
+
+    def __init__(self, name: str = "torch", module: str = "torch", alias: str = "pytorch") -> None:
+        super().__init__(name, module, alias)
+
+    def import_root(self) -> ModuleType:
+        try:
+            import torch  # noqa: F401 - a module that stands for torch needs the real one too
+        except ImportError as error:
+            raise FrameworkMissing(
+                f"torch cannot be imported ({error}); `pip install torch` (2.0.1 or newer) brings it"
+            ) from error
+        return super().import_root()
+
+    def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
+        if tensor.dtype is not self._bfloat16 and tensor.layout is self._strided:
+            array: np.ndarray[Any, Any] = tensor.numpy(force=True)
+            return array
+        return super().to_numpy(tensor.to_dense() if tensor.layout is not self._strided else tensor)
+
+    @functools.cached_property
+    def _bfloat16(self) -> Any:
+        return self.root.bfloat16
+
+    @functools.cached_property
+    def _strided(self) -> Any:
+        return self.root.strided
+
+    def seed(self, seed: int) -> None:
+        # torch.manual_seed also seeds every accelerator and costs 40 times this.
+        self.root.default_generator.manual_seed(seed)
+        if self.root.cuda.is_initialized():
+            self.root.cuda.manual_seed_all(seed)
+
+    @contextlib.contextmanager
+    def around_trials(self) -> Iterator[None]:
+        """One thread an operation. Tensors of a trial are small, and waiting for a second thread to take its part
+        costs a hundred times more than the part where other processes want the processor, too. Sums are then
+        also made in the same order on every number of cores."""
+        threads = self.root.get_num_threads()
+        self._set_threads(1)
+        try:
+            yield
+        finally:
+            self._set_threads(threads)
+
+    def modes(self) -> tuple[bool, Any]:
+        return self.root.is_grad_enabled(), self.root.get_default_dtype()
+
+    def restore(self, modes: tuple[bool, Any]) -> None:
+        if modes != self.modes():
+            gradients, dtype = modes
+            self.root.set_grad_enabled(gradients)
+            self.root.set_default_dtype(dtype)
+
+    @functools.cached_property
+    def _set_threads(self) -> Callable[[int], object]:
+        """`torch.set_num_threads` also ends and starts torch's other threads, which takes longer than a test; what
+        counts here is the number that its OpenMP library goes by."""
+        import torch
+
+        for library in sorted((pathlib.Path(torch.__file__).parent / "lib").glob("libgomp*.so*")):
+            found: Callable[[int], object] = ctypes.CDLL(str(library)).omp_set_num_threads
+            return found
+        known: Callable[[int], object] = torch.set_num_threads
+        return known
+
+    def stubs(self) -> Mapping[str, str]:
+        folder = pathlib.Path(self.root.__file__).parent / "_C"
+        files = {
+            "functions": (folder / "_VariableFunctions.pyi", folder / "_nn.pyi"),
+            "methods": (folder / "__init__.pyi",),
+        }
+        return {
+            kind: "\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
+            for kind, paths in files.items()
+        }
+
+
+def framework() -> TorchFramework:
+    """Entry point of the group ``autotest.frameworks``."""
+    return TorchFramework()

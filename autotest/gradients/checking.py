@@ -1,0 +1,299 @@
+"""Holds the derivative that autograd gives of a function against central differences of it.
+
+Enters a `Function`, leaves rows and warnings as data. Fast: one projection for each input/output pair, with no element
+of either left out, at a tolerance so tight that it finds what the slow way would; what fails there is tried the slow
+way, element by element, and only that way convicts. A derivative at a kink is right when the neighbours on both sides
+are, and it lies between the two one-sided derivatives.
+
+The gradient is that of ``L = Re(sum(conj(v) * f(x)))`` for a cotangent v, as torch defines it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.gradient_rows import Row, failing, row_of
+from autotest.gradients.function import Function, Real, from_reals, real_shape, reals, slope
+from autotest.program import Array
+
+#: Elements of one input whose failing derivative is looked at as a possible kink, at most.
+MOST_KINKS = 256
+#: A kink's neighbours are this many `eps` away.
+NEIGHBOUR = 1000.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """How a gradient is held against differences: ``|analytic - numeric| <= atol + rtol * |numeric|``."""
+
+    eps: float = 1e-6
+    atol: float = 1e-6
+    rtol: float = 1e-4
+    nondet_tol: float = 0.0
+    dtypes: bool = True
+    fast: bool = True
+
+
+@dataclasses.dataclass(slots=True)
+class Checked:
+    """What a check found."""
+
+    rows: list[Row] = dataclasses.field(default_factory=list)
+    warnings: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        return all(row.passed for row in self.rows)
+
+    @property
+    def first(self) -> Row:
+        """The first row that failed."""
+        return next(row for row in self.rows if not row.passed)
+
+
+def check(function: Function, rule: Rule, names: tuple[list[str], list[str]] | None = None) -> Checked:
+    """Check every pair of a varied input and an output.
+
+    `names` are those of varied inputs and of outputs; positions otherwise.
+    """
+    result = Checked()
+    outputs = function.outputs()
+    shown = names or ([str(i) for i in function.varied], [str(i) for i in range(len(outputs))])
+    for which, array in enumerate(function.arrays):
+        if array.dtype not in ("float64", "complex128"):
+            result.warnings.append(
+                f"input {shown[0][which]} is of {array.dtype}: differences need float64 or complex128 to mean much"
+            )
+    exact = not result.warnings
+    odd = _oddities(function, outputs, rule, shown)
+    if odd:
+        result.rows = odd
+        return result
+    if rule.fast and exact:
+        rows = _projected(function, outputs, shown)
+        if all(row.passed for row in rows):
+            result.rows = rows
+            return result
+    result.rows = _elementwise(function, outputs, rule, shown, result.warnings)
+    return result
+
+
+# -- what is wrong before any number is looked at -----------------------------------------------------------
+
+
+def _oddities(function: Function, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]]) -> list[Row]:
+    """Rows for gradients of another shape or dtype than their input, or that differ from run to run."""
+    rows: list[Row] = []
+    for o, output in enumerate(outputs):
+        (frozen,) = function.framework.values([output])
+        cotangent = _direction(reals(frozen.data).size, 7 + o)
+        once, again = (function.pushed_back(o, cotangent) for _ in range(2))
+        for i, (one, other) in enumerate(zip(once, again, strict=True)):
+            if one is None:
+                continue
+            array = function.arrays[i]
+            value, repeated = function.framework.values([one, other])
+            note, size = "", 0.0
+            if value.data.shape != array.data.shape:
+                note = f"the gradient has shape {value.data.shape}, its input {array.data.shape}"
+            elif rule.dtypes and value.dtype != array.dtype:
+                note = f"the gradient is of {value.dtype}, its input of {array.dtype}"
+            else:
+                with np.errstate(all="ignore"):
+                    size = float(np.nan_to_num(np.abs(value.data - repeated.data)).max(initial=0.0))
+                if size > rule.nondet_tol:
+                    note = f"backward gave another gradient the second time (nondet_tol={rule.nondet_tol:g})"
+            if note:
+                rows.append(Row(names[0][i], names[1][o], False, size, 0.0, "", "", 0.0, 0.0, rule.nondet_tol, note))
+    return rows
+
+
+# -- fast ---------------------------------------------------------------------------------------------------
+
+
+def _projected(function: Function, outputs: list[Any], names: tuple[list[str], list[str]]) -> list[Row]:
+    """One number for each pair: the derivative along one direction, seen along another."""
+    rows: list[Row] = []
+    values = [reals(frozen.data) for frozen in function.framework.values(outputs)]
+    seen = [_direction(value.size, 100 + o) for o, value in enumerate(values)]
+    analytic = [function.pushed_back(o, seen[o]) for o in range(len(outputs))]
+    for i, array in enumerate(function.arrays):
+        along = _direction(reals(array.data).size, i)
+        numeric = function.derivative(i, along, 1e-6)
+        for o, value in enumerate(values):
+            gradient = analytic[o][i]
+            own = 0.0
+            if gradient is not None:
+                (frozen,) = function.framework.values([gradient])
+                own = float(reals(frozen.data) @ along)
+            other = float(seen[o] @ numeric[o])
+            # What differences can tell: rounding of the values over 2 eps, and a little of their own size.
+            bound = 1e-8 + 1e-8 * float(np.abs(value).sum()) + 1e-7 * float(np.abs(numeric[o]).sum())
+            gap = abs(own - other)
+            relative = gap / abs(other) if other else 0.0
+            close = gap <= bound
+            rows.append(Row(names[0][i], names[1][o], close, gap, relative, "", "", own, other, bound, "projected"))
+    return rows
+
+
+def _direction(size: int, seed: int) -> Real:
+    """Numbers between 1/2 and 1 of either sign: no element weighs so little that its fault is lost."""
+    drawn = np.random.default_rng(seed)
+    sized: Real = drawn.uniform(0.5, 1.0, size) * drawn.choice((-1.0, 1.0), size)
+    return sized
+
+
+def forward_rows(
+    function: Function, rule: Rule, names: tuple[list[str], list[str]], inputs: Sequence[int]
+) -> list[Row]:
+    """Rows of forward mode along one direction each, for varied `inputs`; none where the framework has no such mode."""
+    framework = function.framework
+    try:
+        mode = framework.resolve("autograd.forward_ad")
+    except AttributeError:
+        return []
+    rows: list[Row] = []
+    for i in inputs:
+        array = function.arrays[i]
+        along = _direction(reals(array.data).size, i)
+        numeric = function.derivative(i, along, rule.eps)
+        tangent = framework.tensor(Array(from_reals(along, array.data), array.dtype))
+        try:
+            with mode.dual_level():
+                duals = list(function.inputs)
+                duals[function.varied[i]] = mode.make_dual(duals[function.varied[i]], tangent)
+                tangents = [mode.unpack_dual(output).tangent for output in function.outputs(duals)]
+                frozen = [None if one is None else framework.values([one])[0] for one in tangents]
+        except NotImplementedError:
+            continue  # an operator without forward mode
+        for o, value in enumerate(frozen):
+            analytic = np.zeros(numeric[o].size) if value is None else reals(value.data)
+            shape = (numeric[o].size,) if value is None else real_shape(value.data)
+            rows.append(
+                row_of(
+                    (names[0][i], names[1][o]),
+                    analytic[None],
+                    numeric[o][None],
+                    ((), shape),
+                    atol=rule.atol,
+                    rtol=rule.rtol,
+                    note="forward mode, projected",
+                )
+            )
+    return rows
+
+
+# -- slow ---------------------------------------------------------------------------------------------------
+
+
+def _elementwise(
+    function: Function, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]], warnings: list[str]
+) -> list[Row]:
+    frozen = function.framework.values(outputs)
+    sizes = [reals(value.data).size for value in frozen]
+    analytic, missing = _analytic(function, sizes)
+    centre = function.values()
+    rows: list[Row] = []
+    for i, array in enumerate(function.arrays):
+        count = reals(array.data).size
+        numeric = [np.zeros((count, size)) for size in sizes]
+        left, right = ([np.zeros((count, size)) for size in sizes] for _ in range(2))
+        for k in range(count):
+            above, below = _around(function, i, k, rule.eps)
+            for o in range(len(sizes)):
+                numeric[o][k] = slope(above[o], below[o], 2 * rule.eps)
+                left[o][k] = slope(centre[o], below[o], rule.eps)
+                right[o][k] = slope(above[o], centre[o], rule.eps)
+        for o, value in enumerate(frozen):
+            note = "no gradient" if missing[i][o] else ""
+            kinks = _kinks(function, i, o, (analytic[i][o], numeric[o], left[o], right[o]), rule)
+            if kinks.any():
+                note = f"{int(kinks.sum())} at a kink"
+                warnings.append(
+                    f"input {names[0][i]}, output {names[1][o]}: {int(kinks.sum())} derivatives were taken at a kink, "
+                    "where any value between the one-sided ones is right"
+                )
+            rows.append(
+                row_of(
+                    (names[0][i], names[1][o]),
+                    analytic[i][o],
+                    numeric[o],
+                    (real_shape(array.data), real_shape(value.data)),
+                    atol=rule.atol,
+                    rtol=rule.rtol,
+                    excused=kinks,
+                    note=note,
+                )
+            )
+    return rows
+
+
+def _around(function: Function, which: int, k: int, step: float, shift: float = 0.0) -> tuple[list[Real], list[Real]]:
+    """Values at `step` above and below element `k`, which may be shifted first."""
+    centre = reals(function.arrays[which].data)
+    centre[k] += shift
+    above, below = centre.copy(), centre.copy()
+    above[k] += step
+    below[k] -= step
+    return function.at(which, above), function.at(which, below)
+
+
+def _analytic(function: Function, sizes: list[int]) -> tuple[list[list[Real]], list[list[bool]]]:
+    """Jacobians ``[input][output]`` by pushing back one element at a time, and where nothing came back."""
+    counts = [reals(array.data).size for array in function.arrays]
+    jacobians = [[np.zeros((count, size)) for size in sizes] for count in counts]
+    missing = [[size > 0 for size in sizes] for _ in counts]
+    for o in range(len(sizes)):
+        for j in range(sizes[o]):
+            unit = np.zeros(sizes[o])
+            unit[j] = 1.0
+            for i, gradient in enumerate(function.pushed_back(o, unit)):
+                if gradient is not None:
+                    (value,) = function.framework.values([gradient])
+                    jacobians[i][o][:, j] = reals(value.data)
+                    missing[i][o] = False
+    return jacobians, missing
+
+
+def _kinks(function: Function, i: int, o: int, jacobians: tuple[Real, Real, Real, Real], rule: Rule) -> Real:
+    """Mask of the failing elements that are right all the same, because the function has a kink there."""
+    analytic, numeric, left, right = jacobians
+    excused = np.zeros(analytic.shape, dtype=bool)
+    wrong = failing(analytic, numeric, rule.atol, rule.rtol)
+    with np.errstate(all="ignore"):
+        slack = 10 * (rule.atol + rule.rtol * np.maximum(np.abs(left), np.abs(right)))
+        jumps = ~(np.abs(right - left) <= slack)
+        between = (analytic >= np.minimum(left, right) - slack) & (analytic <= np.maximum(left, right) + slack)
+    candidates = wrong & jumps & between
+    for k in np.flatnonzero(candidates.any(axis=1))[:MOST_KINKS]:
+        columns = np.flatnonzero(candidates[k])
+        if all(_right_beside(function, i, o, int(k), columns, side * NEIGHBOUR * rule.eps, rule) for side in (-1, 1)):
+            excused[k, columns] = True
+    return excused
+
+
+def _right_beside(function: Function, i: int, o: int, k: int, columns: Real, shift: float, rule: Rule) -> bool:
+    """Whether the derivatives by element `k`, moved by `shift`, are what differences say there."""
+    above, below = _around(function, i, k, rule.eps, shift)
+    numeric = slope(above[o], below[o], 2 * rule.eps)
+    moved = reals(function.arrays[i].data)
+    moved[k] += shift
+    function.put(i, moved)
+    try:
+        for j in columns:
+            unit = np.zeros(numeric.size)
+            unit[j] = 1.0
+            gradient = function.pushed_back(o, unit)[i]
+            own = 0.0
+            if gradient is not None:
+                (value,) = function.framework.values([gradient])
+                own = float(reals(value.data)[k])
+            if failing(np.array(own), numeric[j], rule.atol, rule.rtol):
+                return False
+    finally:
+        function.put(i, reals(function.arrays[i].data))
+    return True

@@ -1,0 +1,167 @@
+"""A function of tensors as a function of real numbers, with its derivative by autograd and by differences.
+
+Enters a Python function of a framework's tensors and the tensors to vary; leaves real arrays. Values are changed in
+place, outside of autograd, so that a function may reach its inputs through a closure (a module's parameters). Judges
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.frameworks import Framework
+from autotest.program import Array
+
+Real = np.ndarray[Any, Any]
+
+
+class Function:
+    """`function` of `inputs`, those of which that require grad are varied.
+
+    Args:
+        framework: whose tensors these are.
+        function: called with all of `inputs`; returns a tensor or a sequence of tensors.
+        inputs: what to call it with.
+    """
+
+    def __init__(self, framework: Framework, function: Callable[..., Any], inputs: Sequence[Any]) -> None:
+        self.framework = framework
+        self._function = function
+        self.inputs = list(inputs)
+        tensors = framework.tensor_types
+        self.varied = [i for i, x in enumerate(inputs) if isinstance(x, tensors) and framework.can_backpropagate(x)]
+        frozen = framework.values([self.inputs[i] for i in self.varied])
+        self.arrays = [Array(np.array(value.data), value.dtype) for value in frozen]
+
+    def outputs(self, inputs: Sequence[Any] | None = None) -> list[Any]:
+        """The floating tensors that the function returns now, or for other `inputs`."""
+        returned = self._function(*(self.inputs if inputs is None else inputs))
+        flat = [returned] if not isinstance(returned, (tuple, list)) else list(returned)
+        flat = [item for item in flat if isinstance(item, self.framework.tensor_types)]
+        dtypes = [value.dtype for value in self.framework.values(flat)]
+        return [
+            item for item, name in zip(flat, dtypes, strict=True) if name.startswith(("float", "bfloat", "complex"))
+        ]
+
+    def values(self) -> list[Real]:
+        """What it returns now, as flat arrays of real numbers."""
+        return [reals(value.data) for value in self.framework.values(self.outputs())]
+
+    def at(self, which: int, data: Real) -> list[Real]:
+        """`values` with the varied input `which` holding the real numbers `data`."""
+        self.put(which, data)
+        try:
+            return self.values()
+        finally:
+            self.put(which, reals(self.arrays[which].data))
+
+    def put(self, which: int, data: Real) -> None:
+        """Let the varied input `which` hold the real numbers `data`."""
+        array = self.arrays[which]
+        self.framework.overwrite(self.inputs[self.varied[which]], Array(from_reals(data, array.data), array.dtype))
+
+    def derivative(self, which: int, direction: Real, eps: float) -> list[Real]:
+        """Central difference along `direction`, for each output."""
+        centre = reals(self.arrays[which].data)
+        above, below = self.at(which, centre + eps * direction), self.at(which, centre - eps * direction)
+        with np.errstate(all="ignore"):
+            return [slope(one, other, 2 * eps) for one, other in zip(above, below, strict=True)]
+
+    def pushed_back(self, which: int, cotangent: Real) -> list[Any]:
+        """What autograd gives each varied input for `cotangent`, in real numbers, of output `which`; None for nothing.
+
+        The function is called anew, since no input may have been changed between its call and this.
+        """
+        output = self.outputs()[which]
+        (frozen,) = self.framework.values([output])
+        tensor = self.framework.tensor(Array(from_reals(cotangent, frozen.data), frozen.dtype), device=frozen.device)
+        if not self.framework.can_backpropagate(output):
+            return [None] * len(self.varied)
+        return gradients(self.framework, [output], [self.inputs[i] for i in self.varied], [tensor])
+
+
+def gradients(
+    framework: Framework, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], create: bool = False
+) -> list[Any]:
+    """The gradients of `inputs` as values, and None for one that nothing depends on."""
+    grad = framework.resolve("autograd.grad")
+    try:
+        return list(grad(list(outputs), list(inputs), list(cotangents), create_graph=create, allow_unused=True))
+    except TypeError as error:
+        if "allow_unused" not in str(error):
+            raise
+    if not all(one.is_leaf for one in inputs):
+        return list(grad(list(outputs), list(inputs), list(cotangents), create_graph=create))
+    # OneFlow 0.9.0 refuses an input that nothing depends on, or gives an uninitialised scalar for it, and then adds
+    # up what it computed for the others. What it leaves in the leaves is clean.
+    before = [one.grad for one in inputs]
+    try:
+        for one in inputs:
+            one.grad = None
+        backward = framework.resolve("autograd.backward")
+        backward(list(outputs), list(cotangents), retain_graph=create, create_graph=create)
+        return [one.grad for one in inputs]
+    finally:
+        for one, kept in zip(inputs, before, strict=True):
+            one.grad = kept
+
+
+def slope(above: Real, below: Real, distance: float) -> Real:
+    """The difference quotient; zero where both are the same infinity."""
+    with np.errstate(all="ignore"):
+        found: Real = np.where(above == below, 0.0, (above - below) / distance)
+    return found
+
+
+def reals(data: Real) -> Real:
+    """The real numbers in `data`, flat: a complex one counts as two."""
+    if data.dtype.kind == "c":
+        return np.ascontiguousarray(data, dtype=np.complex128).reshape(-1).view(np.float64)
+    return np.asarray(data, dtype=np.float64).reshape(-1).copy()
+
+
+def from_reals(flat: Real, like: Real) -> Real:
+    """The inverse of `reals`, of `like`'s shape and dtype."""
+    if like.dtype.kind == "c":
+        return np.ascontiguousarray(flat).view(np.complex128).reshape(like.shape).astype(like.dtype)
+    return np.asarray(flat.reshape(like.shape), dtype=like.dtype)
+
+
+def real_shape(data: Real) -> tuple[int, ...]:
+    """The shape that `reals` flattened; a complex array's ends in an axis of 2."""
+    return (*data.shape, 2) if data.dtype.kind == "c" else tuple(data.shape)
+
+
+def second_order(framework: Framework, function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """The gradients of `function`'s first `count` arguments, as a function of these and of cotangents behind them."""
+
+    def first(*arguments: Any) -> list[Any]:
+        inputs, cotangents = arguments[:count], arguments[count:]
+        returned = function(*inputs)
+        outputs = [returned] if not isinstance(returned, (tuple, list)) else list(returned)
+        varied = [x for x in inputs if isinstance(x, framework.tensor_types) and framework.can_backpropagate(x)]
+        pairs = [
+            (output, cotangent)
+            for output, cotangent in zip(outputs, cotangents, strict=True)
+            if framework.can_backpropagate(output)
+        ]
+        if not pairs:
+            return []
+        found = gradients(framework, [one for one, _ in pairs], varied, [other for _, other in pairs], create=True)
+        return [item for item in found if item is not None]
+
+    return first
+
+
+def overlaps(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether two indices may reach one place in memory."""
+    reach = 0
+    for stride, size in sorted(zip(strides, shape, strict=True)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += stride * (size - 1)
+    return False

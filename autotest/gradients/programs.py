@@ -1,0 +1,176 @@
+"""A recorded program as a function of its leaves, and whether its gradients are what differences say.
+
+Enters a `Program` and a framework, leaves rows, or the reason why there are none. The program runs in double precision
+and only as far as cotangents are pushed back. Leaves and modules are made once and varied in place; everything else is
+carried out again for every point.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from autotest.carrying import is_push
+from autotest.emission import names
+from autotest.errors import AutotestError
+from autotest.frameworks import Framework, warnings_shown
+from autotest.gradients.checking import Checked, Rule, check, forward_rows
+from autotest.gradients.function import Function, overlaps, second_order
+from autotest.gradients.public import made_cotangents
+from autotest.program import Array, Call, Program, Ref, leaves, refs
+from autotest.replay import perform
+from autotest.rewriting import is_class, widened
+
+
+class NotNumeric(AutotestError):
+    """A program whose gradients cannot be held against differences; the message says why."""
+
+
+@dataclasses.dataclass(slots=True)
+class Leaf:
+    """One thing to vary: where the program made it, and what its gradient is called."""
+
+    slot: int
+    suffix: str
+    tensor: Any
+
+
+@warnings_shown()  # forward mode of newer torch warns of its own making
+def check_program(
+    program: Program, framework: Framework, rule: Rule, *, order: int = 1, forward: bool = False
+) -> tuple[Checked, dict[str, int]]:
+    """Hold the gradients that `framework` gives for `program` against differences of it.
+
+    Args:
+        order: 2 checks the gradients of gradients too.
+        forward: check forward mode too, where the framework has it.
+
+    Returns:
+        what was found, and for each input that a row names, its slot in `program`.
+
+    Raises:
+        NotNumeric: the program computes with undefined contents, or cannot run in double precision on this framework.
+    """
+    push = next((call for call in program.calls if is_push(call)), None)
+    if push is None:
+        return Checked(), {}
+    if program.undefined:
+        raise NotNumeric("it computes with contents that nobody specifies, such as a random mask")
+    wide, places = widened(program)
+    back = {new: old for old, new in places.items()}
+    shown = names(program)
+    roots = list(dict.fromkeys(item.slot for item in leaves(push.args[0]) if type(item) is Ref))
+    outputs = [shown[slot] for slot in roots]
+    try:
+        runner = Replays(wide, places[push.slot], [places[slot] for slot in roots], framework)
+        varied = runner.leaves
+        inputs = [leaf.tensor for leaf in varied]
+        slots = {shown[back[leaf.slot]] + leaf.suffix: back[leaf.slot] for leaf in varied}
+        function = Function(framework, runner, inputs)
+        found = check(function, rule, (list(slots), outputs))
+        if forward:
+            substituted = [position for position, leaf in enumerate(varied) if not leaf.suffix]
+            found.rows += forward_rows(function, rule, (list(slots), outputs), substituted)
+        if order == 2 and found.passed:
+            cotangents = made_cotangents(framework, runner, inputs)
+            slots.update({f"cotangent of {shown[slot]}": slot for slot in roots})
+            twice = second_order(framework, runner, len(inputs))
+            again = Function(framework, twice, [*inputs, *cotangents])
+            second = [f"gradient {position}" for position in range(len(again.outputs()))]
+            more = check(again, rule, (list(slots), second))
+            found.rows += more.rows
+            found.warnings += more.warnings
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        said = f"{type(error).__name__}: {lines[-1][:200]}"
+        raise NotNumeric(f"{framework.name} cannot run it in double precision ({said})") from error
+    return found, slots
+
+
+class Replays:
+    """Carries the calls of a program out again and again, on leaves that stay the same tensors."""
+
+    def __init__(self, program: Program, upto: int, roots: Sequence[int], framework: Framework) -> None:
+        self._program, self._framework, self._roots = program, framework, roots
+        self._calls = program.calls[:upto]
+        self._kept: dict[int, Any] = {}
+        self._constants: dict[int, tuple[Array, str]] = {}
+        self._values: list[Any] = []
+        self._run({}, first=True)
+        self.leaves = list(self._leaves())
+
+    def __call__(self, *given: Any) -> list[Any]:
+        """The values that cotangents are pushed into, for `given` in place of the leaves."""
+        instead = {
+            leaf.slot: one
+            for leaf, one in zip(self.leaves, given, strict=False)
+            if one is not leaf.tensor and not leaf.suffix
+        }
+        self._run(instead, first=False)
+        return [self._values[slot] for slot in self._roots]
+
+    def _leaves(self) -> Iterator[Leaf]:
+        """Every leaf that requires grad, and every parameter of a module."""
+        framework = self._framework
+        seen: set[int] = set()
+        for slot, value in self._kept.items():
+            tensors = {"": value} if isinstance(value, framework.tensor_types) else {}
+            if isinstance(value, framework.module_types):
+                tensors = {f".{name}": tensor for name, tensor in framework.parameters(value).items()}
+            for suffix, tensor in tensors.items():
+                if framework.can_backpropagate(tensor) and id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    yield Leaf(slot, suffix, tensor)
+
+    def _run(self, instead: Mapping[int, Any], *, first: bool) -> None:
+        values = self._values = []
+        for call in self._calls:
+            if call.slot in instead:
+                values.append(instead[call.slot])
+            elif call.slot in self._kept:
+                values.append(self._kept[call.slot])
+            elif call.slot in self._constants:
+                values.append(self._made(*self._constants[call.slot]))
+            else:
+                value = perform(call, self._framework, values, self._program.arrays, {})
+                values.append(self._settled(call, value) if first else value)
+
+    def _settled(self, call: Call, value: Any) -> Any:
+        """What stands for the result of `call` from now on, if it is not to be carried out again.
+
+        Leaves and modules are made once, and told once what they are. What reads something that carries gradients and
+        does not carry any itself (``detach``, ``no_grad``) is a constant to autograd, and must be one to differences.
+        """
+        framework = self._framework
+        tensor = isinstance(value, framework.tensor_types)
+        leaf = call.kind == "tensor" or call.target == "requires_grad_"
+        if leaf and tensor and framework.can_backpropagate(value):
+            if overlaps(tuple(value.shape), tuple(value.stride())):
+                value = self._made(*self._frozen(value), requires_grad=True)  # it could not be varied in place
+            self._kept[call.slot] = value
+        elif self._builds(call, value):
+            self._kept[call.slot] = value
+        elif tensor and call.kind in ("function", "method", "operator") and not framework.can_backpropagate(value):
+            read = [self._values[ref.slot] for ref in refs(call)]
+            if any(isinstance(item, framework.tensor_types) and framework.can_backpropagate(item) for item in read):
+                self._constants[call.slot] = self._frozen(value)
+        return value
+
+    def _builds(self, call: Call, value: Any) -> bool:
+        modules = self._framework.module_types
+        if is_class(call) and isinstance(value, modules):
+            return True
+        owner = call.args[0] if call.args else None
+        told = call.kind == "load_state" or (call.kind == "method" and call.target in ("double", "to"))
+        return told and type(owner) is Ref and isinstance(self._values[owner.slot], modules)
+
+    def _frozen(self, value: Any) -> tuple[Array, str]:
+        (frozen,) = self._framework.values([value])
+        return Array(frozen.data.copy(), frozen.dtype), frozen.device
+
+    def _made(self, array: Array, device: str, requires_grad: bool = False) -> Any:
+        return self._framework.tensor(array, device=device, requires_grad=requires_grad)
+
+
+__all__ = ["Leaf", "NotNumeric", "check_program"]

@@ -1,0 +1,216 @@
+"""`autotest.gradcheck` and `autotest.gradgradcheck`: torch's functions of these names, for every framework.
+
+Enter a function and its inputs, of torch or of OneFlow; leaves True, or the exception that holds the table. torch's
+own check is asked where there is one, and this library's where there is none, and for what is at a kink.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.errors import GradcheckError, UsageError
+from autotest.frameworks import ABSENT, Framework, registry
+from autotest.gradients.checking import Checked, Rule, check
+from autotest.gradients.function import Function, overlaps, second_order
+from autotest.program import Array
+from autotest.report import gradients as report
+
+
+def gradcheck(
+    fn: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Hold the gradients of `fn` against central differences of it.
+
+    ``|analytic - numeric| <= atol + rtol * |numeric|`` must hold for every element of the Jacobian of every
+    input/output pair. An element that fails at a kink of `fn` passes with a warning when it lies between the two
+    one-sided derivatives and its neighbours on both sides are right: torch alone would call it wrong.
+
+    Args:
+        fn: called with `inputs`; returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple, of torch or of OneFlow (or of another registered framework that speaks torch's
+            names). Those that require grad are varied, in place; they should be of float64 or complex128 and hold
+            100 elements or more, so that a single wrong one is seen.
+        eps: step of the differences.
+        atol, rtol: the tolerance above.
+        raise_exception: raise; otherwise return False.
+        nondet_tol: how far two runs of backward may differ.
+        check_undefined_grad: an output may be left out of backward. Where torch does not check, every output is
+            pushed back without the others, which is the same demand.
+        check_grad_dtypes: a gradient must be of its input's dtype.
+        check_batched_grad, check_forward_ad, masked: as torch has them; refused for a framework without.
+        check_backward_ad: False only makes sense beside ``check_forward_ad=True``.
+        fast_mode: look at one projection of each Jacobian first; what fails there is confirmed element by element.
+
+    Raises:
+        GradcheckError: a gradient is wrong; holds a table of all pairs, and names the row that failed.
+        UsageError: the arguments make no sense, or the framework cannot do what they ask for.
+    """
+    given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    framework = _framework_of(given)
+    if not check_backward_ad and not check_forward_ad:
+        raise UsageError("gradcheck: expected check_backward_ad or check_forward_ad, or both, to be True")
+    if not any(_varied(framework, item) for item in given):
+        raise UsageError("gradcheck: expected an input that requires grad; call .requires_grad_() on one")
+    if min(eps, atol, rtol, nondet_tol) < 0 or eps == 0:
+        raise UsageError(f"gradcheck(eps={eps}, atol={atol}, rtol={rtol}): expected eps > 0 and tolerances >= 0")
+    given = _without_overlap(framework, given)
+    rule = Rule(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+    native = _native(framework, "autograd.gradcheck")
+    if native is ABSENT:
+        extra = {"check_batched_grad": check_batched_grad, "check_forward_ad": check_forward_ad, "masked": masked}
+        for name, value in extra.items():
+            if value:
+                raise UsageError(f"gradcheck({name}={value}): {framework.name} has nothing to check this with")
+        checked = check(Function(framework, fn, given), rule)
+        _warn(checked)
+        return _verdict(checked, framework, raise_exception, "")
+    try:
+        native(
+            fn,
+            given,
+            eps=eps,
+            atol=atol,
+            rtol=rtol,
+            raise_exception=True,
+            nondet_tol=nondet_tol,
+            check_undefined_grad=check_undefined_grad,
+            check_grad_dtypes=check_grad_dtypes,
+            check_batched_grad=check_batched_grad,
+            check_forward_ad=check_forward_ad,
+            check_backward_ad=check_backward_ad,
+            fast_mode=fast_mode,
+            **({} if masked is None else {"masked": masked}),
+        )
+        return True
+    except RuntimeError as error:
+        if type(error).__name__ != "GradcheckError":
+            raise
+        complaint = str(error)
+    except TypeError as error:
+        if "'masked'" not in str(error):
+            raise
+        raise UsageError(f"gradcheck(masked={masked}): this version of {framework.name} does not know it") from error
+    if not check_backward_ad or check_forward_ad or check_batched_grad:
+        # What this library checks is not what torch complains of, at least not all of it.
+        if raise_exception:
+            raise GradcheckError(complaint)
+        return False
+    checked = check(Function(framework, fn, given), rule)
+    mismatch = "Jacobian mismatch" in complaint
+    if checked.passed and not mismatch:
+        if raise_exception:
+            raise GradcheckError(complaint)
+        return False
+    _warn(checked)
+    return _verdict(checked, framework, raise_exception, complaint)
+
+
+def gradgradcheck(fn: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
+    """Hold the gradients of gradients of `fn` against differences of its gradients.
+
+    Args:
+        fn, inputs: as of `gradcheck`.
+        grad_outputs: the cotangents to take the first gradients with, a tensor or a tuple that requires grad; made
+            up where left out.
+        options: further arguments of `gradcheck`.
+
+    Raises:
+        GradcheckError, UsageError: as `gradcheck` does.
+    """
+    given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    framework = _framework_of(given)
+    cotangents = (
+        made_cotangents(framework, fn, given)
+        if grad_outputs is None
+        else tuple(grad_outputs)
+        if isinstance(grad_outputs, (tuple, list))
+        else (grad_outputs,)
+    )
+    return gradcheck(second_order(framework, fn, len(given)), (*given, *cotangents), **options)
+
+
+def made_cotangents(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Cotangents of the outputs of `fn`, of their shapes and dtypes, that require grad."""
+    function = Function(framework, fn, inputs)
+    made: list[Any] = []
+    for position, value in enumerate(framework.values(function.outputs())):
+        steps = ((7 * np.arange(value.data.size) + position) % 15 - 7) / 8 + 0.03
+        data = np.asarray(steps.reshape(value.data.shape), dtype=value.data.dtype)
+        made.append(framework.tensor(Array(data, value.dtype), device=value.device, requires_grad=True))
+    return tuple(made)
+
+
+def _framework_of(inputs: Sequence[Any]) -> Framework:
+    """The framework that the tensors in `inputs` belong to."""
+    for item in inputs:
+        for kind in type(item).__mro__:
+            root = kind.__module__.partition(".")[0]
+            if root == "autotest":
+                raise UsageError("gradcheck: a dual tensor has two sides; give it x.reference or x.candidate")
+            if root in registry.names():
+                found = registry.framework(root)
+                if isinstance(item, found.tensor_types):
+                    return found
+    kinds = ", ".join(type(item).__name__ for item in inputs) or "nothing"
+    raise UsageError(f"gradcheck: expected tensors of {', '.join(registry.names())}; got {kinds}")
+
+
+def _varied(framework: Framework, item: Any) -> bool:
+    return isinstance(item, framework.tensor_types) and framework.can_backpropagate(item)
+
+
+def _native(framework: Framework, path: str) -> Any:
+    try:
+        return framework.resolve(path)
+    except AttributeError:
+        return ABSENT
+
+
+def _without_overlap(framework: Framework, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`inputs` with those that hold a number in several places at once copied: it cannot be varied in one of them."""
+    kept: list[Any] = []
+    for position, item in enumerate(inputs):
+        if _varied(framework, item) and overlaps(tuple(item.shape), tuple(item.stride())):
+            warnings.warn(
+                f"gradcheck: elements of input {position} share memory (strides {tuple(item.stride())}); a contiguous "
+                "copy is checked instead",
+                stacklevel=3,
+            )
+            (value,) = framework.values([item])
+            copy = Array(value.data.copy(), value.dtype)
+            kept.append(framework.tensor(copy, device=value.device, requires_grad=True))
+        else:
+            kept.append(item)
+    return tuple(kept)
+
+
+def _warn(checked: Checked) -> None:
+    for text in checked.warnings:
+        warnings.warn(f"gradcheck: {text}", stacklevel=3)
+
+
+def _verdict(checked: Checked, framework: Framework, raise_exception: bool, complaint: str) -> bool:
+    if checked.passed:
+        return True
+    if raise_exception:
+        told = report.failure(checked.rows, f"a gradient of {framework.name}")
+        raise GradcheckError(told + (f"\n\n{framework.name} itself says: {complaint}" if complaint else ""))
+    return False

@@ -1,0 +1,258 @@
+"""What campaigns did, on disk while they do it: an SQLite file that several processes may write at once.
+
+Enters a `Standing` every now and then, leaves rows: trials, accepted, rejected and why, operators and argument
+values seen, timings, findings; and back, to resume. One transaction holds one consistent state, so that a
+run cut off at any moment can go on from the last. Must not run anything.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import json
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from autotest.errors import StoreUnwritable, UsageError
+from autotest.standing import Standing, TestStanding
+from autotest.tasks import Found, Identity, Where
+
+_SCHEMA = """
+create table if not exists campaign (
+    id text primary key, base_seed integer not null, shard text not null, started real not null,
+    seconds real not null, workers_lost integer not null, cleared integer not null, stopped text not null
+);
+create table if not exists test (
+    campaign text not null references campaign(id), test text not null, file text not null,
+    next integer not null, waiting text not null, tried integer not null, accepted integer not null,
+    rejected integer not null, died integer not null, compared integer not null, seconds real not null,
+    broken text not null, primary key (campaign, file, test)
+);
+create table if not exists seen (
+    campaign text not null references campaign(id), file text not null, test text not null, kind text not null,
+    name text not null, times integer not null, primary key (campaign, file, test, kind, name)
+);
+create table if not exists finding (
+    campaign text not null references campaign(id), key text not null, identity text not null, file text not null,
+    test text not null, trial integer not null, times integer not null, found real not null, details text not null,
+    primary key (campaign, key)
+);
+"""
+_TABLES = ("campaign", "test", "seen", "finding")
+#: Seconds to wait for another process that writes.
+_PATIENCE = 30.0
+#: What the rows of `seen` count, and where a `TestStanding` keeps it.
+_KINDS = ("rejections", "operators", "arguments", "expected")
+
+
+def _patiently(action: Callable[[], object]) -> None:
+    """Repeat what finds the file locked: SQLite itself does not wait where the journal's mode is changed."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            action()
+        except sqlite3.OperationalError as error:  # noqa: PERF203 - trying again is what the loop is for
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+class History:
+    """The history below one store's folder."""
+
+    FILE = "history.sqlite"
+
+    def __init__(self, directory: Path) -> None:
+        """Open it, making it when there is none; raises `StoreUnwritable`."""
+        self.path = directory / self.FILE
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._base = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+            # WAL lets others read meanwhile; NORMAL loses at most the last moments in a power cut, never the file.
+            _patiently(lambda: self._base.execute("pragma journal_mode = wal"))
+            self._base.execute("pragma synchronous = normal")
+            self._base.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnwritable(
+                f"the history {self.path} cannot be written: {error}; make it writable, move it away if it is damaged, "
+                "or name another folder with AUTOTEST_DIR"
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._base.close()
+
+    def begin(self, standing: Standing, shard: str) -> str:
+        """Note that a campaign starts; returns its id."""
+        identity = uuid.uuid4().hex
+        with self._transaction():
+            self._base.execute(
+                "insert into campaign values (?, ?, ?, ?, 0, 0, 0, '')",
+                (identity, standing.base_seed, shard, time.time()),
+            )
+        return identity
+
+    def save(self, campaign: str, standing: Standing, waiting: Mapping[Where, list[range]]) -> None:
+        """Note where a campaign stands. `waiting`: trials that were handed out and are not counted yet."""
+        with self._transaction():
+            self._base.execute(
+                "update campaign set seconds = ?, workers_lost = ?, cleared = ?, stopped = ? where id = ?",
+                (standing.seconds, standing.workers_lost, standing.cleared, standing.stopped, campaign),
+            )
+            for test in standing.tests:
+                if test.next and test.changed:
+                    self._save_test(campaign, test, waiting.get(test.where, []))
+            for identity, found in standing.found.items():
+                self._base.execute(
+                    "insert or replace into finding values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        campaign,
+                        found.key,
+                        json.dumps(identity),
+                        str(found.where.file),
+                        found.where.test,
+                        found.index,
+                        standing.seen[identity],
+                        time.time(),
+                        json.dumps([found.place, found.verified, found.verdict, found.message]),
+                    ),
+                )
+        for test in standing.tests:
+            # What is under way moves on without the test being told: it is written again next time.
+            test.changed = bool(waiting.get(test.where))
+
+    def _save_test(self, campaign: str, test: TestStanding, under_way: list[range]) -> None:
+        waiting = [(part.start, part.stop, part.step) for part in (*test.returned, *under_way)]
+        place = (str(test.where.file), test.where.test)
+        self._base.execute(
+            "insert or replace into test values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                campaign,
+                test.where.test,
+                str(test.where.file),
+                test.next,
+                json.dumps(waiting),
+                test.tried,
+                test.accepted,
+                test.rejected,
+                test.died,
+                test.compared,
+                test.seconds,
+                test.broken,
+            ),
+        )
+        rows = [(campaign, *place, kind, name, times) for kind in _KINDS for name, times in getattr(test, kind).items()]
+        self._base.executemany("insert or replace into seen values (?, ?, ?, ?, ?, ?)", rows)
+
+    def resume(self, standing: Standing, shard: str) -> str:
+        """Bring `standing` to where the last campaign with its seed and `shard` was; returns that campaign's id.
+
+        Raises `UsageError` when there is none.
+        """
+        campaign, _ = self.last(shard, standing.base_seed)
+        by_where = {(str(test.where.file), test.where.test): test for test in standing.tests}
+        columns = "file, test, next, waiting, tried, accepted, died, compared, seconds, broken"
+        for file, name, *values in self._base.execute(f"select {columns} from test where campaign = ?", (campaign,)):
+            test = by_where.get((file, name))
+            if test is not None:
+                test.next, waiting, test.tried, test.accepted, test.died, test.compared, test.seconds, test.broken = (
+                    values
+                )
+                test.returned = [range(*part) for part in json.loads(waiting)]
+        query = "select file, test, kind, name, times from seen where campaign = ?"
+        for file, name, kind, item, times in self._base.execute(query, (campaign,)):
+            test = by_where.get((file, name))
+            if test is not None:
+                getattr(test, kind)[item] = times
+                standing.expected.update({item: times} if kind == "expected" else {})
+        for found, times in self._found(campaign, standing.base_seed):
+            standing.found[found.identity] = found
+            standing.seen[found.identity] = times
+        query = "select seconds, workers_lost, cleared from campaign where id = ?"
+        standing.seconds, standing.workers_lost, standing.cleared = self._base.execute(query, (campaign,)).fetchone()
+        return campaign
+
+    def last(self, shard: str, base_seed: int | None = None) -> tuple[str, int]:
+        """Id and base seed of the last campaign of `shard`, with that seed if one is given."""
+        query = (
+            "select id, base_seed from campaign where shard = ? and (? is null or base_seed = ?) order by started desc"
+        )
+        row = self._base.execute(query, (shard, base_seed, base_seed)).fetchone()
+        if row is None:
+            raise UsageError(
+                f"--resume: {self.path} holds no campaign of shard {shard} to go on with; start one without"
+            )
+        return str(row[0]), int(row[1])
+
+    def _found(self, campaign: str, base_seed: int) -> Iterator[tuple[Found, int]]:
+        query = "select key, identity, file, test, trial, times, details from finding where campaign = ? order by found"
+        for key, identity, file, test, trial, times, details in self._base.execute(query, (campaign,)):
+            place, verified, verdict, message = json.loads(details)
+            where = Where(Path(file), test, base_seed)
+            known = Identity(*json.loads(identity))
+            yield Found(key, known, where, trial, place, verified, verdict, message, report=""), times
+
+    def merge(self, other: Path) -> int:
+        """Take over the campaigns of another history file; returns how many were new. Raises `UsageError`."""
+        if not other.is_file():
+            return 0
+        try:
+            self._base.execute("attach database ? as other", (str(other),))
+            try:
+                before = self._count()
+                with self._transaction():
+                    for table in _TABLES:
+                        self._base.execute(f"insert or ignore into main.{table} select * from other.{table}")
+                return self._count() - before
+            finally:
+                self._base.execute("detach database other")
+        except sqlite3.Error as error:
+            raise UsageError(f"{other} is no history of campaigns that can be read: {error}") from error
+
+    def _count(self) -> int:
+        return int(self._base.execute("select count(*) from campaign").fetchone()[0])
+
+    def totals(self) -> dict[str, Totals]:
+        """What all campaigns together came to, by test."""
+        found: dict[str, Totals] = {}
+        query = (
+            "select test, sum(tried), sum(accepted), sum(rejected), sum(seconds) from test group by test order by test"
+        )
+        for name, *numbers in self._base.execute(query):
+            found[name] = Totals(*numbers)
+        for name, kind, item, times in self._base.execute(
+            "select test, kind, name, sum(times) from seen group by test, kind, name"
+        ):
+            if name in found:
+                found[name].seen[kind][item] = times
+        return found
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._base.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self._base.execute("rollback")
+            raise
+        self._base.execute("commit")
+
+
+@dataclasses.dataclass(slots=True)
+class Totals:
+    """What all trials of one test came to."""
+
+    tried: int
+    accepted: int
+    rejected: int
+    seconds: float
+    #: For each kind (rejections, operators, arguments, expected) how often what was seen.
+    seen: dict[str, collections.Counter[str]] = dataclasses.field(
+        default_factory=lambda: collections.defaultdict(collections.Counter)
+    )

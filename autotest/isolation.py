@@ -1,0 +1,46 @@
+"""Who carries out the tasks of a campaign: this process.
+
+Enter tasks, leave their results. Must not decide what is to be done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from autotest import breadcrumb
+from autotest.exploring import perform
+from autotest.frameworks import chosen
+from autotest.tasks import Conditions, Result, Task
+
+
+def warm_up() -> None:
+    """Import the chosen frameworks now; raises `FrameworkMissing`."""
+    pair = chosen()
+    for side in (pair.reference, pair.candidate):
+        side.version  # noqa: B018 - reading it imports
+
+
+class InProcess:
+    """Runs tasks one at a time in this process. A framework that dies takes the campaign along."""
+
+    slots = 1
+
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+        self._waiting: list[Task] = []
+
+    def prepare(self) -> None:
+        """Import the frameworks, which takes seconds that are no trial's; raises `FrameworkMissing`."""
+        warm_up()
+
+    def start(self, task: Task) -> None:
+        self._waiting.append(task)
+
+    def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
+        tasks, self._waiting = self._waiting, []
+        trail = breadcrumb.own(self._conditions.directory, os.getpid())
+        return [(task, perform(task, self._conditions, trail)) for task in tasks]
+
+    def close(self) -> None:
+        """Nothing to end."""

@@ -1,0 +1,100 @@
+"""What stands for an argument of the test body in a call: on either side, and in the program.
+
+Enter arguments as the body wrote them (plain, dual, drawn, a framework's own, NumPy's, containers of all of these);
+leaves triples of the reference's argument, the candidate's, and the operand to be recorded. Runs nothing, but for
+making a tensor or a device of a framework's own on the other side too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import generators
+from autotest.frameworks import ABSENT, Made
+from autotest.program import Array, Operand, Ref, Root, plain_container
+from autotest.record import as_array
+from generators.annotations import describe, element
+
+if TYPE_CHECKING:
+    from autotest.recorder import Recorder
+
+#: Types whose values are the same to everyone.
+LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))
+
+
+def lower(recorder: Recorder, value: Any, annotation: Callable[[], Any]) -> tuple[Any, Any, Operand]:
+    """What stands for an argument on the reference, on the candidate, and in the program.
+
+    `annotation` is asked for only when a generator without a type of its own turns up.
+    """
+    kind = type(value)
+    if kind in LITERALS:
+        return value, value, value
+    lowered: Callable[[Recorder], tuple[Any, Any, Operand]] | None = getattr(kind, "_lower", None)
+    if lowered is not None:
+        return value._lower(recorder)
+    if isinstance(value, generators.Generator):
+        return lower(recorder, value.draw(annotation()), annotation)
+    if kind is tuple or kind is list:
+        return _sequence(recorder, value, annotation, kind)
+    if kind is dict:
+        items = {key: lower(recorder, item, lambda: None) for key, item in value.items()}
+        kept = {key: triple for key, triple in items.items() if triple[0] is not generators.NOTHING}
+        return tuple({key: triple[side] for key, triple in kept.items()} for side in range(3))  # type: ignore[return-value]
+    if kind is slice:
+        bounds = [lower(recorder, item, lambda: None) for item in (value.start, value.stop, value.step)]
+        bounds = [(None,) * 3 if bound[0] is generators.NOTHING else bound for bound in bounds]
+        return tuple(slice(*side) for side in zip(*bounds, strict=True))  # type: ignore[return-value]
+    return _foreign(recorder, value)
+
+
+def _sequence(recorder: Recorder, items: Any, annotation: Callable[[], Any], kind: type) -> tuple[Any, Any, Any]:
+    count = len(items)
+    triples = [
+        lower(recorder, item, functools.partial(_element, annotation, at, count)) for at, item in enumerate(items)
+    ]
+    triples = [triple for triple in triples if triple[0] is not generators.NOTHING]
+    return kind([t[0] for t in triples]), kind([t[1] for t in triples]), kind([t[2] for t in triples])
+
+
+def _foreign(recorder: Recorder, value: Any) -> tuple[Any, Any, Operand]:
+    """An object that is neither dual nor plain: a framework's own, NumPy's, or the test's."""
+    if value is generators.NOTHING:
+        return value, value, value
+    if isinstance(value, np.ndarray):
+        return value.copy(), value.copy(), recorder.capture(Array(value.copy(), str(value.dtype)))
+    if isinstance(value, np.generic):
+        return value, value, value.item()
+    for framework in (recorder.pair.reference, recorder.pair.candidate):
+        neutral = framework.literal(value)
+        if neutral is not ABSENT:
+            if isinstance(neutral, Made):
+                slot = recorder.call("function", neutral.path, recorder.pair.resolve(neutral.path), neutral.args, {})
+                return recorder.expected[slot], recorder.actual[slot], Ref(slot)
+            if isinstance(neutral, Root):
+                both = recorder.pair.resolve(neutral.path)
+                return both.expected, both.actual, neutral
+            return neutral, neutral, neutral
+        if isinstance(value, framework.tensor_types):
+            slot = recorder.tensor(as_array(framework.values([value])[0]), requires_grad=value.requires_grad)
+            return recorder.expected[slot], recorder.actual[slot], Ref(slot)
+    plain = plain_container(value)
+    if plain is not None:
+        one, other, recorded = lower(recorder, plain, lambda: None)
+        if isinstance(value, OrderedDict):  # nn.Sequential takes no plain dict
+            recorder.opaque = "an argument is an OrderedDict, which programs do not have"
+            one, other = OrderedDict(one), OrderedDict(other)
+        return one, other, recorded
+    recorder.opaque = f"an argument of type {type(value).__name__} ({value!r:.60}) is neither plain data nor dual"
+    return value, value, None
+
+
+def _element(annotation: Callable[[], Any], position: int, count: int) -> Any:
+    """What is expected of one item of a sequence, of which `annotation` says what is expected as a whole."""
+    wanted = annotation()
+    return None if wanted is None else element(describe(wanted), position, count)

@@ -1,0 +1,49 @@
+"""Whether the tensors that a test makes are global ones.
+
+Enters a test function, leaves it running in a global scope. One `ContextVar`, no flag.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+_global: ContextVar[bool] = ContextVar("autotest_oneflow_global", default=False)
+
+
+def is_global() -> bool:
+    """Whether `random_tensor` and its like make global tensors now."""
+    return _global.get()
+
+
+class GlobalScope:
+    """``with GlobalScope():`` the tensors that are drawn are global; scopes may be nested."""
+
+    def __init__(self) -> None:
+        self._tokens: list[Token[bool]] = []
+
+    def __enter__(self) -> GlobalScope:
+        self._tokens.append(_global.set(True))
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        _global.reset(self._tokens.pop())
+
+
+def globaltest(f: F) -> F:
+    """Run test `f` in a global scope, on every rank alike; when any rank fails, it fails on all of them."""
+
+    @functools.wraps(f)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from autotest.oneflow.ranks import together
+
+        with GlobalScope(), together(f.__qualname__):
+            return f(*args, **kwargs)
+
+    return run  # type: ignore[return-value]
+
+
+__all__ = ["GlobalScope", "globaltest", "is_global"]

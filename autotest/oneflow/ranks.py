@@ -1,0 +1,47 @@
+"""Several ranks run one test, and come to one verdict.
+
+Enters the block that runs a test on this rank, leaves the same verdict on all ranks: whoever passed hears of those
+who failed. What is drawn needs no exchange, since every rank draws it from the same seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Iterator
+
+from autotest.errors import Divergence
+from autotest.oneflow.frameworks_here import rank, world_size
+from autotest.oneflow.util import broadcast
+
+
+@contextlib.contextmanager
+def together(test: str) -> Iterator[None]:
+    """Raise on every rank when the block raised on any; rank 0 tells what the others only point to.
+
+    An exchange at the end of the block, so that ranks leave it together. A rank that died is the launcher's to notice.
+    """
+    if world_size() == 1:
+        yield
+        return
+    error: BaseException | None = None
+    try:
+        yield
+    except Exception as raised:  # noqa: BLE001 - the other ranks must hear of it, whatever it is
+        error = raised
+    own = None if error is None else "".join(traceback.format_exception_only(type(error), error)).strip()
+    reports = [broadcast(own, source) for source in range(world_size())]
+    failed = [index for index, report in enumerate(reports) if report is not None]
+    if not failed:
+        return
+    if error is not None and (rank() == 0 or reports[0] is None):
+        if isinstance(error, Divergence):
+            launch = f"python -m oneflow.distributed.launch --nproc_per_node {world_size()}"
+            error.args = (
+                f"{error}\nOn {world_size()} ranks: {launch} with the reproducer, or -m pytest with the test",
+            )
+        raise error
+    if rank() != 0:
+        first = (reports[failed[0]] or "").partition("\n")[0]
+        raise Divergence(f"{test}: rank {failed[0]} of {world_size()} reports it ({first[:200]})") from None
+    raise Divergence(f"{test}: passed on rank 0, failed on rank {failed[0]} of {world_size()}:\n{reports[failed[0]]}")

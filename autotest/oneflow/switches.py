@@ -1,0 +1,39 @@
+"""The environment variables of OneFlow's own harness.
+
+=====================================  ==================================================================
+``ONEFLOW_TEST_CPU_ONLY``              no generator draws a device or placement other than CPU
+``ONEFLOW_TEST_VERBOSE``               say on stderr what each test did
+``ONEFLOW_TEST_ALIGN_EXCEPTION``       what torch refuses OneFlow must refuse too; accepting it is a finding
+``ONEFLOW_TEST_TENSOR_SIZE_LIMIT_MB``  largest tensor that a test may make, in units of 2**20 bytes; 32
+=====================================  ==================================================================
+
+The first three are on when set to anything, as they always were. Must not import a framework.
+"""
+
+from __future__ import annotations
+
+import os
+
+from autotest.errors import UsageError
+
+
+def cpu_only() -> bool:
+    return bool(os.environ.get("ONEFLOW_TEST_CPU_ONLY"))
+
+
+def verbose() -> bool:
+    return "ONEFLOW_TEST_VERBOSE" in os.environ
+
+
+def align_exception() -> bool:
+    return "ONEFLOW_TEST_ALIGN_EXCEPTION" in os.environ
+
+
+def tensor_size_limit() -> float:
+    """Bytes."""
+    text = os.environ.get("ONEFLOW_TEST_TENSOR_SIZE_LIMIT_MB", "32")
+    try:
+        limit = float(text)
+    except ValueError:
+        raise UsageError(f"ONEFLOW_TEST_TENSOR_SIZE_LIMIT_MB={text!r}: expected a number of MB") from None
+    return limit * 2**20

@@ -1,0 +1,200 @@
+"""`autotest` with OneFlow's own defaults, and dual tensors that are global where the scope says so.
+
+Enters test functions written for OneFlow's harness; leaves them running as trials of the core. Each check is at
+least as strict as there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from autotest import listening
+from autotest.decorator import decorate
+from autotest.dual import DualObject, Value, torch
+from autotest.oneflow import switches
+from autotest.oneflow.frameworks_here import flow, style_pair, world_size
+from autotest.oneflow.generators import Generator, drawn_array, dtype_of
+from autotest.oneflow.global_scope import globaltest, is_global
+from autotest.options import Options, from_environment
+from autotest.program import Array
+from autotest.record import as_array
+from autotest.recorder import Recorder, current
+from autotest.runner import Tally
+from autotest.settings import Settings
+from autotest.tensors import from_drawn
+from autotest.trial import returned_tensors
+from generators import choice_array
+
+# Generators that are built here are the test's doing: their errors name its line.
+__generators_hide__ = True
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def autotest(
+    n: int = 20,
+    auto_backward: bool = True,
+    rtol: float = 0.0001,
+    atol: float = 1e-05,
+    check_graph: bool | Literal["ValidatedFalse"] = True,
+    check_allclose: bool = True,
+    check_dtype: bool = False,
+    check_grad_use_random_data: bool = True,
+    include_complex: bool = False,
+) -> Callable[[F], F]:
+    """Run the decorated test as random trials on torch and OneFlow and fail on the first divergence.
+
+    Args:
+        n: number of trials that torch must accept.
+        auto_backward: push cotangents back through what the test returns.
+        rtol, atol: tolerance of floating and complex values of every dtype, relative to torch's.
+        check_graph: also run the recorded programs inside ``oneflow.nn.Graph`` and compare with eager.
+            ``"ValidatedFalse"`` is False, with somebody having looked why.
+        check_allclose: compare values; otherwise only structure, shape, device and requires_grad.
+        check_dtype: compare dtypes.
+        check_grad_use_random_data: cotangents are drawn; otherwise they are ones, as of ``x.sum().backward()``.
+        include_complex: taken for later releases of OneFlow; the cotangent of a complex result is always complex.
+
+    Raises:
+        UsageError: at decoration, for an argument that makes no sense.
+    """
+    backward_here = auto_backward and not check_grad_use_random_data
+    settings = Settings(
+        n=n,
+        auto_backward="auto" if auto_backward is True and not backward_here else auto_backward and not backward_here,
+        rtol=rtol,
+        atol=atol,
+        check_graph=False if check_graph == "ValidatedFalse" else check_graph,
+        check_allclose=check_allclose,
+        check_dtype=check_dtype,
+        check_errors=switches.align_exception(),
+        # Tests of that style say so by auto_backward alone, and mean it; what others forget is still looked for.
+        skip_grad="" if auto_backward else "auto_backward=False, in a test written for OneFlow's own harness",
+    )
+
+    def decorator(function: F) -> F:
+        @functools.wraps(function)
+        def body(*args: Any, **kwargs: Any) -> Any:
+            returned = function(*args, **kwargs)
+            recorder = current()
+            assert recorder is not None
+            _limit_sizes(recorder)
+            if backward_here:
+                _push_ones_back(recorder, returned)
+            return returned
+
+        decorated = decorate(body, settings, style_pair, _options)
+
+        @functools.wraps(decorated)
+        def run(*args: Any, **kwargs: Any) -> None:
+            if not switches.verbose():
+                decorated(*args, **kwargs)
+                return
+            tallies: list[Tally] = []
+            with listening.heard_by(lambda test, pair, options, tally: tallies.append(tally)):
+                decorated(*args, **kwargs)
+            sys.stderr.writelines(f"{function.__qualname__}: {told(tally)}\n" for tally in tallies)
+
+        return run  # type: ignore[return-value]
+
+    return decorator
+
+
+def told(tally: Tally) -> str:
+    """One line about a test that passed: what was compared, and what its graph could not hold."""
+    left_out = ", ".join(f"{count} x {reason}" for reason, count in tally.left_out.most_common())
+    return (
+        f"{tally.accepted} trials agree (refused by torch: {sum(tally.rejections.values())}); compared in eager mode: "
+        f"{tally.compared} results, {tally.gradients} gradients; in nn.Graph: {tally.graphed}"
+        + (f"; left out of the graph: {left_out}" if left_out else "")
+    )
+
+
+def _options() -> Options:
+    options = from_environment()
+    if world_size() > 1:
+        # A fresh interpreter would be one rank alone; and no rank may run trials that another does not.
+        options = dataclasses.replace(options, verify=False, shrink=0.0)
+    return options
+
+
+def _limit_sizes(recorder: Recorder) -> None:
+    """Raise when a tensor of the trial is larger than tests may make them."""
+    limit = switches.tensor_size_limit()
+    for call, tensor in zip(recorder.calls, recorder.expected, strict=True):
+        if isinstance(tensor, recorder.pair.reference.tensor_types):
+            size = tensor.element_size() * tensor.nelement()
+            assert size <= limit, (
+                f"{call.target}: a tensor of shape {tuple(tensor.shape)} has {size / 2**20:.1f} MB; expected at most "
+                f"{limit / 2**20:g} MB. Draw smaller ones, or set ONEFLOW_TEST_TENSOR_SIZE_LIMIT_MB"
+            )
+
+
+def _push_ones_back(recorder: Recorder, returned: Any) -> None:
+    for value in returned_tensors(returned, recorder):
+        if recorder.pair.reference.can_backpropagate(value._sides()[0]):
+            tensor: Any = value
+            tensor.backward(torch.ones_like(tensor))
+
+
+def random_tensor(
+    ndim: Any = None,
+    dim0: Any = 1,
+    dim1: Any = None,
+    dim2: Any = None,
+    dim3: Any = None,
+    dim4: Any = None,
+    low: Any = 0,
+    high: Any = 1,
+    dtype: Any = float,
+    requires_grad: Any = True,
+    pin_memory: bool = False,
+) -> Value:
+    """A dual tensor with drawn shape and contents, global in a global scope. Every argument may be a generator.
+
+    Args:
+        ndim: rank; drawn from 1 to 5 when None.
+        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions, each drawn from 1 to 7 when None.
+        low, high: bounds of the contents, ``low <= x < high``.
+        dtype: ``float`` is float32, ``int`` int64, ``complex`` complex64.
+        requires_grad: whether the tensor is a leaf that requires grad; ignored for integers.
+        pin_memory: taken and without effect, as on a machine without CUDA.
+    """
+    drawn = drawn_array(ndim, (dim0, dim1, dim2, dim3, dim4), low, high, dtype).value()
+    return _placed(drawn, requires_grad)
+
+
+def choice_tensor(
+    a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
+) -> Value:
+    """A dual tensor drawn from `a` in the meaning of ``numpy.random.choice``, global in a global scope."""
+    return _placed(choice_array(a, size=size, replace=replace, p=p, dtype=dtype_of(dtype)).value(), requires_grad)
+
+
+def _placed(drawn: Any, requires_grad: Any) -> Value:
+    requires_grad = requires_grad.value() if isinstance(requires_grad, Generator) else requires_grad
+    if not is_global():
+        return from_drawn(drawn, requires_grad, "cpu")
+    value: Any = from_drawn(drawn, False, "cpu")
+    value = value.to_global(placement=flow().placement.all("cpu"), sbp=[flow().sbp.broadcast])
+    return value.requires_grad_() if requires_grad and drawn.dtype.startswith(("float", "complex")) else value
+
+
+def GetDualObject(name: str, pytorch: Any, oneflow: Any) -> Value:  # noqa: N802 - the name that tests use
+    """One dual object out of two plain ones that the test made itself."""
+    recorder = current() or Recorder(style_pair())
+    if isinstance(pytorch, recorder.pair.reference.tensor_types):
+        array: Array = as_array(recorder.pair.reference.values([pytorch])[0])
+        kwargs = {"requires_grad": pytorch.requires_grad, "device": "cpu"}
+        slot = recorder.append("tensor", array.dtype, (recorder.capture(array),), kwargs, pytorch, oneflow)
+    else:
+        recorder.opaque = f"the test made a dual object of its own ({name})"
+        slot = recorder.append("function", name or "unused", (), {}, pytorch, oneflow)
+    return Value(recorder, slot)
+
+
+__all__ = ["DualObject", "GetDualObject", "autotest", "choice_tensor", "globaltest", "random_tensor", "torch"]

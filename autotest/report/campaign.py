@@ -1,0 +1,131 @@
+"""The summary of a campaign as plain text.
+
+Enters a `Standing`, leaves lines: what was run, the findings by symptom, what each of them is and how to see it
+again, and what could not be done. Pure.
+"""
+
+from __future__ import annotations
+
+import collections
+import textwrap
+
+from autotest.standing import Standing
+from autotest.tasks import NOT_LOOKED_INTO, Found
+
+#: Of tests and reasons, how many are listed.
+LISTED = 12
+
+
+def summary(standing: Standing) -> str:
+    """All of it."""
+    parts = [
+        _numbers(standing),
+        *_findings(standing),
+        *_by_symptom(standing),
+        *_troubles(standing),
+        verdict(standing),
+    ]
+    return "\n\n".join(parts)
+
+
+def progress(standing: Standing) -> str:
+    """One line for a log."""
+    rate = standing.trials / standing.seconds if standing.seconds else 0.0
+    return (
+        f"{standing.seconds:4.0f} s: {standing.trials} trials ({rate:.0f}/s), {standing.rejected} rejected, "
+        f"{len(standing.found)} distinct findings"
+        + (f", {standing.workers_lost} workers lost" if standing.workers_lost else "")
+    )
+
+
+def announcement(found: Found) -> str:
+    """One line for a finding when it is kept."""
+    identity = found.identity
+    return f"found {found.key}: {identity.operator}, {identity.symptom} ({identity.stage}) in {found.where.test}"
+
+
+def _numbers(standing: Standing) -> str:
+    ran = [test for test in standing.tests if test.tried]
+    expected = sum(standing.expected.values())
+    lines = [
+        f"{standing.trials} trials of {len(ran)} tests in {standing.seconds:.0f} s, base seed {standing.base_seed}: "
+        f"{standing.accepted} accepted, {standing.rejected} rejected by the reference"
+        + (f" ({standing.stopped})" if standing.stopped else "")
+    ]
+    if expected:
+        lines.append(f"{expected} of them diverged as the ledger expects ({len(standing.expected)} entries)")
+    if standing.cleared:
+        lines.append(f"{standing.cleared} mismatches were only rounding, says the float64 referee")
+    if standing.workers_lost:
+        lines.append(f"{standing.workers_lost} worker processes were lost and replaced")
+    return "\n".join(lines)
+
+
+def _findings(standing: Standing) -> list[str]:
+    blocks = []
+    for number, found in enumerate(standing.found.values(), start=1):
+        identity = found.identity
+        times = standing.seen[identity]
+        head = f"{number}. {identity.operator}: {identity.symptom} ({identity.stage}), seen {times}x"
+        message = textwrap.shorten(" ".join(found.message.split()), 300)
+        body = textwrap.wrap(message, 108)
+        state = found.verified or "not verified yet: autotest replay " + found.key
+        script = f"python {found.place}/repro.py  ({state})"
+        if found.verified == NOT_LOOKED_INTO:
+            script = f"{found.place}  (no script yet; the same command with --resume makes one)"
+        lines = [*body, *([found.verdict] if found.verdict else []), script]
+        lines.append(f"{found.where.test}, trial {found.index}; autotest show {found.key}")
+        blocks.append("\n".join([head, *("   " + line for line in lines)]))
+    return blocks
+
+
+def _by_symptom(standing: Standing) -> list[str]:
+    if not standing.found:
+        return []
+    table: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for identity in standing.found:
+        table[f"{identity.symptom} ({identity.stage})"][identity.operator] += 1
+    rows = sorted(table.items(), key=lambda row: -sum(row[1].values()))
+    lines = []
+    for symptom, operators in rows:
+        names = ", ".join(name + (f" x{count}" if count > 1 else "") for name, count in operators.most_common(LISTED))
+        more = len(operators) - LISTED
+        lines.append(f"  {sum(operators.values()):4d}  {symptom}: {names}" + (f" and {more} more" if more > 0 else ""))
+    return ["\n".join(["Distinct findings by symptom:", *lines])]
+
+
+def _troubles(standing: Standing) -> list[str]:
+    blocks = []
+    if standing.broken:
+        listed = [f"  {test.where.test}\n{textwrap.indent(test.broken, '      ')}" for test in standing.broken[:LISTED]]
+        blocks.append("\n".join([f"{len(standing.broken)} tests are themselves at fault:", *listed]))
+    if standing.files_broken:
+        blocks.append("\n".join(["Files left out:", *(f"  {name}: {why}" for name, why in standing.files_broken)]))
+    if standing.left_out:
+        shown = [f"  {name}: {why}" for name, why in standing.left_out[:LISTED]]
+        more = len(standing.left_out) - LISTED
+        blocks.append("\n".join(["Not explorable:", *shown, *([f"  and {more} more"] if more > 0 else [])]))
+    if standing.set_aside:
+        blocks.append("Set aside, for killing too many workers: " + ", ".join(sorted(standing.set_aside)))
+    rare = [test for test in standing.tests if test.rejected > 20 * max(1, test.accepted)]
+    if rare:
+        shown = [
+            f"  {test.where.test}: {test.accepted} of {test.tried}; mostly {_commonest(test.rejections)}"
+            for test in rare[:LISTED]
+        ]
+        blocks.append("\n".join(["Hardly ever accepted by the reference:", *shown]))
+    if standing.vanished:
+        shown = [f"  {where.test}, trial {index}" for where, index in standing.vanished[:LISTED]]
+        blocks.append("\n".join(["Seen once, and not again when the same trial was repeated:", *shown]))
+    return blocks
+
+
+def _commonest(counts: collections.Counter[str]) -> str:
+    return counts.most_common(1)[0][0]
+
+
+def verdict(standing: Standing) -> str:
+    """The last line."""
+    if standing.found:
+        return f"{len(standing.found)} distinct findings that the ledger does not expect."
+    return "Nothing new found."

@@ -1,0 +1,34 @@
+"""Annotations that GitHub shows beside the lines of a change.
+
+Enters a `Standing`, leaves workflow commands, one a line. Pure.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autotest.standing import Standing
+
+
+def workflow_commands(standing: Standing, root: Path) -> list[str]:
+    """One error for each finding, at the file of its test as seen from `root`."""
+    lines = []
+    for found in standing.found.values():
+        identity = found.identity
+        file = found.where.file
+        shown = file.relative_to(root) if file.is_relative_to(root) else file
+        title = _property(f"{identity.operator}: {identity.symptom} ({identity.stage})")
+        message = f"{found.where.test}\n{found.message}\nReproducer: {found.place}/repro.py ({found.verified})"
+        lines.append(f"::error file={_property(str(shown))},title={title}::{_data(message)}")
+    lines += [
+        f"::warning title=Test at fault::{_data(test.where.test)}: {_data(test.broken)}" for test in standing.broken
+    ]
+    return lines
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,68 @@
+"""Gradients told as text: the table of one check, and the account of a whole suite.
+
+Enter rows and accounts, leaves lines of text. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autotest.gradient_account import STATES, Account, Books
+from autotest.gradient_rows import Row
+
+_HEADINGS = ("Input", "Output", "Max abs", "Max rel", "At input", "At output", "Analytic", "Numeric", "Allowed", "")
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A line for each input/output pair: the largest differences, and the worst element with both its values."""
+    return columns(_HEADINGS, [_cells(row) for row in rows])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    numbers = (f"{row.absolute:.2e}", f"{row.relative:.2e}")
+    places = (row.input_index or "-", row.output_index or "-")
+    values = (f"{row.analytic:.6g}", f"{row.numeric:.6g}", f"{row.allowed:.2e}")
+    verdict = ("pass" if row.passed else "FAIL") + (f" ({row.note})" if row.note else "")
+    return (row.input, row.output, *numbers, *places, *values, verdict)
+
+
+def failure(rows: Sequence[Row], of: str) -> str:
+    """Which row failed, and the table; `of` says whose gradient it is."""
+    row = next(row for row in rows if not row.passed)
+    where = f"input {row.input}, output {row.output}"
+    if row.note and not row.input_index:
+        told = row.note
+    else:
+        told = (
+            f"analytic {row.analytic:.9g}, numeric {row.numeric:.9g} at {row.input_index} and {row.output_index}; "
+            f"they differ by {abs(row.analytic - row.numeric):.3g}, {row.allowed:.3g} allowed"
+        )
+        told += f" ({row.note})" if row.note else ""
+    return f"{of} is not its derivative: {where}: {told}\n{table(rows)}"
+
+
+def columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lines of left-justified columns."""
+    widths = [max(len(line[at]) for line in (headings, *rows)) for at in range(len(headings))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in (headings, *rows)
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def account(books: Books) -> str:
+    """Every operator of a suite with what became of its gradient, the forgotten ones first, and a line of totals."""
+    rows = [_account(one) for state in STATES for one in books.of(state)]
+    lines = [columns(("Operator", "Gradient", "Trials", "Why, or where"), rows), ""]
+    lines += [f"forgot its gradients: {test}: {complaint}" for test, complaint in sorted(books.refused.items())]
+    lines += [f"could not be run: {test}: {error}" for test, error in sorted(books.broken.items())]
+    counts = ", ".join(f"{len(books.of(state))} {state}" for state in reversed(STATES))
+    return "\n".join([*lines, f"{len(books.accounts)} operators in {books.trials} trials: {counts}"])
+
+
+def _account(one: Account) -> tuple[str, ...]:
+    trials = f"{one.trials[one.state]}/{sum(one.trials.values())}"
+    if one.state != "missing":
+        return one.operator, one.state, trials, one.reason
+    first, *rest = one.tests
+    return one.operator, "MISSING", trials, f"{one.reason}: {first}" + (f" and {len(rest)} more" if rest else "")

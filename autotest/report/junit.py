@@ -1,0 +1,58 @@
+"""A campaign as JUnit XML, which CI systems show: one test case a test, failed by each of its findings.
+
+Enters a `Standing`, leaves the text of the file. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+from autotest.standing import Standing, TestStanding
+from autotest.tasks import Found
+
+#: What XML 1.0 cannot hold at all, not even escaped.
+_UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def as_xml(standing: Standing) -> str:
+    """The report; findings stand at the test that showed them first."""
+    found: dict[object, list[Found]] = {}
+    for item in standing.found.values():
+        found.setdefault(item.where, []).append(item)
+    ran = [test for test in standing.tests if test.tried]
+    suites = ET.Element("testsuites")
+    suite = ET.SubElement(
+        suites,
+        "testsuite",
+        name="autotest fuzz",
+        tests=str(len(ran)),
+        failures=str(sum(test.where in found for test in ran)),
+        errors=str(len(standing.broken)),
+        skipped="0",
+        time=f"{standing.seconds:.3f}",
+    )
+    properties = ET.SubElement(suite, "properties")
+    for name in ("base_seed", "trials", "accepted", "rejected", "workers_lost"):
+        ET.SubElement(properties, "property", name=f"autotest.{name}", value=str(getattr(standing, name)))
+    for test in ran:
+        _case(suite, test, found.get(test.where, []))
+    ET.indent(suites)
+    return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(suite: ET.Element, test: TestStanding, found: list[Found]) -> None:
+    file, _, name = test.where.test.partition("::")
+    case = ET.SubElement(
+        suite, "testcase", classname=_clean(file.removesuffix(".py")), name=_clean(name), time=f"{test.seconds:.3f}"
+    )
+    if test.broken:
+        ET.SubElement(case, "error", message="the test is itself at fault").text = _clean(test.broken)
+    for item in found:
+        identity = item.identity
+        message = f"{identity.operator}: {identity.symptom} ({identity.stage})"
+        ET.SubElement(case, "failure", message=_clean(message), type=identity.symptom).text = _clean(item.report)
+
+
+def _clean(text: str) -> str:
+    return _UNWRITABLE.sub("?", text)

@@ -1,0 +1,74 @@
+"""Markdown: a bug report of one finding ready to paste, and the summary of a campaign for CI.
+
+Enter a `Finding` or a `Standing`, leave text. Pure.
+"""
+
+from __future__ import annotations
+
+from autotest.emission import program_text
+from autotest.finding import Finding
+from autotest.standing import Standing
+
+
+def bug_report(finding: Finding, date: str) -> str:
+    """What the developers of the candidate need: what is wrong, versions, expected and seen, the script."""
+    reference, candidate = finding.sides
+    lines = [f"# {finding.operator}: {_title(finding)}", ""]
+    if finding.verdict:
+        lines += [*finding.verdict, ""]
+    lines += ["## Versions", "", *(f"- {name} {version}" for name, version in finding.versions.items()), ""]
+    if finding.program is not None:
+        program = program_text(finding.program, finding.first.slot)
+        lines += ["## What was run", "", *_fenced(program, "python"), ""]
+    lines += [f"## Expected ({reference}) and seen ({candidate})", ""]
+    lines += [*_fenced("\n".join(mismatch.message for mismatch in finding.mismatches[:8])), ""]
+    if finding.script is not None:
+        state = finding.verified or "not verified"
+        lines += [f"## Script ({state})", "", *_fenced(finding.script, "python"), ""]
+    lines += [
+        f"Found by autotest on {date[:10]}: {finding.test}, trial {finding.index} of base seed {finding.base_seed}."
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _title(finding: Finding) -> str:
+    first, (reference, candidate) = finding.first, finding.sides
+    if first.symptom in ("crash", "hang", "out of memory"):
+        return f"{first.symptom} in {candidate}, none in {reference}"
+    if first.symptom in ("exception", "accepted"):
+        return f"{candidate} {'raises' if first.symptom == 'exception' else 'accepts'}, {reference} does not"
+    return f"{first.symptom} differs from {reference}"
+
+
+def _fenced(text: str, language: str = "") -> list[str]:
+    """A code block whose fence is longer than any run of backticks in it."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return [fence + language, text.rstrip(), fence]
+
+
+def campaign(standing: Standing) -> str:
+    """A job's summary: the numbers, and a row for each finding."""
+    lines = [
+        f"## autotest fuzz: {len(standing.found)} distinct findings",
+        "",
+        (
+            f"{standing.trials} trials in {standing.seconds:.0f} s, base seed {standing.base_seed}; "
+            f"{standing.accepted} accepted, {standing.rejected} rejected by the reference, "
+            f"{sum(standing.expected.values())} diverged as the ledger expects."
+        ),
+        "",
+    ]
+    if standing.found:
+        lines += ["| operator | symptom | seen | test | reproducer |", "|---|---|---|---|---|"]
+    for identity, found in standing.found.items():
+        cells = (
+            f"`{identity.operator}`",
+            f"{identity.symptom} ({identity.stage})",
+            str(standing.seen[identity]),
+            f"`{found.where.test}`, trial {found.index}",
+            f"`{found.place}/repro.py`: {found.verified or 'not verified'}",
+        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,121 @@
+"""What pytest shows of a session: header, summary, and how to bring one failure back.
+
+Enters plain data that crosses processes (`Heard`), leaves lines. Pure; imports nothing of this library at run time,
+because the plugin uses it while collecting tests, which may not be autotests at all.
+"""
+
+from __future__ import annotations
+
+import collections
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypedDict
+
+#: Reasons and findings told one by one; the rest of a long list is counted.
+SHOWN = 10
+
+
+class Found(TypedDict):
+    """A finding, as far as one line needs it."""
+
+    what: str
+    place: str
+    #: Where there is a script.
+    reproducer: str
+    verified: str
+    seed: int
+    trial: int
+
+
+class Heard(TypedDict):
+    """What one item came to. Only what JSON can hold, for reports go through pytest-xdist."""
+
+    accepted: int
+    rejections: dict[str, int]
+    expected: dict[str, int]
+    #: Mismatches that the referee says are rounding.
+    cleared: int
+    base_seed: int
+    versions: dict[str, str]
+    found: Found | None
+
+
+def header(tests: int, others: int, sides: Sequence[str], base_seed: str, apart: bool) -> str:
+    """The line under the collected tests."""
+    counted = _several(tests, "test") + (f" (and {_several(others, 'test')} of other kinds)" if others else "")
+    where = ", trials in a worker process" if apart else ""
+    return f"autotest: {counted} of {' against '.join(reversed(sides))}, base seed {base_seed}{where}"
+
+
+def summary(items: Sequence[Heard]) -> list[str]:
+    """The lines of the closing section."""
+    accepted = sum(item["accepted"] for item in items)
+    rejections = _total(item["rejections"] for item in items)
+    expected = _total(item["expected"] for item in items)
+    found = [item["found"] for item in items if item["found"] is not None]
+    cleared = sum(item["cleared"] for item in items)
+    versions = {name: version for item in items for name, version in item["versions"].items()}
+    seeds = sorted({item["base_seed"] for item in items})
+    ran = f"{_several(len(items), 'test')} ran {_several(sum(map(_trials, items)), 'trial')}"
+    lines = [
+        f"{ran}: {accepted + len(found)} accepted, {sum(rejections.values())} rejected by the reference",
+        f"base seed {', '.join(map(str, seeds))}; " + ", ".join(" ".join(pair).rstrip() for pair in versions.items()),
+    ]
+    if rejections:
+        lines += ["rejected most often:", *_counted(rejections)]
+    if cleared:
+        lines.append(f"{cleared} mismatches were only rounding, says the float64 referee")
+    if expected:
+        lines += ["diverged as the ledger expects:", *_counted(expected)]
+    if found:
+        lines.append(_several(len(found), "finding") + ":")
+        lines += [f"  {one['what']}: {one['reproducer'] or one['place']}" for one in found[:SHOWN]]
+        if len(found) > SHOWN:
+            lines.append(f"  and {len(found) - SHOWN} more")
+    return lines
+
+
+def bring_back(found: Found, node: str) -> str:
+    """What a failed test's own section says."""
+    command = f"AUTOTEST_SEED={found['seed']} AUTOTEST_TRIAL={found['trial']} pytest {shlex.quote(node)}"
+    state = f"  ({found['verified']})" if found["verified"] else ""
+    script = [f"reproducer  {found['reproducer']}{state}"] if found["reproducer"] else []
+    return "\n".join([*script, f"kept in     {found['place']}", f"this trial  {command}"])
+
+
+def properties(item: Heard) -> list[tuple[str, str]]:
+    """What goes into JUnit files as properties of the test."""
+    rows = [
+        ("seed", item["base_seed"]),
+        ("trials", _trials(item)),
+        ("rejected", sum(item["rejections"].values())),
+        ("versions", ", ".join(" ".join(pair).rstrip() for pair in item["versions"].items())),
+    ]
+    if item["expected"]:
+        rows.append(("expected", ", ".join(item["expected"])))
+    found = item["found"]
+    if found is not None:
+        rows += [("finding", found["what"]), ("trial", found["trial"]), ("place", found["place"])]
+        rows += [("reproducer", found["reproducer"])] if found["reproducer"] else []
+    return [(f"autotest.{name}", str(value)) for name, value in rows]
+
+
+def _trials(item: Heard) -> int:
+    """A trial that ends in a finding is no more counted among those that agreed."""
+    return item["accepted"] + sum(item["rejections"].values()) + (item["found"] is not None)
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"
+
+
+def _total(counts: Iterable[Mapping[str, int]]) -> collections.Counter[str]:
+    total: collections.Counter[str] = collections.Counter()
+    for one in counts:
+        total.update(one)
+    return total
+
+
+def _counted(counts: collections.Counter[str]) -> list[str]:
+    lines = [f"{count:5d} x {what}" for what, count in counts.most_common(SHOWN)]
+    return [*lines, f"      and {len(counts) - SHOWN} more"] if len(counts) > SHOWN else lines

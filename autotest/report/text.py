@@ -1,0 +1,133 @@
+"""Plain text for terminals and logs.
+
+Enters findings and tallies, leaves strings that say what was expected, what came, where, and what to do
+next. Fits 100 columns where the content allows. Pure.
+"""
+
+from __future__ import annotations
+
+import collections
+import textwrap
+from collections.abc import Sequence
+
+import numpy as np
+
+from autotest.emission import names, program_text
+from autotest.finding import Finding
+from autotest.ledger import Entry
+from autotest.program import Program
+
+#: Mismatches told in full; the rest of a long list is counted.
+SHOWN = 8
+#: Columns; lines of a program; elements of an input that is shown.
+WIDTH = 100
+LINES = 40
+SMALL = 8
+
+
+def divergence(finding: Finding, place: str, trouble: str) -> str:
+    """The text of a failed test: verdict, program, mismatches, and what brings it back."""
+    reference, candidate = finding.sides
+    lines = [
+        f"{candidate} diverges from {reference}: {finding.operator}, {finding.first.symptom} ({finding.first.stage})",
+        "",
+        *_verdict(finding),
+        *_program(finding),
+        "Mismatches:",
+        *_mismatches(finding),
+        "",
+        *finding.shrinking,
+        *_reproducer(finding, place),
+        *([f"  ({trouble})"] if trouble else []),
+        f"Test:       {finding.test}, trial {finding.index} of base seed {finding.base_seed} (seed {finding.seed})",
+        f"Only this:  AUTOTEST_SEED={finding.base_seed} AUTOTEST_TRIAL={finding.index} and the test's own command",
+        "Versions:   " + ", ".join(f"{name} {version}" for name, version in finding.versions.items()),
+    ]
+    return "\n".join(lines)
+
+
+def _verdict(finding: Finding) -> list[str]:
+    if not finding.verdict:
+        return []
+    line, *numbers = finding.verdict
+    told = [f"Verdict:    {line}" + (f" [{finding.blame}]" if finding.blame in ("candidate", "reference") else "")]
+    for number in numbers:
+        told += textwrap.wrap(number, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    return [*told, ""]
+
+
+def _program(finding: Finding) -> list[str]:
+    if finding.program is None:
+        return []
+    marked = finding.first.slot if finding.divergent is None else finding.divergent
+    lines = program_text(finding.program, marked).splitlines()
+    hidden = len(lines) - LINES
+    if hidden > 0:
+        lines = [*lines[: LINES // 2], f"... {hidden} more lines ...", *lines[-(LINES - LINES // 2) :]]
+    return ["Program:", *("    " + line for line in lines), *_held(finding.program), ""]
+
+
+def _held(program: Program) -> list[str]:
+    """What small inputs hold, which is the other half of a program."""
+    own = names(program)
+    lines = []
+    for call in program.inputs():
+        data = program.arrays[call.args[0].index].data
+        if data.size <= SMALL and not own[call.slot].startswith("c"):
+            held = np.array2string(data, precision=6, separator=", ").replace("\n", "")
+            lines.append(f"    # {own[call.slot]} holds {' '.join(held.split())}")
+    return lines if len(lines) <= SMALL else []
+
+
+def _mismatches(finding: Finding) -> list[str]:
+    lines: list[str] = []
+    for mismatch in finding.mismatches[:SHOWN]:
+        for number, line in enumerate(mismatch.message.splitlines()):
+            first = "  - " if not number else "    "
+            lines += textwrap.wrap(line, WIDTH, initial_indent=first, subsequent_indent="    ") or [""]
+    hidden = len(finding.mismatches) - SHOWN
+    return [*lines, f"  - and {hidden} more"] if hidden > 0 else lines
+
+
+def _reproducer(finding: Finding, place: str) -> list[str]:
+    if finding.script is None:
+        return ["Reproducer: none; " + finding.verified, f"Kept in:    {place}"]
+    state = f" ({finding.verified})" if finding.verified else " (not verified)"
+    return [f"Reproducer: python {place}/repro.py{state}"]
+
+
+def nothing_compared(test: str, seed: int, index: int) -> str:
+    return (
+        f"{test}: trial {index} (seed {seed}) compared nothing, so that its passing means nothing. Expected at "
+        "least one dual call with a result; the test made none. Call something of the dual torch on its tensors."
+    )
+
+
+def gradient_not_compared(test: str, seed: int, index: int, complaint: str) -> str:
+    """What the gradient gate has against a trial."""
+    return f"{test}: trial {index} (seed {seed}) forgot its gradients: {complaint}."
+
+
+def too_few_accepted(test: str, accepted: int, needed: int, rejections: collections.Counter[str]) -> str:
+    """Why a test gave up: what the reference refused most often."""
+    total = sum(rejections.values())
+    reasons = [f"  {count:4d} x {reason}" for reason, count in rejections.most_common(5)]
+    return "\n".join(
+        [
+            f"{test}: the reference accepted {accepted} of {accepted + total} trials; {needed} are needed. It refused:",
+            *reasons,
+            "Draw arguments that fit together (the same generator object gives the same value), or use .filter().",
+        ]
+    )
+
+
+def stale_entries(test: str, entries: Sequence[Entry]) -> str:
+    """What to do about entries of the ledger that nothing met."""
+    listed = [f"  {entry.key}: {entry.symptom}, {entry.reason}" for entry in entries]
+    return "\n".join(
+        [
+            f"{test}: the ledger expects divergences that no trial showed any more:",
+            *listed,
+            "If that is fixed, delete the entry and its reproducer; otherwise the test does not reach it any more.",
+        ]
+    )

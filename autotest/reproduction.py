@@ -1,0 +1,49 @@
+"""Whether a kept finding still happens.
+
+Enters a `Finding` with a script, leaves a `Verdict` after the script ran in a fresh interpreter. Must not
+change the store.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from autotest.finding import Finding
+from autotest.tasks import DEADLY
+from autotest.verification import run_script
+
+
+class Verdict(NamedTuple):
+    """What became of a finding."""
+
+    #: ``still diverges``, ``fixed``, ``changed``, or ``cannot tell``.
+    state: str
+    #: What the script printed, or why it could not be run.
+    output: str
+
+
+def reproduce(finding: Finding) -> Verdict:
+    """Run the script of `finding`. ``changed``: it diverges, but no more in what the finding was about."""
+    if finding.script is None:
+        return Verdict("cannot tell", f"there is no script: {finding.verified or 'the program is no data'}")
+    status, output = run_script(finding.script)
+    if status == 0:
+        return Verdict("fixed", output)
+    if status != 1:
+        return Verdict("cannot tell", output or f"the script ended with status {status}")
+    return Verdict("still diverges" if _same(finding, output) else "changed", output)
+
+
+def _same(finding: Finding, output: str) -> bool:
+    first = finding.first
+    if first.symptom in DEADLY:
+        said = first.message
+        if "hangs" in output:
+            return "hangs" in said
+        signals = [word for word in output.replace(":", " ").split() if word.startswith("SIG")]
+        return not signals or any(signal in said for signal in signals) or first.symptom == "out of memory"
+    if first.symptom in ("exception", "accepted"):
+        return True
+    # A script that compares one tensor prints it below each side's name, any other a line for each that differs.
+    names = (f"{finding.sides[0]}:", *(mismatch.name for mismatch in finding.mismatches))
+    return any(line.startswith(names) for line in output.splitlines())

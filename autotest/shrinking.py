@@ -1,0 +1,276 @@
+"""Makes a failing program smaller while it fails in the same way.
+
+Enters a program that fails and how it fails (`Failure`), leaves the smallest one that was found in the time. One
+predicate decides about every candidate: same symptom, stage, side and operator, and a difference that is there
+in double precision too where the first one was. What is found is kept at once, so that an end at any moment
+loses nothing. What to try is `autotest.reduction`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from autotest import reduction
+from autotest.agreement import Agreement, agree, results
+from autotest.comparison import Mismatch, TensorValue
+from autotest.errors import AutotestError
+from autotest.frameworks import Framework, Pair
+from autotest.program import Array, Program, Ref, operator_of, refs
+from autotest.replay import replay
+from autotest.rewriting import in_place, is_backward, widened, with_arrays
+from autotest.settings import Settings
+from autotest.trial import Outcome, Test, run_trial
+
+#: Candidates that are run at most.
+EXECUTIONS = 600
+#: Runs of the test body at most, before its program is shrunk.
+CHOICE_EXECUTIONS = 80
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failure:
+    """In what way a program fails: what a smaller one must have in common with it."""
+
+    symptom: str
+    stage: str
+    side: str
+    #: The operation of the first divergent call.
+    operator: str
+    #: The message of an exception without its numbers.
+    message: str
+    #: Whether the sides differ in double precision too, so that a smaller one must not be mere rounding.
+    wide: bool = False
+
+    def shown_by(self, agreement: Agreement) -> bool:
+        """Whether `agreement` is this failure."""
+        if not agreement.mismatches:
+            return False
+        first = agreement.mismatches[0]
+        if (first.symptom, first.stage, first.side) != (self.symptom, self.stage, self.side):
+            return False
+        if self.message and message_of(first) != self.message:
+            return False
+        return _operator_fits(agreement.program, first, self.operator)
+
+
+def message_of(first: Mismatch) -> str:
+    """What an exception says, without what differs from program to program."""
+    return first.key if first.symptom in ("exception", "accepted", "out of memory") else ""
+
+
+def _operator_fits(program: Program, first: Mismatch, operator: str) -> bool:
+    call = program.calls[first.slot]
+    if first.stage != "backward" and call.kind != "tensor" and not in_place(call):
+        written = any(in_place(later) and Ref(first.slot) in set(refs(later)) for later in program.calls)
+        if not written:
+            return operator_of(program.calls, first.slot) == operator
+    return any(operator_of(program.calls, one.slot) == operator for one in program.calls)
+
+
+@dataclasses.dataclass(slots=True)
+class Shrunk:
+    """The smallest failing program that was found."""
+
+    agreement: Agreement
+    #: Every improvement in order, the last of them being `agreement`.
+    history: list[Agreement]
+    executions: int = 0
+    complete: bool = True
+
+
+class Shrinker:
+    """Shrinks one failure; `holds` is the predicate, and counts."""
+
+    def __init__(
+        self,
+        start: Agreement,
+        failure: Failure,
+        pair: Pair,
+        settings: Settings,
+        seconds: float,
+        limit: int = EXECUTIONS,
+        survives: Callable[[Program], bool] = lambda program: True,
+    ) -> None:
+        """`survives` says whether a program may be run in this process."""
+        self._pair, self._settings, self._failure = pair, settings, failure
+        self._survives = survives
+        self._deadline = time.monotonic() + seconds
+        self._limit = limit
+        self._seen: set[bytes] = {_digest(start.program)}
+        self.result = Shrunk(start, [start])
+
+    def shrink(self, first: Sequence[Program] = ()) -> Shrunk:
+        """Try the programs in `first`, then make what holds smaller until nothing is."""
+        for program in first:
+            self._try(program)
+        passes: tuple[Callable[[Program], Iterator[Program]], ...] = (
+            self._calls,
+            reduction.arguments,
+            reduction.shapes,
+            reduction.kinds,
+            reduction.contents,
+        )
+        improved = True
+        while improved:
+            improved = False
+            for one in passes:
+                while not self._over and any(map(self._try, self._bounded(one))):
+                    improved = True
+        self.result.complete = not self._over
+        return self.result
+
+    def _bounded(self, one: Callable[[Program], Iterator[Program]], *, ended: bool = True) -> Iterator[Program]:
+        candidates = one(self.result.agreement.program)
+        while not (ended and self._over):
+            try:
+                candidate = next(candidates, None)
+            except (ValueError, KeyError, IndexError, TypeError):
+                return  # surgery that the program does not bear; another pass goes on
+            if candidate is None:
+                return
+            yield candidate
+
+    @property
+    def _over(self) -> bool:
+        return self.result.executions >= self._limit or time.monotonic() > self._deadline
+
+    def _calls(self, program: Program) -> Iterator[Program]:
+        values = {
+            slot: value
+            for (slot, suffix), value in results(program, self._pair.reference).items()
+            if not suffix and type(value) is TensorValue
+        }
+        return reduction.calls(program, values)
+
+    def fails(self, program: Program) -> bool:
+        """Whether `program`, as it is, fails in the same way."""
+        mended = self._runnable(program)
+        return mended is not None and self._failure.shown_by(agree(mended, self._pair, self._settings))
+
+    def _runnable(self, program: Program) -> Program | None:
+        mended = mend(program, self._pair.reference)
+        return mended if mended is not None and self._survives(mended) else None
+
+    def around(self, most: int = 40) -> list[Program]:
+        """Programs one step smaller than the smallest failing one, on which the sides agree."""
+        best = self.result.agreement.program
+        found: list[Program] = []
+        for one in (reduction.shapes, reduction.arguments, reduction.contents):
+            for program in itertools.islice(self._bounded(one, ended=False), most // 2):
+                mended = self._runnable(program) if reduction.cost(program) < reduction.cost(best) else None
+                if mended is None:
+                    continue
+                agreement = agree(mended, self._pair, self._settings)
+                if not agreement.mismatches and not agreement.refused:
+                    found.append(mended)
+        return found
+
+    def _try(self, program: Program) -> bool:
+        """Whether `program` is smaller and fails in the same way; it is then the one to go on with."""
+        best = self.result.agreement
+        if not program.calls or reduction.cost(program) >= reduction.cost(best.program):
+            return False
+        digest = _digest(program)
+        if digest in self._seen:
+            return False
+        self._seen.add(digest)
+        self.result.executions += 1
+        mended = self._runnable(program)
+        if mended is None:
+            return False
+        agreement = agree(mended, self._pair, self._settings)
+        if self._failure.shown_by(agreement) and self._wide_holds(agreement):
+            self.result.agreement = agreement
+            self.result.history.append(agreement)
+            return True
+        return False
+
+    def _wide_holds(self, agreement: Agreement) -> bool:
+        return not self._failure.wide or differs_widely(agreement, self._pair, self._settings)
+
+
+def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool:
+    """Whether the sides differ in double precision too."""
+    wide = agree(widened(agreement.program)[0], pair, settings)
+    return any(item.symptom == agreement.mismatches[0].symptom for item in wide.mismatches)
+
+
+def mend(program: Program, framework: Framework) -> Program | None:
+    """`program` with cotangents of the shapes that its results have now; None when it does not come that far."""
+    backward = next((call for call in program.calls if is_backward(call)), None)
+    if backward is None:
+        return program
+    roots, cotangents = (*backward.args, None)[:2]
+    pairs = (
+        list(zip(roots, cotangents or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, cotangents)]
+    )
+    pairs = [(root, one) for root, one in pairs if type(one) is Ref and program.calls[one.slot].kind == "tensor"]
+    if not pairs:
+        return program
+    replayed = replay(program, framework, upto=backward.slot)
+    if replayed.error is not None:
+        return None
+    arrays = list(program.arrays)
+    for root, one in pairs:
+        shape = tuple(framework.values([replayed.values[root.slot]])[0].data.shape)
+        index = program.calls[one.slot].args[0].index
+        if arrays[index].data.shape != shape:
+            size = int(np.prod(shape))
+            data = np.resize(arrays[index].data, size) if arrays[index].data.size else np.ones(size)
+            arrays[index] = Array(data.reshape(shape).astype(arrays[index].data.dtype), arrays[index].dtype)
+    return with_arrays(program, arrays)
+
+
+def _digest(program: Program) -> bytes:
+    arrays = [(array.dtype, array.data.shape, array.data.tobytes()) for array in program.arrays]
+    return repr((program.calls, arrays)).encode()
+
+
+def shrink_choices(test: Test, outcome: Outcome, pair: Pair, failure: Failure, seconds: float) -> tuple[Outcome, int]:
+    """The trial with the plainest choices that fails in the same way, and how many were run.
+
+    What a test draws for a module's sizes must fit together, and only the test itself knows how.
+    """
+    deadline = time.monotonic() + seconds
+    best, executions = outcome, 0
+    seen: set[str] = set()
+    improved = True
+    while improved:
+        improved = False
+        for forced in reduction.choices(best.choices):
+            if executions >= CHOICE_EXECUTIONS or time.monotonic() > deadline:
+                return best, executions
+            if repr(forced) in seen or reduction.choice_cost(forced) >= reduction.choice_cost(best.choices):
+                continue
+            seen.add(repr(forced))
+            executions += 1
+            tried = _forced(test, outcome.seed, pair, forced)
+            if tried is None or reduction.choice_cost(tried.choices) >= reduction.choice_cost(best.choices):
+                continue
+            if _same(tried, failure):
+                best, improved = tried, True
+                break
+    return best, executions
+
+
+def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[reduction.Choice]) -> Outcome | None:
+    try:
+        return run_trial(test.body, seed, test.settings, pair, forced=forced)  # type: ignore[arg-type]
+    except AutotestError:
+        return None
+    except Exception:  # noqa: BLE001 - a body may not bear what it never draws by itself
+        return None
+
+
+def _same(outcome: Outcome, failure: Failure) -> bool:
+    if not outcome.mismatches:
+        return False
+    return failure.shown_by(Agreement(outcome.recorder.snapshot(), outcome.recorder, outcome.mismatches))
+
+
+__all__ = ["Failure", "Shrinker", "Shrunk", "differs_widely", "mend", "message_of", "shrink_choices"]

@@ -1,0 +1,257 @@
+"""Failures on disk: a finding is a folder that people and programs can read.
+
+Enter `Finding`s, leave folders ``<root>/failures/<key>/`` with ``repro.py``, ``report.txt``, ``program.json``,
+``arrays.npz`` and ``failure.json``; and back. Stands alone because tests, campaigns and commands share these
+folders, several processes at once. Must not import a framework, run anything, or judge a finding.
+
+A folder is written beside its place under a hidden name and put there by one rename, so that nobody sees half
+of it. When the place is taken, the old folder is moved aside first (``.old-<token>~<key>``); a process that
+dies between these two renames leaves it there, and the next reader puts it back. What a reader cannot
+make sense of is `Damaged`: named, and skipped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from autotest.errors import StoreDamaged, StoreUnwritable, UsageError
+from autotest.finding import Finding
+from autotest.store_format import FILES, Stored, from_files, to_files
+
+__all__ = ["Damaged", "Store", "StoreUnwritable", "Stored", "key_of"]
+
+_KEY = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
+#: Seconds after which a hidden folder belongs to nobody any more.
+_STALE = 24 * 3600
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Damaged:
+    """An entry that cannot be read, and why."""
+
+    key: str
+    why: str
+
+
+def key_of(finding: Finding) -> str:
+    """The name of a finding's folder, such as ``relu-gradient-3f2a9c10``.
+
+    Findings of one test with the same operator, symptom, stage, side and normalised message have the same.
+    """
+    first = finding.first
+    return key_from(
+        finding.operator, first.symptom, (finding.test, finding.operator, first.stage, first.side, first.key)
+    )
+
+
+def key_from(operator: str, symptom: str, identity: Sequence[str]) -> str:
+    """A key that people can read and that is the same for the same `identity`."""
+    digest = hashlib.sha256(json.dumps([symptom, *identity]).encode()).hexdigest()[:8]
+    words = f"{operator.rpartition('.')[2]} {symptom}".lower()
+    return f"{re.sub(r'[^a-z0-9_]+', '-', words).strip('-')[:60]}-{digest}"
+
+
+class Store:
+    """The failures below one folder. Holds no open file; made anew at no cost."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+        self.failures = self.root / "failures"
+
+    @classmethod
+    def temporary(cls) -> Store:
+        """A store in a new folder of the system's temporary one, for when the proper place cannot be written."""
+        return cls(Path(tempfile.mkdtemp(prefix="autotest-")))
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def save(self, finding: Finding, report: str | Callable[[Path], str] | None = None, key: str | None = None) -> Path:
+        """Keep `finding` under `key`, `key_of` it when left out, in place of what that key held; returns its folder.
+
+        `report` is the text of ``report.txt``, or makes it from the folder's path; the mismatches' messages
+        when left out. Raises `StoreUnwritable` when the folder cannot be written.
+        """
+        final = self.failures / (key or key_of(finding))
+        text = report(final) if callable(report) else report
+        files = to_files(finding, text)
+        fresh = self.failures / f".new-{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            self._prepare()
+            fresh.mkdir()
+            for name, data in files.items():
+                _write(fresh / name, data)
+            _sync(fresh)
+            self._put(fresh, final)
+            _sync(self.failures)
+        except OSError as error:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise StoreUnwritable(
+                f"failures cannot be kept in {self.failures}: {error.strerror or error}; make it writable, or name "
+                f"another folder with AUTOTEST_DIR"
+            ) from error
+        return final
+
+    def remove(self, key: str) -> None:
+        """Forget the failure `key`; raises `UsageError` when there is none."""
+        try:
+            self._discard(self._place(key))
+        except FileNotFoundError:
+            raise self._unknown(key) from None
+        except OSError as error:
+            raise StoreUnwritable(f"{key} cannot be removed from {self.failures}: {error}") from error
+
+    def _discard(self, folder: Path) -> None:
+        """Delete `folder`, which is gone in one step before it is emptied."""
+        gone = self.failures / f".gone-{secrets.token_hex(4)}"
+        folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+    def _prepare(self) -> None:
+        self.failures.mkdir(parents=True, exist_ok=True)
+        ignore = self.root / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        for path in self.failures.glob(".*-*"):
+            # What a process that died left behind; a living one needs its folder for moments only.
+            with contextlib.suppress(OSError):
+                if not path.name.startswith(".old-") and time.time() - path.stat().st_mtime > _STALE:
+                    shutil.rmtree(path, ignore_errors=True)
+
+    def _put(self, fresh: Path, final: Path) -> None:
+        """Rename `fresh` to `final`, moving aside what is there, as often as others get in between."""
+        aside = []
+        while True:
+            try:
+                fresh.rename(final)
+                break
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            old = self.failures / f".old-{secrets.token_hex(4)}~{final.name}"
+            with contextlib.suppress(FileNotFoundError):
+                final.rename(old)
+                aside.append(old)
+        for old in aside:
+            # Under its present name a reader may put it back at any moment: it must be whole until it has another.
+            with contextlib.suppress(FileNotFoundError):
+                self._discard(old)
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def list(self) -> Sequence[Stored | Damaged]:
+        """Every entry by key, those that cannot be read among them."""
+        return [self._entry(key) for key in self._keys()]
+
+    def load(self, key: str) -> Stored:
+        """The failure `key`; raises `UsageError` when there is none, `StoreDamaged` when it cannot be read."""
+        if not self._place(key).exists() and key not in self._keys():
+            raise self._unknown(key)
+        entry = self._entry(key)
+        if isinstance(entry, Damaged):
+            raise StoreDamaged(f"the failure {key} in {self.failures} is damaged: {entry.why}")
+        return entry
+
+    def for_test(self, test: str) -> Sequence[Stored]:
+        """The readable failures of one test, by key."""
+        found = []
+        for key in self._keys():
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                # The test's name first: most entries belong to other tests, and their arrays may be large.
+                if json.loads((self.failures / key / "failure.json").read_bytes()).get("test") == test:
+                    entry = self._entry(key)
+                    if isinstance(entry, Stored):
+                        found.append(entry)
+        return found
+
+    def _keys(self) -> Sequence[str]:
+        try:
+            names = sorted([path.name for path in self.failures.iterdir()])
+        except OSError:
+            return []
+        found = {name for name in names if not name.startswith(".")}
+        for name in names:
+            _, mark, key = name.partition("~")
+            if name.startswith(".old-") and mark and key not in found:
+                # Its writer died, or is between its two renames and will find the place taken again.
+                with contextlib.suppress(OSError):
+                    (self.failures / name).rename(self.failures / key)
+                found.add(key)
+        return sorted(found)
+
+    def _entry(self, key: str) -> Stored | Damaged:
+        path = self._place(key)
+        try:
+            return from_files(key, path, _read(path))
+        except ValueError as error:
+            return Damaged(key, str(error))
+        except (OSError, KeyError, TypeError, AttributeError, IndexError) as error:
+            return Damaged(key, f"{type(error).__name__}: {error}")
+
+    def _place(self, key: str) -> Path:
+        if not _KEY.fullmatch(key):
+            raise self._unknown(key)
+        return self.failures / key
+
+    def _unknown(self, key: str) -> UsageError:
+        known = self._keys()
+        return UsageError(
+            f"no failure {key!r} is kept in {self.failures}; "
+            + (f"there are {', '.join(known[:20])}" + (", ..." if len(known) > 20 else "") if known else "it is empty")
+        )
+
+
+# -- one folder -----------------------------------------------------------------------------------------------
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in `folder` survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _read(folder: Path, tries: int = 20) -> dict[str, bytes]:
+    """The files of a folder, all of the same version of it, although another process may replace it meanwhile."""
+    for left in reversed(range(tries)):
+        try:
+            # Files are opened relative to the folder itself, which stays the same when its name goes to another.
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                present = os.listdir(handle)  # noqa: PTH208 - of the folder that is open, whatever its name now
+                files = {name: _read_at(handle, name) for name in FILES if name in present}
+                # A folder that has been replaced is emptied next: what was read of it may be a part only.
+                if os.path.samestat(folder.stat(), os.fstat(handle)):
+                    return files
+            finally:
+                os.close(handle)
+        except FileNotFoundError:
+            if not left:
+                raise
+        time.sleep(0.01)
+    raise OSError(f"{folder} was replaced {tries} times while it was read")
+
+
+def _read_at(folder: int, name: str) -> bytes:
+    with open(name, "rb", opener=lambda path, flags: os.open(path, flags, dir_fd=folder)) as file:
+        return file.read()

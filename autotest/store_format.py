@@ -1,0 +1,166 @@
+"""One stored failure as files: bytes by name, and back.
+
+Enters a `Finding`, leave the contents of its folder; and back as `Stored`. Stands apart from `autotest.store`
+because what the files say changes for other reasons than how they get to disk. Must not touch the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime as dt
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from autotest import serialisation
+from autotest.comparison import Mismatch, Statistics
+from autotest.errors import NotReplayable
+from autotest.finding import Finding
+
+VERSION = 1
+#: What a folder may hold; the last three only where the finding has a script and a program.
+FILES = ("failure.json", "report.txt", "repro.py", "program.json", "arrays.npz")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stored:
+    """A failure as it was kept."""
+
+    key: str
+    path: Path
+    finding: Finding
+    report: str
+    #: When it was kept, UTC, ISO 8601.
+    date: str
+
+    @property
+    def seed(self) -> int:
+        """The seed of its trial."""
+        return self.finding.seed
+
+    @property
+    def index(self) -> int:
+        """The index of its trial under its base seed."""
+        return self.finding.index
+
+
+def to_files(finding: Finding, report: str | None) -> dict[str, bytes]:
+    """The files of a failure's folder by name; without `report` the mismatches' messages stand in its place."""
+    program = finding.program
+    files = {"report.txt": (report or "\n".join(item.message for item in finding.mismatches)).rstrip() + "\n"}
+    if finding.script is not None:
+        files["repro.py"] = finding.script
+    found = {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()}
+    kept = False
+    if program is not None:
+        with contextlib.suppress(NotReplayable):
+            document, arrays = serialisation.to_json(program), serialisation.pack_arrays(program)
+            found |= {"program.json": _json(document), "arrays.npz": arrays}
+            kept = True
+    facts = {
+        "format": "autotest failure",
+        "version": VERSION,
+        "test": finding.test,
+        "operator": finding.operator,
+        "base_seed": finding.base_seed,
+        "index": finding.index,
+        "seed": finding.seed,
+        "date": dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
+        "sides": list(finding.sides),
+        "versions": finding.versions,
+        "settings": {name: _encoded(value) for name, value in finding.settings.items()},
+        "mismatches": [_mismatch_to_json(item) for item in finding.mismatches],
+        "verdict": list(finding.verdict),
+        "shrinking": list(finding.shrinking),
+        "blame": finding.blame,
+        "divergent": finding.divergent,
+        "verified": finding.verified,
+        "has_program": kept,
+        "has_script": finding.script is not None,
+        "choices": [_encoded(_plain(choice)) for choice in finding.choices],
+    }
+    return {"failure.json": _json(facts), **found}
+
+
+def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
+    """The failure that `files`, read from `path`, hold; raises `ValueError` saying what is wrong with them.
+
+    `KeyError`, `TypeError`, `AttributeError` and `IndexError` mean that ``failure.json`` lacks something.
+    """
+    _require(files, "failure.json", "report.txt")
+    facts = _parsed(files, "failure.json")
+    if not isinstance(facts, dict) or facts.get("format") != "autotest failure":
+        raise ValueError("failure.json is none that autotest wrote")
+    if facts["version"] != VERSION:
+        raise ValueError(f"failure.json is of format version {facts['version']!r}; this reads {VERSION}")
+    program = None
+    if facts["has_script"]:
+        _require(files, "repro.py")
+    if facts["has_program"]:
+        _require(files, "program.json", "arrays.npz")
+        arrays = serialisation.unpack_arrays(files["arrays.npz"])
+        program = serialisation.from_json(_parsed(files, "program.json"), arrays)
+    finding = Finding(
+        test=facts["test"],
+        base_seed=facts["base_seed"],
+        index=facts["index"],
+        seed=facts["seed"],
+        mismatches=tuple([_mismatch_from_json(item) for item in facts["mismatches"]]),
+        sides=(facts["sides"][0], facts["sides"][1]),
+        program=program,
+        versions=facts["versions"],
+        settings={name: serialisation.decode(value) for name, value in facts["settings"].items()},
+        choices=[serialisation.decode(choice) for choice in facts["choices"]],
+        verdict=tuple(facts["verdict"]),
+        shrinking=tuple(facts["shrinking"]),
+        blame=facts.get("blame", ""),
+        divergent=facts.get("divergent"),
+        script=files["repro.py"].decode("utf-8") if facts["has_script"] else None,
+        verified=facts["verified"],
+    )
+    return Stored(key, path, finding, files["report.txt"].decode("utf-8"), facts["date"])
+
+
+def _require(files: Mapping[str, bytes], *names: str) -> None:
+    for name in names:
+        if name not in files:
+            raise ValueError(f"{name} is missing")
+
+
+def _parsed(files: Mapping[str, bytes], name: str) -> Any:
+    try:
+        return json.loads(files[name])
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be read: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """Tuples with field names, as choices are, become lists: what they mean goes by position."""
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _encoded(value: Any) -> Any:
+    """`value` as JSON; what is no data is told by its repr, since a failure must not be lost over it."""
+    try:
+        return serialisation.encode(value)
+    except NotReplayable:
+        return repr(value)
+
+
+def _mismatch_to_json(mismatch: Mismatch) -> dict[str, Any]:
+    return {name: _encoded(value) for name, value in dataclasses.asdict(mismatch).items()}
+
+
+def _mismatch_from_json(facts: dict[str, Any]) -> Mismatch:
+    fields = {name: serialisation.decode(value) for name, value in facts.items()}
+    if fields["statistics"] is not None:
+        fields["statistics"] = Statistics(**fields["statistics"])
+    return Mismatch(**fields)
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode("ascii")

@@ -1,0 +1,190 @@
+"""Runs one trial in a process of its own that may die, and tells what it was doing then.
+
+Enters a test and the index of a trial, leaves the Program up to and with the call that the process died in.
+The child (this file run as a module) writes the Program before each call of the candidate; the parent reads
+what was written last. Must not decide what a death means.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from autotest import collection, serialisation
+from autotest.driving import driven_by
+from autotest.errors import NotReplayable
+from autotest.frameworks import Pair
+from autotest.identity import trial_seed
+from autotest.ledger import Ledger
+from autotest.program import Call, CallKind, Operand, Program
+from autotest.recorder import Recorder, watched
+from autotest.trial import Test, run_trial
+
+_PROGRAM, _ARRAYS, _REFUSAL, _SURVIVED = "program.json", "arrays.npz", "refusal.txt", "survived"
+#: What frameworks say when they are loaded, on machines without the hardware that they look for.
+_NOISE = ("libibverbs", "@", "*", "File ")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Traced:
+    """How a traced trial ended."""
+
+    #: ``""`` when it survived; a signal's name, ``status 3``, or ``no answer in 20 s``.
+    death: str
+    #: What it was doing; None when nothing was written, or the program is no data.
+    program: Program | None
+    #: The last line that it wrote to its standard error and that says something.
+    last_words: str
+    #: What the reference raised for the call that the process died in, if it did.
+    refusal: str = ""
+
+    @property
+    def hangs(self) -> bool:
+        return self.death.startswith("no answer")
+
+
+def trace(
+    file: Path, test: str, base_seed: int, index: int, *, check_errors: bool, deadline: float, memory: int | None
+) -> Traced:
+    """Run trial `index` of `test` in a fresh process, which gets `deadline` seconds once it has started up."""
+    with tempfile.TemporaryDirectory(prefix="autotest-") as name:
+        folder = Path(name)
+        command = [sys.executable, "-m", "autotest.tracing", str(file), test, str(base_seed), str(index), name]
+        command += ["--check-errors"] if check_errors else []
+        command += ["--memory", str(memory)] if memory is not None else []
+        errors = folder / "errors.txt"
+        path = os.pathsep.join([str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+        with errors.open("wb") as stream:
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+            death = _wait(child, folder, deadline)
+        if (folder / _SURVIVED).exists():
+            death = ""
+        refusal = folder / _REFUSAL
+        said = refusal.read_text(encoding="utf-8") if refusal.exists() else ""
+        return Traced(death, _read(folder), last_words(errors.read_text(errors="replace")), said)
+
+
+def _wait(child: subprocess.Popen[bytes], folder: Path, deadline: float) -> str:
+    """How `child` ended; its deadline begins when it has written its first call."""
+    started = False
+    waited = 0.0
+    try:
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return describe(child.wait(0.1))
+            waited += 0.1
+            if not started and (folder / _PROGRAM).exists():
+                started, waited = True, 0.0
+            if waited > (deadline if started else 180.0):
+                return f"no answer in {deadline:g} s"
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+
+
+def describe(status: int) -> str:
+    """How a process with this exit status ended: a signal's name, or ``status N``."""
+    if status < 0:
+        with contextlib.suppress(ValueError):
+            return signal.Signals(-status).name
+    return f"status {status}"
+
+
+def last_words(text: str) -> str:
+    """The line of a dead process's standard error that tells most: a failed check, or else the last."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if "Check failed" in line or "Error" in line or "terminate called" in line]
+    return (telling or [line for line in lines if not line.startswith(_NOISE)] or [""])[-1][:300]
+
+
+def _read(folder: Path) -> Program | None:
+    try:
+        arrays = serialisation.unpack_arrays((folder / _ARRAYS).read_bytes())
+        return serialisation.from_json(json.loads((folder / _PROGRAM).read_text()), arrays)
+    except (OSError, ValueError):
+        return None
+
+
+# -- the child ------------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    """Writes the program, with the call that is about to be made, before every call of the candidate."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def about_to(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: tuple[Operand, ...], named: dict[str, Operand]
+    ) -> None:
+        # An asynchronous candidate dies of its last call here, while that is the last one written.
+        recorder.pair.candidate.synchronize()
+        if recorder.rejection is not None:
+            first = recorder.rejection.text.partition("\n")[0]
+            (self._folder / _REFUSAL).write_text(f"{recorder.rejection.type}: {first}", encoding="utf-8")
+        made = recorder.snapshot()
+        call = Call(kind, target, operands, named, len(made.calls))
+        program = Program((*made.calls, call), tuple(recorder.arrays), made.undefined)
+        with contextlib.suppress(NotReplayable):
+            document, arrays = serialisation.to_json(program), serialisation.pack_arrays(program)
+            for name, data in ((_ARRAYS, arrays), (_PROGRAM, json.dumps(document).encode())):
+                fresh = self._folder / f"{name}.new"
+                fresh.write_bytes(data)
+                fresh.replace(self._folder / name)
+
+
+def _main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m autotest.tracing")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("test")
+    parser.add_argument("base_seed", type=int)
+    parser.add_argument("index", type=int)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--check-errors", action="store_true")
+    parser.add_argument("--memory", type=int)
+    asked = parser.parse_args(arguments)
+
+    def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
+        settings = dataclasses.replace(test.settings, check_errors=asked.check_errors or test.settings.check_errors)
+        seed = trial_seed(asked.base_seed, test.id, asked.index)
+        if asked.memory is not None:
+            limit_memory(pair, asked.memory)
+        with watched(_Writer(asked.folder)):
+            run_trial(test.body, seed, settings, pair)
+        (asked.folder / _SURVIVED).touch()
+
+    with driven_by(drive):
+        collection.find(asked.file, asked.test).call()
+    # Frameworks that were in trouble die once more while they are taken down.
+    os._exit(0)
+
+
+def limit_memory(pair: Pair, more: int) -> None:
+    """Let this process have `more` bytes of address space on top of what the frameworks have taken already."""
+    import resource
+
+    for side in (pair.reference, pair.candidate):
+        side.version  # noqa: B018 - reading it imports
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = taken + more
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,79 @@
+"""``python -m benchmarks``: measure, print the table, write JSON, Markdown and a chart.
+
+Exit status 0 when every goal holds, 1 when one falls short. Say how busy the machine is: the table does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import machine, parts, tell, trials, whole
+from benchmarks.contenders import Contenders
+from benchmarks.results import Row
+
+GROUPS = ("small", "large", "graph", "parts", "processes")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"what to measure: {', '.join(GROUPS)} (all)")
+    parser.add_argument("--rounds", type=int, default=21, help="turns of each contender (default %(default)s)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the cases whose name holds this")
+    parser.add_argument("--output", type=Path, default=Path(".benchmarks"), help="folder for the files (%(default)s)")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.groups) - set(GROUPS):
+        parser.error(f"{', '.join(sorted(unknown))}: expected {', '.join(GROUPS)}")
+    about = machine.describe()
+    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["AUTOTEST_DIR"] = folder  # nothing that an earlier run found takes part
+        for row in measured(chosen.groups or GROUPS, chosen.rounds, chosen.only):
+            if not rows or rows[-1].section != row.section:
+                print(tell.heading(row.section))
+            rows.append(row)
+            print(tell.line(row), flush=True)
+    chosen.output.mkdir(parents=True, exist_ok=True)
+    tell.write_json(chosen.output / "results.json", rows, about)
+    (chosen.output / "results.md").write_text(tell.markdown(rows, about), encoding="utf-8")
+    if not tell.draw(chosen.output / "trials.svg", rows):
+        print("\nno chart: it needs Matplotlib (the dependency group `bench`) and timed trials", file=sys.stderr)
+    short = [row for row in rows if row.holds is False]
+    print(f"\n{len(rows)} measures, {len(short)} fall short. Files are in {chosen.output}")
+    return 1 if short else 0
+
+
+def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str) -> Iterator[Row]:
+    """The rows of these groups, as they come."""
+    if {"small", "large", "graph"} & set(groups):
+        contenders = Contenders()
+        if "small" in groups:
+            yield from _grouped(trials.eager(contenders, rounds, None, only))
+        if "large" in groups:
+            yield from _grouped(trials.eager(contenders, rounds, trials.LARGE, only))
+        if "graph" in groups:
+            yield from trials.graph(contenders, max(3, rounds // 3), only)
+    if "parts" in groups:
+        for part in (parts.drawing, parts.dual_call, parts.comparing, parts.emitting):
+            yield from _grouped(part(rounds))
+    if "processes" in groups:
+        yield from whole.importing(5)
+        yield from whole.memory(10_000)
+        yield from whole.workers(10.0, 3)
+        yield from whole.isolation(2000, 12_000, 3)
+
+
+def _grouped(rows: Iterator[Row]) -> list[Row]:
+    """Rows that come in turns, section by section."""
+    found = list(rows)
+    sections = list(dict.fromkeys(row.section for row in found))
+    return [row for section in sections for row in found if row.section == section]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""The test bodies that are timed, in the words that this library and OneFlow's own autotest share.
+
+Enter one of the two libraries and a size; leaves what a test returns. `size` None draws every dimension from 1 to 5,
+a number fixes all of them. `benchmarks.by_hand` does the same in plain loops.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+#: A library and a size -> what the test returns.
+Body = Callable[[Any, "int | None"], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    body: Body
+    backward: bool = True
+
+
+def _dim(lib: Any, size: int | None) -> Any:
+    return size or lib.random(1, 6).to(int)
+
+
+def _matrix(lib: Any, size: int | None) -> Any:
+    return lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=_dim(lib, size))
+
+
+def relu(lib: Any, size: int | None) -> Any:
+    return lib.torch.relu(_matrix(lib, size))
+
+
+def matmul(lib: Any, size: int | None) -> Any:
+    inner = _dim(lib, size)
+    x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=inner)
+    y = lib.random_tensor(ndim=2, dim0=inner, dim1=_dim(lib, size))
+    return lib.torch.matmul(x, y)
+
+
+def add_broadcasting(lib: Any, size: int | None) -> Any:
+    columns = _dim(lib, size)
+    x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=columns)
+    y = lib.random_tensor(ndim=2, dim0=1, dim1=columns)
+    return x + y
+
+
+def conv2d_module(lib: Any, size: int | None) -> Any:
+    channels = lib.random(1, 5).to(int)
+    m = lib.torch.nn.Conv2d(
+        channels,
+        lib.random(1, 5).to(int),
+        kernel_size=lib.random(1, 4).to(int),
+        padding=lib.random(0, 3).to(int),
+    )
+    side = size or lib.random(4, 8).to(int)
+    x = lib.random_tensor(ndim=4, dim0=1, dim1=channels, dim2=side, dim3=side)
+    return m(x)
+
+
+def layer_norm(lib: Any, size: int | None) -> Any:
+    # Of few columns the variance may be tiny, and rounding would fail OneFlow's autotest.
+    columns = size or lib.random(8, 13).to(int)
+    x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=columns)
+    return lib.torch.nn.functional.layer_norm(x, (columns if size else columns.value(),))
+
+
+def chain(lib: Any, size: int | None) -> Any:
+    torch = lib.torch
+    x = _matrix(lib, size)
+    y = torch.tanh(x)
+    y = y * x
+    y = torch.sigmoid(y)
+    y = y + x
+    y = torch.exp(-y)
+    y = torch.nn.functional.softplus(y)
+    y = torch.sin(y)
+    y = y / 3.0
+    return torch.square(y)
+
+
+def cross_entropy(lib: Any, size: int | None) -> Any:
+    rows, classes = _dim(lib, size), size or lib.random(2, 6).to(int)
+    x = lib.random_tensor(ndim=2, dim0=rows, dim1=classes)
+    target = lib.random_tensor(ndim=1, dim0=rows, low=0, high=classes, dtype=int)
+    return lib.torch.nn.functional.cross_entropy(x, target)
+
+
+def flatten(lib: Any, size: int | None) -> Any:
+    first, rest = _dim(lib, size and 1), (_dim(lib, size), _dim(lib, size))
+    x = lib.random_tensor(ndim=3, dim0=first, dim1=rest[0], dim2=rest[1], requires_grad=False)
+    return lib.torch.flatten(x, start_dim=lib.random(0, 2).to(int))
+
+
+def lstm_cell(lib: Any, size: int | None) -> Any:
+    rows, inputs, hidden = _dim(lib, size), _dim(lib, size), _dim(lib, size)
+    m = lib.torch.nn.LSTMCell(inputs, hidden)
+    x = lib.random_tensor(ndim=2, dim0=rows, dim1=inputs)
+    # OneFlow 0.9.0 cannot make the state itself.
+    state = tuple([lib.random_tensor(ndim=2, dim0=rows, dim1=hidden) for _ in range(2)])
+    return m(x, state)[0]
+
+
+CASES = (
+    Case("relu", relu),
+    Case("matmul", matmul),
+    Case("add with broadcasting", add_broadcasting),
+    Case("Conv2d module", conv2d_module),
+    Case("layer_norm", layer_norm),
+    Case("chain of 10 calls", chain),
+    Case("cross_entropy", cross_entropy),
+    Case("flatten, no backward", flatten, backward=False),
+    Case("LSTMCell module", lstm_cell),
+)

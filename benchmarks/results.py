@@ -1,0 +1,46 @@
+"""What was measured, as data, and the goals that it is held against.
+
+Enter rows, leave plain dicts for JSON. A row is one ratio or one number with its spread; the goals are those that the
+README states. Must not measure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.interleave import Spread
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One thing that was measured."""
+
+    section: str
+    name: str
+    spread: Spread
+    #: "x" for a ratio, else a unit such as "us".
+    unit: str
+    #: The bound that `spread.median` is held against, and whether it bounds from above; None where there is none.
+    goal: float | None = None
+    at_most: bool = True
+    #: Seconds a trial of each contender, where there are several.
+    seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool | None:
+        if self.goal is None:
+            return None
+        return self.spread.median <= self.goal if self.at_most else self.spread.median >= self.goal
+
+    def data(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "holds": self.holds}
+
+
+def median_row(section: str, name: str, rows: Sequence[Row], goal: float) -> Row:
+    """The median over the medians of `rows`, which is to be at least `goal`."""
+    medians = [row.spread.median for row in rows]
+    spread = Spread(min(medians), statistics.median(medians), max(medians))
+    return Row(section, name, spread, "x", goal, at_most=False)

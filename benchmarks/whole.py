@@ -1,0 +1,158 @@
+"""What only a fresh process can tell: import times, memory after many trials, what a second worker brings.
+
+Each function starts interpreters of its own and leaves rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.interleave import Spread
+from benchmarks.results import Row
+
+ROOT = Path(__file__).parent.parent
+
+_GENERATORS = """
+    import sys, time
+    import numpy
+    begin = time.perf_counter()
+    import generators
+    generators.random, generators.random_array
+    print(time.perf_counter() - begin)
+    assert "torch" not in sys.modules
+"""
+_AUTOTEST = """
+    import time
+    from autotest.frameworks.preload import import_oneflow
+    import torch
+    import_oneflow()
+    begin = time.perf_counter()
+    import autotest
+    autotest.autotest, autotest.torch, autotest.random_tensor, autotest.random
+    print(time.perf_counter() - begin)
+"""
+_MEMORY = """
+    import os, resource
+    import autotest
+    def body():
+        x = autotest.random_tensor(ndim=2, dim0=autotest.random(1, 6), dim1=autotest.random(1, 6))
+        return autotest.torch.relu(x)
+    def peak(trials, seed):
+        os.environ["AUTOTEST_SEED"] = str(seed)
+        autotest.autotest(n=trials)(body)()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    few = peak({few}, 1)
+    print(peak({rest}, 2) / few)
+"""
+_TESTS = """
+    from autotest import autotest, random_tensor, torch
+
+    @autotest(n=1)
+    def test_relu():
+        return torch.relu(random_tensor(ndim=2))
+
+    @autotest(n=1)
+    def test_chain():
+        x = random_tensor(ndim=2)
+        return torch.sigmoid(torch.tanh(x) * x + x)
+"""
+
+
+def importing(times: int) -> Iterator[Row]:
+    """Seconds of imports, each in fresh interpreters."""
+    for name, code, goal in (
+        ("import generators (NumPy imported before)", _GENERATORS, 0.15),
+        ("import autotest, beside both frameworks", _AUTOTEST, 0.2),
+    ):
+        yield Row("imports", name, Spread.of([_number(code) for _ in range(times)]), "s", goal)
+
+
+def memory(trials: int) -> Iterator[Row]:
+    """Peak memory after `trials` relu trials beside that after a tenth of them."""
+    grown = _number(_MEMORY.replace("{few}", str(trials // 10)).replace("{rest}", str(trials - trials // 10)))
+    name = f"peak after {trials:,} trials / after {trials // 10:,}"
+    yield Row("memory", name, Spread.of([grown]), "x", 1.05)
+
+
+def workers(seconds: float, times: int) -> Iterator[Row]:
+    """Trials of two workers beside those of one, in campaigns of `seconds` seconds that take turns."""
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "test_timed.py"
+        file.write_text(textwrap.dedent(_TESTS), encoding="utf-8")
+        for seed in range(1, times + 1):
+            one, two = (_campaign(file, jobs, seconds, seed) for jobs in (1, 2))
+            ratios.append(two / one)
+    yield Row("workers", f"trials of two / of one, {seconds:g} s each", Spread.of(ratios), "x", 1.8, at_most=False)
+
+
+def isolation(few: int, many: int, times: int) -> Iterator[Row]:
+    """Seconds that a further trial takes in a worker process beside one in the campaign's own, in turns.
+
+    The difference of two campaigns, of `few` and of `many` trials of each test: what starting costs drops out.
+    """
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "test_timed.py"
+        file.write_text(textwrap.dedent(_TESTS), encoding="utf-8")
+        for seed in range(1, times + 1):
+            here, apart = (_marginal(file, jobs, few, many, seed) for jobs in (0, 1))
+            ratios.append(apart / here)
+    yield Row("workers", "a trial in a worker / in the same process", Spread.of(ratios), "x", 1.05)
+
+
+def _marginal(file: Path, jobs: int, few: int, many: int, seed: int) -> float:
+    trials, seconds = zip(
+        *(_told(file, f"--trials {count} --jobs {jobs} --seed {seed} --no-error-parity") for count in (few, many)),
+        strict=True,
+    )
+    return float((seconds[1] - seconds[0]) / (trials[1] - trials[0]))
+
+
+def _campaign(file: Path, jobs: int, seconds: float, seed: int) -> float:
+    """Trials a second of one campaign."""
+    trials, took = _told(file, f"--time {seconds}s --jobs {jobs} --seed {seed}")
+    return trials / took
+
+
+def _told(file: Path, options: str) -> tuple[int, float]:
+    """Trials and seconds of one campaign with these options."""
+    told = file.parent / "summary.json"
+    told.unlink(missing_ok=True)
+    # Its exit status tells of findings, which are none of this.
+    subprocess.run(
+        [sys.executable, "-m", "autotest", "fuzz", str(file), *options.split(), "--json", str(told)],
+        env=_environment(),
+        cwd=file.parent,
+        capture_output=True,
+        check=False,
+    )
+    summary = json.loads(told.read_text(encoding="utf-8"))
+    return int(summary["trials"]), float(summary["seconds"])
+
+
+def _number(code: str) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env=_environment(),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        raise RuntimeError(f"a process that was to be timed failed:\n{done.stderr}")
+    return float(done.stdout.split()[-1])
+
+
+def _environment() -> dict[str, str]:
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

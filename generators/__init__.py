@@ -1,0 +1,73 @@
+"""The generator algebra: what to draw, told apart from how choices are made and logged.
+
+Enter bounds, types and alternatives, leave values, the same for the same seed. Standard library and NumPy only: neither
+framework is imported here, dtypes travel by name, arrays as ndarrays.
+
+    >>> from generators import Source, nothing, random, using
+    >>> kernel = random(1, 6) | nothing()
+    >>> with using(Source(7)):
+    ...     kernel.value() == kernel.value()
+    True
+"""
+
+from __future__ import annotations
+
+from generators.annotations import describe
+from generators.arrays import Drawn, choice_array, random_array
+from generators.combinators import NOTHING, Nothing, constant, nothing, oneof, pack, tuple
+from generators.contents import CONTENTS, Spec, array_from, distinct, indices, special, special_values, ties
+from generators.core import Generator
+from generators.derived import MOST_REFUSALS
+from generators.dtypes import DTYPES, dtype_name, numpy_dtype, round_bfloat16
+from generators.entropy import Bits
+from generators.errors import BadBounds, GeneratorError, NotAValue, Unsatisfiable
+from generators.layouts import LAYOUTS, apply_steps, lay_out
+from generators.scalars import random, random_bool, random_or_nothing
+from generators.shapes import broadcastable_shapes, random_shape
+from generators.source import Choice, Source, current, simplest, using
+
+__all__ = [
+    "CONTENTS",
+    "DTYPES",
+    "LAYOUTS",
+    "MOST_REFUSALS",
+    "NOTHING",
+    "BadBounds",
+    "Bits",
+    "Choice",
+    "Drawn",
+    "Generator",
+    "GeneratorError",
+    "NotAValue",
+    "Nothing",
+    "Source",
+    "Spec",
+    "Unsatisfiable",
+    "apply_steps",
+    "array_from",
+    "broadcastable_shapes",
+    "choice_array",
+    "constant",
+    "current",
+    "describe",
+    "distinct",
+    "dtype_name",
+    "indices",
+    "lay_out",
+    "nothing",
+    "numpy_dtype",
+    "oneof",
+    "pack",
+    "random",
+    "random_array",
+    "random_bool",
+    "random_or_nothing",
+    "random_shape",
+    "round_bfloat16",
+    "simplest",
+    "special",
+    "special_values",
+    "ties",
+    "tuple",
+    "using",
+]

@@ -1,0 +1,204 @@
+"""Arrays as generators.
+
+Enter shapes, dtypes, bounds, contents and layouts (or generators of them), leave generators of `Drawn` arrays. Stands
+alone because here, and only here, an array costs the trial one choice: the 64 bits that its contents are made from.
+Must not know what a tensor is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from generators.annotations import INT
+from generators.contents import Filling, Spec, array_from, check_contents
+from generators.core import Annotation, Generator
+from generators.dtypes import Array, cast, dtype_name
+from generators.entropy import Bits
+from generators.errors import BadBounds, GeneratorError
+from generators.layouts import check_layout, expanded_dim, fitting
+from generators.shapes import given_shape, random_shape
+from generators.source import Source
+from generators.where import here, text
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """An array that was drawn.
+
+    `data` is contiguous, in the carrier of the dtype named `dtype` (float32 for ``bfloat16``). `layout` is how it is
+    to lie in memory, for `lay_out`; ``"contiguous"`` where its shape allows no other.
+    """
+
+    data: Array
+    dtype: str
+    layout: str = "contiguous"
+
+
+class random_array(Generator):
+    """An array, as `Drawn`.
+
+    `shape`: its sizes, or a generator of them; or else `ndim` and `dims`, as for `random_shape`.
+    `dtype`: a name or a Python type, see `dtype_name`.
+    `low`, `high`: values are in [low, high); whole ones in integral dtypes, so that the defaults give zeros there.
+    `contents`: a name out of `CONTENTS`, an object such as ``indices(bound)``, or a function ``(Bits, Spec) -> array``.
+    `layout`: a name out of `LAYOUTS`. An expanded array repeats itself along its first dimension that is longer than 1.
+
+    Each may be a generator, but not inside of a function. Raises `GeneratorError` for what is none of these, and
+    `BadBounds` when nothing lies between the bounds: here when it is plain, else when drawn, naming the line that
+    wrote it.
+    """
+
+    __slots__ = ("_contents", "_dtype", "_high", "_layout", "_low", "_shape", "_where")
+
+    def __init__(
+        self,
+        shape: Any = None,
+        *,
+        ndim: Any = None,
+        dims: Sequence[Any] | Mapping[int, Any] = (),
+        dtype: Any = "float32",
+        low: Any = 0,
+        high: Any = 1,
+        contents: Any = "uniform",
+        layout: Any = "contiguous",
+        allow_zero: bool = False,
+    ) -> None:
+        self._where = here()
+        if shape is None:
+            self._shape: Generator = random_shape(ndim, dims, allow_zero=allow_zero)
+        elif ndim is not None or dims:
+            raise GeneratorError(f"random_array(shape={shape!r}, ...): expected either shape, or ndim and dims")
+        else:
+            self._shape = given_shape(shape)
+        self._dtype: Any = dtype if isinstance(dtype, Generator) else dtype_name(dtype)
+        self._low = low
+        self._high = high
+        self._contents: Any = contents if isinstance(contents, Generator) else check_contents(contents)
+        self._layout: Any = layout if isinstance(layout, Generator) else check_layout(layout)
+        parts = (self._shape, self._dtype, low, high, self._contents, self._layout)
+        inner = contents.children() if isinstance(contents, Filling) else ()
+        self.children = (*[part for part in parts if isinstance(part, Generator)], *inner)
+        if not isinstance(low, Generator) and not isinstance(high, Generator):
+            self._check(low, high)
+
+    def _typed_children(self) -> tuple[Generator, ...]:
+        return ()  # the type of an array is its dtype; it does not say that of its sizes and bounds
+
+    def _check(self, low: Any, high: Any) -> None:
+        try:
+            if low < high and math.isfinite(low) and math.isfinite(high):
+                return
+        except TypeError:
+            pass
+        raise BadBounds(
+            f"random_array(low={low!r}, high={high!r}) at {text(self._where)}: expected finite numbers with low < high"
+        )
+
+    def _draw(self, source: Source, annotation: Annotation) -> Drawn:
+        shape, dtype, low, high, contents, layout = (
+            self._shape.draw_in(source),
+            self._dtype,
+            self._low,
+            self._high,
+            self._contents,
+            self._layout,
+        )
+        if len(self.children) > 1:  # more than the shape
+            dtype = dtype_name(dtype.draw_in(source)) if isinstance(dtype, Generator) else dtype
+            low = low.draw_in(source) if isinstance(low, Generator) else low
+            high = high.draw_in(source) if isinstance(high, Generator) else high
+            self._check(low, high)
+            contents = check_contents(contents.draw_in(source)) if isinstance(contents, Generator) else contents
+            contents = contents.drawn(source) if isinstance(contents, Filling) else contents
+            layout = check_layout(layout.draw_in(source)) if isinstance(layout, Generator) else layout
+        seed = source.bits()
+        try:
+            if layout != "contiguous":
+                layout = fitting(shape, layout)
+                if layout == "expanded":
+                    dim = expanded_dim(shape)
+                    once = array_from(Spec((*shape[:dim], 1, *shape[dim + 1 :]), dtype, low, high, contents), seed)
+                    return Drawn(np.repeat(once, shape[dim], axis=dim), dtype, layout)
+            return Drawn(array_from(Spec(shape, dtype, low, high, contents), seed), dtype, layout)
+        except GeneratorError as error:
+            raise type(error)(f"random_array at {text(self._where)}: {error}") from None
+
+    def __repr__(self) -> str:
+        return f"random_array({self._shape!r}, dtype={self._dtype!r})"
+
+
+class choice_array(Generator):
+    """An array of picks out of `a`, in the meaning of ``numpy.random.choice``, as `Drawn`.
+
+    `a`: a sequence, an array of one dimension, or a whole number, which stands for ``range(a)``.
+    `size`: the shape of the result, a whole number, or None for a single pick of shape ().
+    `replace`: whether an element may be picked again.
+    `p`: the chance of each element, with sum 1; all alike when None.
+    `a` and `size` may be generators. Raises `GeneratorError` when `p` is not so, or there is not enough to pick from.
+    """
+
+    __slots__ = ("_a", "_p", "_replace", "_shape", "_where", "dtype")
+
+    def __init__(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int) -> None:
+        self._where = here()
+        self._a = a
+        self._shape = given_shape(() if size is None else size)
+        self._replace = bool(replace)
+        self._p = None if p is None else np.asarray(p, dtype=np.float64)
+        self.dtype = dtype_name(dtype)
+        self.children = (a, self._shape) if isinstance(a, Generator) else (self._shape,)
+        if not isinstance(a, Generator):
+            self._check(_pool(a))
+
+    def _typed_children(self) -> tuple[Generator, ...]:
+        return ()
+
+    def _check(self, pool: Array) -> None:
+        p = self._p
+        if pool.ndim != 1 or not pool.size:
+            raise self._bad(f"expected a to be a whole number above 0 or a sequence that is not empty, got {self._a!r}")
+        if p is not None and (
+            p.shape != pool.shape or not (p >= 0).all() or not math.isclose(p.sum(), 1, abs_tol=1e-8)
+        ):
+            raise self._bad(f"expected p to be {pool.size} chances with sum 1, got {p.tolist()!r}")
+
+    def _draw(self, source: Source, annotation: Annotation) -> Drawn:
+        pool = _pool(self._a.draw_in(source, INT) if isinstance(self._a, Generator) else self._a)
+        self._check(pool)
+        shape = self._shape.draw_in(source)
+        bits, count, p = Bits(source.bits()), math.prod(shape), self._p
+        if self._replace:
+            if p is None:
+                places = bits.below(pool.size, count).astype(np.intp)
+            else:
+                steps = np.cumsum(p)
+                # Above the last step, by rounding, lies the last element that has any chance.
+                places = np.minimum(
+                    np.searchsorted(steps, bits.unit64(count) * steps[-1], side="right"), np.flatnonzero(p)[-1]
+                )
+        else:
+            possible = pool.size if p is None else int(np.count_nonzero(p))
+            if count > possible:
+                raise self._bad(f"expected at least {count} elements to pick from without replacement, got {possible}")
+            # Each element waits for a time with rate p; the first to come are a weighted sample without
+            # replacement (Efraimidis and Spirakis 2006).
+            waits = -np.log1p(-bits.unit64(pool.size))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                waits = waits if p is None else np.where(p > 0, waits / p, np.inf)
+            places = np.argsort(waits, kind="stable")[:count]
+        return Drawn(cast(pool[places], self.dtype).reshape(shape), self.dtype)
+
+    def _bad(self, why: str) -> GeneratorError:
+        return GeneratorError(f"choice_array at {text(self._where)}: {why}")
+
+    def __repr__(self) -> str:
+        return f"choice_array({self._a!r}, {self._shape!r}, replace={self._replace}, dtype={self.dtype!r})"
+
+
+def _pool(a: Any) -> Array:
+    return np.arange(a) if isinstance(a, int) else np.asarray(a)

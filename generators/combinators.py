@@ -1,0 +1,226 @@
+"""Generators made of other generators.
+
+Enter generators and plain values, leave generators of their alternatives, tuples, sums, and images. Stands alone
+because nothing here knows what is drawn. Must not import the scalars or arrays that are combined.
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import math
+import operator
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+from generators import annotations as kinds
+from generators.core import Annotation, Generator
+from generators.errors import GeneratorError
+from generators.source import Source
+
+
+class Nothing(enum.Enum):
+    """The type of `NOTHING`, the value that takes its argument away: by keyword, by position, and in a tuple."""
+
+    NOTHING = enum.auto()
+
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+    __str__ = __repr__
+
+
+NOTHING: Final = Nothing.NOTHING
+
+
+class constant(Generator):
+    """Always `x` itself."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.children = ()
+        self.x = x
+
+    def draw_in(self, source: Source, annotation: Annotation = None) -> Any:
+        return self.x  # needs no memo
+
+    def __repr__(self) -> str:
+        return f"constant({self.x!r})"
+
+
+class nothing(Generator):
+    """No value: the argument that is given this is left out of the call. Its value is `NOTHING`."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.children = ()
+
+    def draw_in(self, source: Source, annotation: Annotation = None) -> Any:
+        return NOTHING
+
+    def __repr__(self) -> str:
+        return "nothing()"
+
+
+def pack(x: Any) -> Generator:
+    """`x` if it is a generator; a generator of a tuple or list if it is one that holds generators; else a constant."""
+    if isinstance(x, Generator):
+        return x
+    if type(x) is builtins.tuple or type(x) is list:
+        parts = [pack(item) for item in x]
+        if any(type(part) is not constant for part in parts):
+            return tuple(*parts) if type(x) is builtins.tuple else tuple(*parts).map(list)
+    return constant(x)
+
+
+class tuple(Generator):
+    """The tuple of the values of `parts`; parts that are nothing are left out."""
+
+    __slots__ = ()
+
+    def __init__(self, *parts: Any) -> None:
+        self.children = builtins.tuple([pack(part) for part in parts])
+
+    def _draw(self, source: Source, annotation: Annotation) -> Any:
+        children = self.children
+        wanted = None if annotation is None else kinds.describe(annotation)
+        count = len(children)
+        values = [child.draw_in(source, kinds.element(wanted, i, count)) for i, child in enumerate(children)]
+        return builtins.tuple([value for value in values if value is not NOTHING])
+
+
+class oneof(Generator):
+    """The value of one of `alternatives`.
+
+    `possibility`: their chances. For two, a float: the chance of the first. Else one number each, not negative, with
+    sum 1. Left out, all are equally likely. Calling this generator calls the drawn value: ``oneof(f, g)(x)``.
+
+    Raises `GeneratorError` when `possibility` is not so, or there is no alternative.
+    """
+
+    __slots__ = ("_weights",)
+
+    def __init__(self, *alternatives: Any, possibility: float | Sequence[float] | None = None) -> None:
+        if not alternatives:
+            raise GeneratorError("oneof(): expected at least one alternative")
+        self.children = builtins.tuple([pack(item) for item in alternatives])
+        self._weights = None if possibility is None else _chances(possibility, len(alternatives))
+
+    def _draw(self, source: Source, annotation: Annotation) -> Any:
+        children = self.children
+        return children[source.index(len(children), self._weights)].draw_in(source, annotation)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.value()(*args, **kwargs)
+
+    def size(self) -> int:
+        return sum([child.size() for child in self.children])
+
+    def __repr__(self) -> str:
+        chances = "" if self._weights is None else f", possibility={list(self._weights)!r}"
+        return f"oneof({', '.join(map(repr, self.children))}{chances})"
+
+
+def _chances(possibility: Any, count: int) -> builtins.tuple[float, ...]:
+    if isinstance(possibility, (int, float)) and count == 2:
+        chances: builtins.tuple[float, ...] = (float(possibility), 1.0 - possibility)
+    else:
+        try:
+            chances = builtins.tuple([float(chance) for chance in possibility])
+        except (TypeError, ValueError):
+            raise GeneratorError(
+                f"oneof(possibility={possibility!r}): expected {count} numbers with sum 1"
+                + (", or the chance of the first" if count == 2 else "")
+            ) from None
+    if len(chances) != count:
+        raise GeneratorError(
+            f"oneof(possibility={possibility!r}): expected {count} chances, one each, got {len(chances)}"
+        )
+    if not all(0.0 <= chance <= 1.0 for chance in chances) or not math.isclose(sum(chances), 1.0, abs_tol=1e-6):
+        raise GeneratorError(
+            f"oneof(possibility={possibility!r}): expected chances from 0 to 1 with sum 1, got sum {sum(chances)!r}"
+        )
+    return chances
+
+
+class Either(oneof):
+    """``left | right``, weighed by number of alternatives, so that ``a | b | c`` is uniform."""
+
+    __slots__ = ()
+
+    def __init__(self, left: Generator, right: Generator) -> None:
+        self.children = (left, right)
+        sizes = left.size(), right.size()
+        self._weights = None if sizes[0] == sizes[1] else sizes
+
+    def __repr__(self) -> str:
+        return " | ".join(map(repr, self.children))
+
+
+either = Either
+
+_OPERATORS = MappingProxyType({"+": operator.add, "-": operator.sub, "*": operator.mul})
+
+
+class Arithmetic(Generator):
+    """A sum, difference or product of two values; nothing when either is nothing."""
+
+    __slots__ = ("_sign",)
+
+    def __init__(self, sign: str, left: Generator, right: Generator) -> None:
+        self._sign = sign
+        self.children = (left, right)
+
+    def _draw(self, source: Source, annotation: Annotation) -> Any:
+        left, right = self.children
+        wanted = _number(source, annotation)
+        first = left.draw_in(source, wanted)
+        second = right.draw_in(source, wanted)
+        if first is NOTHING or second is NOTHING:
+            return NOTHING
+        return _OPERATORS[self._sign](first, second)
+
+    def __repr__(self) -> str:
+        left, right = self.children
+        first = bracketed(left, "|+-" if self._sign == "*" else "|")
+        second = bracketed(right, "|" if self._sign == "+" else "|+-")
+        return f"{first} {self._sign} {second}"
+
+
+class Negated(Generator):
+    """The value with its sign turned; nothing stays nothing."""
+
+    __slots__ = ()
+
+    def __init__(self, child: Generator) -> None:
+        self.children = (child,)
+
+    def _draw(self, source: Source, annotation: Annotation) -> Any:
+        value = self.children[0].draw_in(source, _number(source, annotation))
+        return value if value is NOTHING else -value
+
+    def __repr__(self) -> str:
+        return f"-{bracketed(self.children[0], '|+-*')}"
+
+
+def _number(source: Source, annotation: Annotation) -> kinds.Kind | None:
+    """The one type of number that both sides of an operator shall have, if `annotation` says."""
+    kind = None if annotation is None else kinds.describe(annotation)
+    options = kind.options if isinstance(kind, kinds.OneOf) else (kind,)
+    allowed = [option for option in options if option in (kinds.INT, kinds.FLOAT, kinds.COMPLEX)]
+    if len(allowed) == 1:
+        return allowed[0]
+    # Where both are allowed the bounds decide, so that 1 + random(0.0, 0.5) does not look for whole numbers.
+    return None
+
+
+def bracketed(generator: Generator, looser: str) -> str:
+    if type(generator) is constant:
+        return repr(generator.x)  # a plain value beside an operator is written plainly
+    sign = "|" if isinstance(generator, Either) else getattr(generator, "_sign", None)
+    if isinstance(generator, Negated):
+        sign = "-"
+    return f"({generator!r})" if sign is not None and sign in looser else repr(generator)

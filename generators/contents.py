@@ -1,0 +1,299 @@
+"""What an array holds.
+
+Enter the random words of one seed and a `Spec` (shape, dtype, bounds), leave an array of that shape in the dtype's
+carrier. Stands alone because each kind of contents is a pure function: the same words and the same `Spec` give the
+same array, so that an array is one choice of 64 bits and can be made again from them. Must not draw from a `Source`
+while filling.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from generators.annotations import INT
+from generators.core import Generator
+from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, float_range, integer_range, numpy_dtype, part_dtype
+from generators.entropy import Bits
+from generators.errors import BadBounds, GeneratorError
+from generators.source import Source
+
+_BELOW_ONE: Final = np.float32(1 - 2.0**-24)
+
+
+class Spec(NamedTuple):
+    """What `array_from` makes: values of dtype `dtype` in [low, high), of both parts when complex.
+
+    Bounds do not count for ``bool``, nor for contents that bring their own (`one_hot`, `indices`).
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    low: float = 0
+    high: float = 1
+    contents: Contents = "uniform"
+
+
+class Filling:
+    """Contents that are an object, because they have parameters. `fill` must be pure."""
+
+    __slots__ = ()
+
+    def fill(self, bits: Bits, spec: Spec) -> Array:
+        """The array."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what an array holds: override fill")
+
+    def children(self) -> tuple[Generator, ...]:
+        """The parameters that are generators."""
+        return ()
+
+    def drawn(self, source: Source) -> Filling:
+        """The same contents with every such parameter drawn."""
+        return self
+
+
+#: A name out of `CONTENTS`, an object, or a function of the words and the `Spec`.
+Contents = str | Filling | Callable[[Bits, Spec], Array]
+
+
+def array_from(spec: Spec, seed: int) -> Array:
+    """The array of `spec` that belongs to the 64-bit `seed`: the same whenever it is made, and writable.
+
+    Raises `BadBounds` when `spec` leaves no value to draw, `GeneratorError` when its contents do not go with its dtype.
+    """
+    contents = spec.contents
+    if isinstance(contents, str) and contents in CONTENTS:
+        return CONTENTS[contents](Bits(seed), spec)
+    values = _filler(contents)(Bits(seed), spec)
+    if values.shape != spec.shape or values.dtype != numpy_dtype(spec.dtype):
+        raise GeneratorError(
+            f"contents={spec.contents!r}: expected shape {spec.shape} and dtype {numpy_dtype(spec.dtype)}, "
+            f"got {values.shape} and {values.dtype}"
+        )
+    return values
+
+
+def check_contents(contents: Any) -> Contents:
+    """`contents`, if it is such; raises `GeneratorError` if not."""
+    _filler(contents)
+    checked: Contents = contents
+    return checked
+
+
+def _filler(contents: Any) -> Callable[[Bits, Spec], Array]:
+    if isinstance(contents, Filling):
+        return contents.fill
+    if isinstance(contents, str) and contents in CONTENTS:
+        return CONTENTS[contents]
+    if callable(contents) and not isinstance(contents, Generator):
+        function: Callable[[Bits, Spec], Array] = contents
+        return function
+    raise GeneratorError(
+        f"contents={contents!r}: expected one of {', '.join(CONTENTS)}, or contents such as indices(bound)"
+    )
+
+
+def uniform(bits: Bits, spec: Spec) -> Array:
+    """Uniform over [low, high): floats in the dtype's precision, or whole numbers; True and False alike."""
+    dtype = spec.dtype
+    count = math.prod(spec.shape)
+    if dtype == "float32" and spec.high == 1:  # the commonest, whose bounds need no care
+        if spec.low == 0:
+            return bits.unit32(count).reshape(spec.shape)
+        if spec.low == -1:  # what follows below, where nothing can leave the bounds
+            rising = bits.unit32(count)
+            return ((rising - np.float32(1)) + _BELOW_ONE * rising).reshape(spec.shape)
+    if dtype == "bool":
+        return (bits.half_words(count) >> np.uint32(31)).astype(np.bool_).reshape(spec.shape)
+    if dtype in INTEGRAL:
+        first, end = integer_range(dtype, spec.low, spec.high)
+        # Added as unsigned words, which wrap around to the right sum where the span is wider than int64.
+        drawn = bits.below(end - first, count) + np.uint64(first & 0xFFFFFFFFFFFFFFFF)
+        return drawn.astype(numpy_dtype(dtype)).reshape(spec.shape)
+    if dtype in COMPLEX:
+        parts = uniform(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(dtype)))
+        return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
+    least, greatest = float_range(dtype, spec.low, spec.high)
+    unit: np.ndarray[Any, Any] = bits.unit64(count) if dtype == "float64" else bits.unit32(count)
+    kind = unit.dtype.type
+    # Each term stays within the bounds, where their difference might overflow; only rounding can leave them.
+    values = cast(kind(least) * (kind(1) - unit) + kind(greatest) * unit, dtype)
+    carrier = values.dtype.type
+    np.maximum(values, carrier(least), out=values)
+    np.minimum(values, carrier(greatest), out=values)
+    return values.reshape(spec.shape)
+
+
+def integers(bits: Bits, spec: Spec) -> Array:
+    """Whole numbers in [low, high), also in floating dtypes, where sums of them are exact."""
+    if spec.dtype == "bool" or spec.dtype in INTEGRAL:
+        return uniform(bits, spec)
+    if spec.dtype in COMPLEX:
+        parts = integers(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(spec.dtype)))
+        return np.ascontiguousarray(parts).view(numpy_dtype(spec.dtype)).reshape(spec.shape)
+    least, greatest = float_range(spec.dtype, spec.low, spec.high)
+    return cast(uniform(bits, spec._replace(dtype="int64", low=least, high=math.floor(greatest) + 1)), spec.dtype)
+
+
+def ordered(bits: Bits, spec: Spec) -> Array:
+    """Uniform, and ascending along the last dimension."""
+    values = uniform(bits, spec)
+    return np.sort(values, axis=-1) if values.ndim else values
+
+
+def one_hot(bits: Bits, spec: Spec) -> Array:
+    """Zeros with a single one along the last dimension, at a random place."""
+    values = np.zeros(spec.shape, dtype=numpy_dtype(spec.dtype))
+    if not spec.shape:
+        return np.ones((), dtype=values.dtype)
+    if values.size:
+        rows = values.reshape(-1, spec.shape[-1])
+        rows[np.arange(len(rows)), bits.below(spec.shape[-1], len(rows)).astype(np.intp)] = 1
+    return values
+
+
+def distinct(bits: Bits, spec: Spec) -> Array:
+    """No two values the same, so that order, maximum and position are beyond doubt.
+
+    Raises `BadBounds` when [low, high) does not hold that many in the dtype.
+    """
+    count = math.prod(spec.shape)
+    if spec.dtype in COMPLEX or spec.dtype == "bool":
+        raise GeneratorError(f"contents='distinct': expected a floating or integral dtype, got {spec.dtype}")
+    if spec.dtype in INTEGRAL:
+        first, end = integer_range(spec.dtype, spec.low, spec.high)
+        if end - first < count:
+            raise BadBounds(
+                f"contents='distinct': expected {count} whole numbers in [low, high), "
+                f"but only {end - first} are in [{spec.low!r}, {spec.high!r})"
+            )
+        if not count:
+            return uniform(bits, spec)
+        # One out of each of `count` equal parts of the range, in random order; where the parts lie is random too.
+        width, rest = divmod(end - first, count)
+        offset = (first + (bits.below(rest + 1, 1).item())) & 0xFFFFFFFFFFFFFFFF
+        steps = bits.order(count).astype(np.uint64) * np.uint64(width) + bits.below(width, count)
+        return (steps + np.uint64(offset)).astype(numpy_dtype(spec.dtype)).reshape(spec.shape)
+    least, greatest = float_range(spec.dtype, spec.low, spec.high)
+    # The middle half of each part, so that rounding does not make neighbours meet.
+    unit = (bits.order(count) + 0.25 + 0.5 * bits.unit64(count)) / max(count, 1)
+    values = cast(np.clip(spec.low * (1.0 - unit) + spec.high * unit, least, greatest), spec.dtype)
+    if np.unique(values).size < count:
+        raise BadBounds(
+            f"contents='distinct': expected {count} values of {spec.dtype} in [{spec.low!r}, {spec.high!r}), "
+            "which are too close together for it; take a wider range or a smaller shape"
+        )
+    return values.reshape(spec.shape)
+
+
+@dataclasses.dataclass(frozen=True)
+class ties(Filling):
+    """Only `levels` different values (fewer where the dtype or the bounds have no more), so that most are equal."""
+
+    levels: int = 3
+
+    def __post_init__(self) -> None:
+        levels: Any = self.levels
+        if not isinstance(levels, int) or levels < 1:
+            raise GeneratorError(f"ties(levels={self.levels!r}): expected a whole number, at least 1")
+
+    def fill(self, bits: Bits, spec: Spec) -> Array:
+        values = uniform(bits, spec._replace(shape=(self.levels,)))
+        places = bits.below(self.levels, math.prod(spec.shape)).astype(np.intp)
+        repeated: Array = values[places]
+        return repeated.reshape(spec.shape)
+
+
+@dataclasses.dataclass(frozen=True)
+class special(Filling):
+    """Uniform, with a share `rate` of the values replaced by the dtype's edge cases, at least one.
+
+    In floating dtypes these are NaN, both infinities, both zeros, the least and the greatest finite value, the
+    smallest normal and the smallest subnormal number; in integral ones the least, the greatest, -1 (where there is
+    one), 0 and 1.
+    """
+
+    rate: float = 0.25
+
+    def __post_init__(self) -> None:
+        rate: Any = self.rate
+        if not isinstance(rate, (int, float)) or not 0 <= rate <= 1:
+            raise GeneratorError(f"special(rate={self.rate!r}): expected a share from 0 to 1")
+
+    def fill(self, bits: Bits, spec: Spec) -> Array:
+        if spec.dtype in COMPLEX:
+            parts = self.fill(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(spec.dtype)))
+            return np.ascontiguousarray(parts).view(numpy_dtype(spec.dtype)).reshape(spec.shape)
+        values = uniform(bits, spec)
+        if spec.dtype == "bool" or not values.size or self.rate == 0:
+            return values
+        edges = special_values(spec.dtype)
+        chosen = bits.unit64(values.size) < self.rate
+        if not chosen.any():
+            chosen[int(bits.below(values.size, 1)[0])] = True
+        flat = values.reshape(-1)
+        flat[chosen] = edges[bits.below(len(edges), int(chosen.sum())).astype(np.intp)]
+        return values
+
+
+def special_values(dtype: str) -> Array:
+    """The edge cases of a floating or integral `dtype`, in its carrier."""
+    carrier = numpy_dtype(dtype)
+    if dtype in INTEGRAL:
+        limits = np.iinfo(carrier)
+        return np.array(sorted({limits.min, max(limits.min, -1), 0, 1, limits.max}), dtype=carrier)
+    if dtype == "bfloat16":  # as float32, but with 7 bits of fraction instead of 23
+        greatest, normal, subnormal = (2.0 - 2.0**-7) * 2.0**127, 2.0**-126, 2.0**-133
+    else:
+        about = np.finfo(carrier)
+        greatest, normal, subnormal = float(about.max), float(about.tiny), float(about.smallest_subnormal)
+    return np.array(
+        [math.nan, math.inf, -math.inf, -0.0, 0.0, greatest, -greatest, normal, subnormal, -subnormal], dtype=carrier
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class indices(Filling):
+    """Valid indices into a dimension of size `bound`: ``0 <= i < bound``, with `negative` also ``-bound <= i < 0``.
+
+    `bound` may be a generator; left out, it is the `high` of the array. Needs an integral dtype.
+    """
+
+    bound: Any = None
+    negative: bool = False
+
+    def children(self) -> tuple[Generator, ...]:
+        return (self.bound,) if isinstance(self.bound, Generator) else ()
+
+    def drawn(self, source: Source) -> Filling:
+        if isinstance(self.bound, Generator):
+            return dataclasses.replace(self, bound=self.bound.draw_in(source, INT))
+        return self
+
+    def fill(self, bits: Bits, spec: Spec) -> Array:
+        if spec.dtype not in INTEGRAL:
+            raise GeneratorError(f"contents={self!r}: expected an integral dtype, got {spec.dtype}")
+        bound: Any = spec.high if self.bound is None else self.bound
+        if not isinstance(bound, int) or (bound < 1 and 0 not in spec.shape):
+            raise BadBounds(f"contents={self!r}: expected a bound that is a whole number, at least 1, got {bound!r}")
+        low, high = (-bound, bound) if self.negative else (0, bound)
+        return uniform(bits, spec._replace(low=low, high=max(high, low + 1)))
+
+
+CONTENTS: Final = MappingProxyType(
+    {
+        "uniform": uniform,
+        "integers": integers,
+        "ties": ties().fill,
+        "special": special().fill,
+        "sorted": ordered,
+        "one_hot": one_hot,
+        "indices": indices().fill,
+        "distinct": distinct,
+    }
+)

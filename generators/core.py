@@ -1,0 +1,188 @@
+"""`Generator`, the base of everything that can be drawn.
+
+Enter generators and plain values, leave generators; a value leaves only through `value`, `eval` and `draw`. Stands
+alone because it holds the one rule that all share: within one `Source` a generator object has one value, in the next
+a fresh one, so nothing drawn is ever kept on the generator itself. Must not make a random choice itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from generators.errors import NotAValue
+from generators.source import Source, current
+
+#: An annotation: a type, a typing construct, or the text of one as a stub file has it.
+Annotation = Any
+
+_MISSING: Any = object()
+_PLAIN = (int, float, complex, str, bytes, tuple, list)
+
+
+class Generator:
+    """Something to draw a value from.
+
+    A subclass gives `children` to `__init__` (the generators that it draws from) and overrides `_draw`. In `_draw`, a
+    child is drawn by ``child.draw_in(source, annotation)``. `__repr__` is written as the code that builds it.
+    """
+
+    __slots__ = ("__weakref__", "children")
+
+    def __init__(self, children: tuple[Generator, ...] = ()) -> None:
+        self.children = children
+
+    # --- to override ---
+
+    def _draw(self, source: Source, annotation: Annotation) -> Any:
+        """A new value from `source`; `annotation` is what the parameter asks for, or None."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how to draw: override _draw")
+
+    def _to(self, annotation: Annotation) -> None:
+        """Fix the type of this generator alone, unless it is fixed already. Most have none."""
+
+    def _typed_children(self) -> tuple[Generator, ...]:
+        """The children that `.to` reaches: those whose value is, or becomes part of, this one's value."""
+        return self.children
+
+    def size(self) -> int:
+        """The number of alternatives, by which ``a | b`` weighs."""
+        return 1
+
+    # --- drawing ---
+
+    def draw_in(self, source: Source, annotation: Annotation = None) -> Any:
+        """The value in `source`, drawn now unless it was before."""
+        memo = source.memo
+        value = memo.get(self, _MISSING)
+        if value is _MISSING:
+            value = memo[self] = self._draw(source, annotation)
+        return value
+
+    def draw(self, annotation: Annotation = None) -> Any:
+        """The value in the current `Source`; an untyped `random` takes its type from `annotation`."""
+        return self.draw_in(current(), annotation)
+
+    def value(self) -> Any:
+        """The value in the current `Source`: the same throughout a trial."""
+        return self.draw_in(current(), None)
+
+    def eval(self) -> Any:
+        """Forget the value in the current `Source`, of this and of all it is made of, and draw anew."""
+        source = current()
+        self.forget(source)
+        return self.draw_in(source, None)
+
+    def forget(self, source: Source) -> None:
+        """Let the next draw in `source` be a new one, also of all that this is made of."""
+        memo = source.memo
+        for generator in _descendants(self, lambda generator: generator.children):
+            memo.pop(generator, None)
+
+    def to(self, annotation: Annotation) -> Generator:
+        """Fix the type that is drawn, where it is not fixed yet, and return this same generator.
+
+        ``a.to(int)`` is `a`: both names have the same value. Raises `GeneratorError` for a type that cannot be drawn.
+        """
+        for generator in _descendants(self, lambda generator: generator._typed_children()):
+            generator._to(annotation)
+        return self
+
+    # --- combining ---
+
+    def map(self, function: Callable[[Any], Any]) -> Generator:
+        """The generator of ``function(value)``; nothing stays nothing."""
+        return derived.Mapped(self, function)
+
+    def filter(self, accepts: Callable[[Any], object]) -> Generator:
+        """The generator of those values that `accepts` finds true; nothing is always accepted.
+
+        Drawing raises `Unsatisfiable`, naming the line of this call, when no value was accepted in many tries.
+        What this generator is made of and was drawn before in the same trial keeps its value.
+        """
+        return derived.Filtered(self, accepts)
+
+    def flatmap(self, function: Callable[[Any], Any]) -> Generator:
+        """The generator that draws from the generator (or is the plain value) that ``function(value)`` gives."""
+        return derived.FlatMapped(self, function)
+
+    def __or__(self, other: Any) -> Generator:
+        return combinators.either(self, combinators.pack(other))
+
+    def __ror__(self, other: Any) -> Generator:
+        return combinators.either(combinators.pack(other), self)
+
+    def __add__(self, other: Any) -> Generator:
+        return combinators.Arithmetic("+", self, combinators.pack(other))
+
+    def __radd__(self, other: Any) -> Generator:
+        return combinators.Arithmetic("+", combinators.pack(other), self)
+
+    def __sub__(self, other: Any) -> Generator:
+        return combinators.Arithmetic("-", self, combinators.pack(other))
+
+    def __rsub__(self, other: Any) -> Generator:
+        return combinators.Arithmetic("-", combinators.pack(other), self)
+
+    def __mul__(self, other: Any) -> Generator:
+        return combinators.Arithmetic("*", self, combinators.pack(other))
+
+    def __rmul__(self, other: Any) -> Generator:
+        return combinators.Arithmetic("*", combinators.pack(other), self)
+
+    def __neg__(self) -> Generator:
+        return combinators.Negated(self)
+
+    # --- mistakes that would otherwise pass in silence ---
+
+    def _no_value(self, use: str) -> NotAValue:
+        return NotAValue(
+            f"{use} needs a drawn value, and {self!r} is a generator: write .value() for its value in this trial"
+        )
+
+    def __bool__(self) -> bool:
+        raise self._no_value("a condition (if, and, or, not)")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._no_value("iteration")
+
+    def __lt__(self, other: object) -> bool:
+        raise self._no_value("<")
+
+    def __le__(self, other: object) -> bool:
+        raise self._no_value("<=")
+
+    def __gt__(self, other: object) -> bool:
+        raise self._no_value(">")
+
+    def __ge__(self, other: object) -> bool:
+        raise self._no_value(">=")
+
+    def __eq__(self, other: object) -> bool:
+        # Only beside plain values, where it would be quietly false; generators among themselves compare by identity.
+        if isinstance(other, _PLAIN):
+            raise self._no_value("==")
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.children))})"
+
+
+def _descendants(root: Generator, children: Callable[[Generator], tuple[Generator, ...]]) -> Iterator[Generator]:
+    """`root` and everything below it, each once however often it is shared."""
+    seen = {root}
+    waiting = [root]
+    while waiting:
+        generator = waiting.pop()
+        yield generator
+        for child in reversed(children(generator)):
+            if child not in seen:
+                seen.add(child)
+                waiting.append(child)
+
+
+# At the end: these are generators themselves, and need the class above. Whichever of the three is imported first, it
+# works, because each uses the names of the others only when it is called.
+from generators import combinators, derived  # noqa: E402

@@ -1,0 +1,131 @@
+"""The dtypes by name, and what their arrays are made of.
+
+Enter names, Python types or NumPy dtypes, leave names, NumPy dtypes, and the bounds of what they hold. Stands alone
+because dtypes travel by name between frameworks, and `bfloat16`, which NumPy does not have, must be carried somehow:
+as float32 whose lower 16 bits are zero, which is exact. Must not import a framework.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from generators.errors import BadBounds, GeneratorError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+FLOATING: Final = ("float16", "bfloat16", "float32", "float64")
+COMPLEX: Final = ("complex64", "complex128")
+INTEGRAL: Final = ("int8", "int16", "int32", "int64", "uint8")
+DTYPES: Final = (*FLOATING, *COMPLEX, *INTEGRAL, "bool")
+
+_CARRIERS = MappingProxyType({name: np.dtype("float32" if name == "bfloat16" else name) for name in DTYPES})
+#: A Python type means what the frameworks take it for where they make a tensor of such numbers.
+_OF_PYTHON = MappingProxyType({float: "float32", int: "int64", bool: "bool", complex: "complex64"})
+#: The floating dtype of the real and the imaginary part.
+_PARTS = MappingProxyType({"complex64": "float32", "complex128": "float64"})
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of `dtype`.
+
+    It may be given as a name, a Python type (``float`` is ``"float32"``, ``int`` is ``"int64"``), a NumPy dtype or
+    scalar type, or a framework's dtype (read from what it is printed as). Raises `GeneratorError` for any other.
+    """
+    if type(dtype) is str and dtype in _CARRIERS:
+        return dtype
+    if isinstance(dtype, type) and dtype in _OF_PYTHON:
+        return _OF_PYTHON[dtype]
+    name = str(dtype).rpartition(".")[2]  # "torch.float32"
+    if dtype is not None and not isinstance(dtype, str):  # which NumPy takes for float64, as it does "float"
+        with contextlib.suppress(TypeError):
+            name = np.dtype(dtype).name
+    if name not in _CARRIERS:
+        raise GeneratorError(f"dtype={dtype!r}: expected one of {', '.join(DTYPES)}, or float, int, bool, complex")
+    return name
+
+
+def numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """The NumPy dtype that carries `dtype`: its own, and float32 for ``bfloat16``."""
+    return _CARRIERS[dtype_name(dtype)]
+
+
+def part_dtype(name: str) -> str:
+    """The dtype of the real part of `name`; `name` itself when it is not complex."""
+    return _PARTS.get(name, name)
+
+
+def round_bfloat16(values: Array) -> Array:
+    """Float32 `values` rounded to bfloat16 (to nearest, ties to even), still float32. NaN and -0.0 stay."""
+    bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
+    # Half of the last place that is kept, less one where the kept part is even already: carries round up.
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
+    # A NaN with only low bits set would come out as infinity.
+    rounded = np.where(np.isnan(values), np.uint32(0x7FC00000), rounded).astype(np.uint32)
+    return rounded.view(np.float32).reshape(np.shape(values))
+
+
+def cast(values: Array, name: str) -> Array:
+    """`values` as the carrier of dtype `name`, rounded where it needs to be."""
+    if name == "bfloat16":
+        return round_bfloat16(values)
+    return values.astype(_CARRIERS[name], copy=False)
+
+
+@lru_cache(maxsize=1024)
+def float_range(name: str, low: float, high: float) -> tuple[float, float]:
+    """The least and the greatest value of floating dtype `name` in [low, high).
+
+    Raises `BadBounds` when there is none: ``[0.1, 0.1)``, or bounds closer together than its values are.
+    """
+    if not low < high or not (math.isfinite(low) and math.isfinite(high)):
+        raise BadBounds(f"expected finite low < high, got low={low!r}, high={high!r}")
+    least, greatest = _nearest(name, low), _nearest(name, high)
+    if least < low:
+        least = _next(name, least, 1)
+    if greatest >= high:
+        greatest = _next(name, greatest, -1)
+    if not least <= greatest or not (math.isfinite(least) and math.isfinite(greatest)):
+        raise BadBounds(f"expected a {name} in [low, high), but there is none in [{low!r}, {high!r})")
+    return least, greatest
+
+
+def _nearest(name: str, value: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(cast(np.asarray(value, dtype=np.float64).astype(_CARRIERS[name]), name))
+
+
+def _next(name: str, value: float, direction: int) -> float:
+    """The neighbour of `value`, which dtype `name` holds, in `direction`."""
+    if name != "bfloat16":
+        return float(np.nextafter(_CARRIERS[name].type(value), _CARRIERS[name].type(direction * math.inf)))
+    bits = int(np.float32(value).view(np.uint32)) >> 16
+    if bits & 0x7FFF == 0:
+        bits = 1 if direction > 0 else 0x8001
+    else:
+        bits += direction if bits < 0x8000 else -direction
+    return float(np.uint32(bits << 16).view(np.float32))
+
+
+@lru_cache(maxsize=1024)
+def integer_range(name: str, low: float, high: float) -> tuple[int, int]:
+    """``(first, end)``, so that ``range(first, end)`` are the whole numbers in [low, high).
+
+    Raises `BadBounds` when there is none, or when one of them does not fit into integral dtype `name`.
+    """
+    if not low < high or not (math.isfinite(low) and math.isfinite(high)):
+        raise BadBounds(f"expected finite low < high, got low={low!r}, high={high!r}")
+    first, end = math.ceil(low), math.ceil(high)
+    if first >= end:
+        raise BadBounds(f"expected a whole number in [low, high), but there is none in [{low!r}, {high!r})")
+    limits = np.iinfo(_CARRIERS[name])
+    if first < limits.min or end - 1 > limits.max:
+        raise BadBounds(
+            f"expected bounds within {name}, which holds {limits.min} to {limits.max}, got low={low!r}, high={high!r}"
+        )
+    return first, end

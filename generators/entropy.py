@@ -1,0 +1,97 @@
+"""Random words from a seed: the one place where bits come from.
+
+Enter a seed and a stream number, leave 64-bit words. Stands alone because both the scalar choices of a
+`Source` and the contents of an array are made from these words alone, by arithmetic written out in this package:
+NumPy keeps the words of a bit generator the same in every version, but not what its `Generator` makes of them.
+Must not import anything else of this package but its errors, nor use NumPy's `Generator` or Python's `random`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.random import SFC64
+from numpy.random.bit_generator import ISeedSequence
+
+from generators.errors import GeneratorError
+
+Words = np.ndarray[Any, np.dtype[np.uint64]]
+HalfWords = np.ndarray[Any, np.dtype[np.uint32]]
+
+_WORD = (1 << 64) - 1
+_EIGHT, _ELEVEN, _THIRTY_TWO = np.uint32(8), np.uint64(11), np.uint64(32)
+_UNIT32 = np.float32(2.0**-24)
+
+
+class _Seed(ISeedSequence):
+    """Hands SFC64 its three seed words as they are.
+
+    NumPy's own `SeedSequence` costs 10 microseconds a seed, more than all else that a trial draws. SFC64
+    runs twelve rounds over its seed words before it gives any out, which is what keeps neighbouring seeds apart.
+    """
+
+    __slots__ = ("words",)
+
+    def __init__(self, *words: int) -> None:
+        self.words = words
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray[Any, Any]:
+        return np.array(self.words, dtype=dtype)
+
+
+def bit_generator(seed: Any, stream: int = 0) -> SFC64:
+    """A generator of words for `seed` (``0 <= seed < 2**128``); other streams of the same seed are unrelated.
+
+    Raises `GeneratorError` when `seed` is not such a whole number.
+    """
+    if not isinstance(seed, int) or not 0 <= seed >> 64 <= _WORD:
+        raise GeneratorError(f"seed: expected a whole number from 0 to 2**128 - 1, got {seed!r}")
+    return SFC64(cast(Any, _Seed(seed & _WORD, seed >> 64, stream)))
+
+
+class Bits:
+    """The words of one 64-bit seed as whole arrays, for what is drawn by the array."""
+
+    __slots__ = ("_generator",)
+
+    def __init__(self, seed: int, stream: int = 1) -> None:
+        self._generator = SFC64(cast(Any, _Seed(seed & _WORD, 0, stream)))
+
+    def words(self, count: int) -> Words:
+        """`count` words, uniform over all 64-bit unsigned integers."""
+        return self._generator.random_raw(count)
+
+    def half_words(self, count: int) -> HalfWords:
+        """`count` 32-bit words, at half the cost."""
+        return self._generator.random_raw((count + 1) >> 1).view(np.uint32)[:count]
+
+    def unit32(self, count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """`count` float32 in [0, 1), multiples of 2**-24."""
+        return np.multiply(self.half_words(count) >> _EIGHT, _UNIT32, dtype=np.float32)
+
+    def unit64(self, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """`count` float64 in [0, 1), multiples of 2**-53."""
+        return np.multiply(self.words(count) >> _ELEVEN, 2.0**-53, dtype=np.float64)
+
+    def below(self, bound: int, count: int) -> Words:
+        """`count` integers in [0, bound), ``1 <= bound <= 2**64``, as uint64.
+
+        By multiplication and shift, so that no draw has to be repeated; a value's chance is off by at
+        most bound / 2**32 of itself below 2**20, and by 2**-32 of itself above.
+        """
+        if bound <= 1 << 20:
+            # With its dtype said: NumPy 1 would let the array's 32 bits win over the scalar's 64.
+            return np.multiply(self.half_words(count), np.uint64(bound), dtype=np.uint64) >> _THIRTY_TWO
+        if bound == 1 << 64:
+            return self.words(count)
+        words = self.words(count)
+        # The upper half of the 128-bit product, but for carries, which can only make it smaller.
+        upper, lower = words >> _THIRTY_TWO, words & np.uint64(0xFFFFFFFF)
+        high, low = np.uint64(bound >> 32), np.uint64(bound & 0xFFFFFFFF)
+        product: Words = upper * high + ((upper * low) >> _THIRTY_TWO) + ((lower * high) >> _THIRTY_TWO)
+        return product
+
+    def order(self, count: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """A permutation of ``range(count)``, all equally likely."""
+        return np.argsort(self.words(count), kind="stable")

@@ -1,0 +1,107 @@
+"""How an array lies in memory: the same values behind other strides.
+
+Enter an array and the name of a layout, leave a base array and the views that make the array out of it. Stands alone
+because a layout must be built by each framework from the same steps: strides of an ndarray do not survive the way
+into a tensor. Must not change a value: ``apply_steps(*lay_out(array, layout))`` is `array`, whatever the layout.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Final
+
+import numpy as np
+
+from generators.dtypes import Array
+from generators.errors import GeneratorError
+
+#: ``("transpose", dim0, dim1)``, ``("slice", dim, start, stop, step)`` with step > 0, ``("expand", sizes)``.
+Step = builtins.tuple[Any, ...]
+Steps = builtins.tuple[Step, ...]
+
+LAYOUTS: Final = ("contiguous", "transposed", "strided", "offset", "expanded")
+
+#: What lies in the gaps of a base, where nothing should ever read: finite, held by every dtype, and far from what is
+#: drawn.
+_GAP: Final = 113
+
+
+def check_layout(layout: Any) -> str:
+    """`layout`, if it is the name of one; raises `GeneratorError` if not."""
+    if layout not in LAYOUTS:
+        raise GeneratorError(f"layout={layout!r}: expected one of {', '.join(LAYOUTS)}")
+    return str(layout)
+
+
+def fitting(shape: builtins.tuple[int, ...], layout: str) -> str:
+    """`layout` if an array of `shape` can lie so, else ``"contiguous"``.
+
+    A transposed array needs two dimensions, one that is strided or has an offset one, an expanded one a size above 1.
+    """
+    rank = len(shape)
+    if (
+        (layout == "transposed" and rank < 2)
+        or (layout in ("strided", "offset") and rank < 1)
+        or (layout == "expanded" and not any(size > 1 for size in shape))
+    ):
+        return "contiguous"
+    return check_layout(layout)
+
+
+def expanded_dim(shape: builtins.tuple[int, ...]) -> int:
+    """The dimension along which an expanded array of `shape` repeats itself: the first with a size above 1."""
+    return next(dim for dim, size in enumerate(shape) if size > 1)
+
+
+def lay_out(array: Array, layout: str) -> builtins.tuple[Array, Steps]:
+    """A contiguous base array, and the steps that make `array` out of it, laid out so.
+
+    Where `array` cannot lie so (see `fitting`), it is its own base and there are no steps. Raises `GeneratorError`
+    for an unknown layout, or when `array` is to be expanded but does not repeat itself along `expanded_dim`.
+    """
+    layout = fitting(array.shape, layout)
+    if layout == "transposed":
+        last = array.ndim - 1
+        return np.ascontiguousarray(array.swapaxes(last - 1, last)), (("transpose", last - 1, last),)
+    if layout == "strided":
+        dim = array.ndim - 1
+        base = _gaps(array, dim, 2 * array.shape[dim] + 1)
+        # From 1, so that an offset which gets lost shows in a strided view as well.
+        steps: Steps = (("slice", dim, 1, 2 * array.shape[dim] + 1, 2),)
+    elif layout == "offset":
+        size = array.shape[0]
+        base = _gaps(array, 0, size + 2)
+        steps = (("slice", 0, 1, size + 1, 1),)
+    elif layout == "expanded":
+        dim = expanded_dim(array.shape)
+        base = np.ascontiguousarray(array.take([0], axis=dim))
+        if np.broadcast_to(base, array.shape).tobytes() != array.tobytes():
+            raise GeneratorError(
+                f"layout='expanded': expected an array that repeats itself along dimension {dim}, shape {array.shape}"
+            )
+        return base, (("expand", array.shape),)
+    else:
+        return np.ascontiguousarray(array).reshape(array.shape), ()
+    apply_steps(base, steps)[...] = array
+    return base, steps
+
+
+def _gaps(array: Array, dim: int, size: int) -> Array:
+    shape = (*array.shape[:dim], size, *array.shape[dim + 1 :])
+    return np.full(shape, _GAP, dtype=array.dtype)
+
+
+def apply_steps(base: Array, steps: Steps) -> Array:
+    """The view of `base` that `steps` make, for NumPy; what every framework has to do with its own tensors."""
+    view = base
+    for step in steps:
+        if step[0] == "transpose":
+            view = view.swapaxes(step[1], step[2])
+        elif step[0] == "slice":
+            _, dim, start, stop, stride = step
+            view = view[(slice(None),) * dim + (slice(start, stop, stride),)]
+        elif step[0] == "expand":
+            view = np.broadcast_to(view, step[1])
+        else:
+            raise GeneratorError(f"step {step!r} of a layout: expected transpose, slice or expand")
+    return view

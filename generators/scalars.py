@@ -1,0 +1,164 @@
+"""Numbers and truth values.
+
+Enter bounds, leave generators of one number, of a flag, or of a tuple of them, as the parameter at hand asks for.
+Stands alone because it holds the rule by which an untyped `random` gets its type: what `.to` said, else
+the annotation, else the bounds. Must not know of arrays.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import numbers
+from typing import Any
+
+from generators import annotations as kinds
+from generators.combinators import nothing, oneof
+from generators.core import Annotation, Generator
+from generators.errors import BadBounds, GeneratorError
+from generators.source import Source
+from generators.where import here, text
+
+_LONGEST = 3
+
+
+class random(Generator):
+    """A number in [low, high), or what the called parameter is annotated with.
+
+    Its type is what `.to` fixed; else what the annotation of the parameter that it is given to says; else int when
+    both bounds are whole numbers, float when they are not. For a tuple every element is drawn on its own, for a bool
+    the bounds do not count, for a complex both parts are drawn within them. A parameter that takes a tuple of any
+    length gets one to three elements. Bounds may be generators. Never draws None.
+
+    Raises `BadBounds` when there is nothing between the bounds: here, if both are plain numbers, else when drawn,
+    naming the line that wrote it.
+    """
+
+    __slots__ = ("_fixed", "_kind", "_where", "high", "low")
+
+    def __init__(self, low: Any = 1, high: Any = 6) -> None:
+        self._where = here()
+        self._kind: kinds.Kind | None = None
+        self._fixed: Annotation = None
+        self.low = low
+        self.high = high
+        children: builtins.tuple[Generator, ...] = ()
+        if not isinstance(low, Generator):
+            if type(low) is not int:
+                self.low = low = self._bound("low", low)
+        else:
+            children = (low,)
+        if not isinstance(high, Generator):
+            if type(high) is not int:
+                self.high = high = self._bound("high", high)
+            if not children and not low < high:
+                raise BadBounds(f"{self!r} at {text(self._where)}: {_nothing_between(low, high)}")
+        else:
+            children = (*children, high)
+        self.children = children
+
+    def __repr__(self) -> str:
+        typed = "" if self._kind is None else f".to({_spell(self._fixed)})"
+        return f"random({self.low!r}, {self.high!r}){typed}"
+
+    def to(self, annotation: Annotation) -> random:
+        """Fix the type, unless it is fixed already; the bounds keep their own. Returns this same generator."""
+        self._to(annotation)
+        return self
+
+    def _to(self, annotation: Annotation) -> None:
+        if self._kind is not None:
+            return
+        kind = kinds.describe(annotation)
+        if kind is None:
+            raise GeneratorError(
+                f"{self!r}.to({_spell(annotation)}): expected a type to draw (int, float, bool, complex, a Literal, "
+                f"or tuples and unions of these); {self!r} was written at {text(self._where)}"
+            )
+        self._kind = kind
+        self._fixed = annotation
+
+    def _typed_children(self) -> builtins.tuple[Generator, ...]:
+        # A bound is not part of the value: random(1, channels).to(float) must not make channels a float.
+        return ()
+
+    def _draw(self, source: Source, annotation: Annotation) -> Any:
+        low, high = self.low, self.high
+        if self.children:
+            if isinstance(low, Generator):
+                low = self._bound("low", low.draw_in(source))
+            if isinstance(high, Generator):
+                high = self._bound("high", high.draw_in(source))
+            if not low < high:
+                raise self._bad(low, high)
+        kind = self._kind
+        if kind is None and annotation is not None:
+            kind = kinds.describe(annotation)
+        if kind is None:
+            kind = kinds.INT if isinstance(low, int) and isinstance(high, int) else kinds.FLOAT
+        if kind is kinds.INT and type(low) is int and type(high) is int:
+            return source.integer(low, high)  # the commonest, at a third less
+        return self._of(kind, source, low, high)
+
+    def _of(self, kind: kinds.Kind, source: Source, low: Any, high: Any) -> Any:
+        if type(kind) is kinds.Scalar:
+            wanted = kind.type
+            if wanted is int:
+                if type(low) is not int or type(high) is not int:
+                    low, high = math.ceil(low), math.ceil(high)
+                    if not low < high:
+                        raise self._bad(self.low, self.high, " when whole numbers are asked for")
+                return source.integer(low, high)
+            if wanted is float:
+                return source.uniform(float(low), float(high))
+            if wanted is bool:
+                return source.boolean()
+            return complex(source.uniform(float(low), float(high)), source.uniform(float(low), float(high)))
+        if isinstance(kind, kinds.Fixed):
+            return kind.values[source.index(len(kind.values))]
+        if isinstance(kind, kinds.Items):
+            return builtins.tuple([self._of(item, source, low, high) for item in kind.elements])
+        if isinstance(kind, kinds.Many):
+            return builtins.tuple(
+                [self._of(kind.element, source, low, high) for _ in range(source.integer(1, _LONGEST + 1))]
+            )
+        assert isinstance(kind, kinds.OneOf)
+        options = kind.options
+        if not (isinstance(low, int) and isinstance(high, int)) and kinds.FLOAT in options:
+            # Bounds that are not whole ask for a float, where that is allowed.
+            options = (kinds.FLOAT,)
+        return self._of(options[source.index(len(options))], source, low, high)
+
+    def _bound(self, name: str, bound: Any) -> Any:
+        """`bound` as a plain int or float."""
+        if isinstance(bound, (int, float)) and math.isfinite(bound):
+            return bound
+        if isinstance(bound, numbers.Integral):
+            return int(bound)
+        if isinstance(bound, numbers.Real) and math.isfinite(bound):
+            return float(bound)
+        hint = ": fix the type of the generator that gave it with .to(int)" if isinstance(bound, builtins.tuple) else ""
+        raise BadBounds(
+            f"random({name}={bound!r}) at {text(self._where)}: expected a finite number or a generator of one{hint}"
+        )
+
+    def _bad(self, low: Any, high: Any, when: str = "") -> BadBounds:
+        return BadBounds(f"{self!r} at {text(self._where)}: {_nothing_between(low, high)}{when}")
+
+
+def random_bool() -> random:
+    """True or False, whatever the parameter says."""
+    return random().to(bool)
+
+
+def random_or_nothing(low: Any, high: Any) -> oneof:
+    """``random(low, high)`` two times in three, nothing otherwise."""
+    return oneof(random(low, high), nothing(), possibility=2 / 3)
+
+
+def _nothing_between(low: Any, high: Any) -> str:
+    return f"expected low < high (high itself is not drawn), got low={low!r}, high={high!r}"
+
+
+def _spell(annotation: Annotation) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else repr(annotation)

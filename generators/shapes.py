@@ -1,0 +1,186 @@
+"""Shapes: of one array, and of several that broadcast together.
+
+Enter ranks, sizes and bounds (or generators of them), leave generators of tuples of ints. Stands alone because a
+shape is drawn choice by choice, so that a failure can be shrunk dimension by dimension. Must not make arrays.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from generators.annotations import INT
+from generators.core import Annotation, Generator
+from generators.errors import BadBounds, GeneratorError
+from generators.source import Source
+from generators.where import Where, here, text
+
+Shape = tuple[int, ...]
+
+LARGEST_RANK = 5
+LARGEST_SIZE = 7
+
+
+class random_shape(Generator):
+    """The shape of an array: a tuple of `ndim` sizes.
+
+    `ndim`: the rank, or a generator of it; left out, 1 to 5 (0 to 5 with `allow_zero`). No upper limit when given.
+    `dims`: sizes that are fixed, by position: a sequence, where None leaves one open, or a mapping from position to
+      size. Sizes may be generators. Those beyond the rank are not used.
+    `max_size`: the greatest size of the others, which are drawn from 1 (0 with `allow_zero`) to it.
+
+    Raises `GeneratorError` for what is not a whole number, or negative: here, or when drawn, naming the line that
+    wrote it.
+    """
+
+    __slots__ = ("_dims", "_where", "allow_zero", "max_size", "ndim")
+
+    def __init__(
+        self,
+        ndim: Any = None,
+        dims: Sequence[Any] | Mapping[int, Any] = (),
+        max_size: int = LARGEST_SIZE,
+        allow_zero: bool = False,
+    ) -> None:
+        self._where = here()
+        self.ndim = ndim
+        self.allow_zero = allow_zero
+        self.max_size = _size("max_size", max_size, self._where)
+        pairs = dims.items() if isinstance(dims, Mapping) else enumerate(dims)
+        self._dims: dict[int, Any] = {axis: size for axis, size in pairs if size is not None}
+        children: list[Generator] = []
+        if isinstance(ndim, Generator):
+            children.append(ndim)
+        elif ndim is not None:
+            self.ndim = _size("ndim", ndim, self._where)
+        for axis, size in self._dims.items():
+            if isinstance(size, Generator):
+                children.append(size)
+            else:
+                self._dims[axis] = _size(f"dims[{axis}]", size, self._where)
+        self.children = builtins.tuple(children)
+        if self.max_size < 1 and not allow_zero:
+            raise BadBounds(f"random_shape(max_size={max_size!r}): expected at least 1, or allow_zero=True")
+
+    def _typed_children(self) -> builtins.tuple[Generator, ...]:
+        return ()  # sizes are whole numbers, whatever is asked for
+
+    def _draw(self, source: Source, annotation: Annotation) -> Shape:
+        least = 0 if self.allow_zero else 1
+        ndim = self.ndim
+        if ndim is None:
+            ndim = source.integer(least, LARGEST_RANK + 1)
+        elif isinstance(ndim, Generator):
+            ndim = _size("ndim", ndim.draw_in(source, INT), self._where)
+        dims = self._dims
+        end = self.max_size + 1
+        shape = []
+        for axis in range(ndim):
+            size = dims.get(axis)
+            if size is None:
+                size = source.integer(least, end)
+            elif isinstance(size, Generator):
+                size = _size(f"dims[{axis}]", size.draw_in(source, INT), self._where)
+            shape.append(size)
+        return builtins.tuple(shape)
+
+    def __repr__(self) -> str:
+        parts = [] if self.ndim is None else [f"ndim={self.ndim!r}"]
+        if self._dims:
+            parts.append(f"dims={self._dims!r}")
+        if self.max_size != LARGEST_SIZE:
+            parts.append(f"max_size={self.max_size}")
+        if self.allow_zero:
+            parts.append("allow_zero=True")
+        return f"random_shape({', '.join(parts)})"
+
+
+class broadcastable_shapes(Generator):
+    """`count` shapes that broadcast together, as a tuple of them.
+
+    A common shape is drawn as by ``random_shape(ndim, max_size=..., allow_zero=...)``; each of the shapes keeps every
+    size of it or has 1 there, and may leave out leading dimensions. Not always does one of them have the common
+    shape.
+    """
+
+    __slots__ = ("_common", "count")
+
+    def __init__(
+        self, count: Any = 2, ndim: Any = None, max_size: int = LARGEST_SIZE, allow_zero: bool = False
+    ) -> None:
+        if not isinstance(count, int) or count < 1:
+            raise GeneratorError(f"broadcastable_shapes({count!r}): expected a number of shapes, at least 1")
+        self.count: int = count
+        self._common = random_shape(ndim, (), max_size, allow_zero)
+        self.children = (self._common,)
+
+    def _draw(self, source: Source, annotation: Annotation) -> builtins.tuple[Shape, ...]:
+        common: Shape = self._common.draw_in(source)
+        shapes = []
+        for _ in range(self.count):
+            left_out = source.integer(0, len(common) + 1) if common and source.index(4) == 3 else 0
+            shapes.append(builtins.tuple([1 if source.index(4) == 3 else size for size in common[left_out:]]))
+        return builtins.tuple(shapes)
+
+    def __repr__(self) -> str:
+        return f"broadcastable_shapes({self.count}, {self._common!r})"
+
+
+class given_shape(Generator):
+    """The shape that is given: a size, or a sequence of sizes, each a whole number or a generator of one."""
+
+    __slots__ = ("_sizes", "_where")
+
+    def __init__(self, shape: Any) -> None:
+        self._where = here()
+        self._sizes = shape if isinstance(shape, Generator) else _sizes(shape, self._where)
+        parts = (shape,) if isinstance(shape, Generator) else self._sizes
+        self.children = builtins.tuple([part for part in parts if isinstance(part, Generator)])
+
+    def _typed_children(self) -> builtins.tuple[Generator, ...]:
+        return ()
+
+    def draw_in(self, source: Source, annotation: Annotation = None) -> Any:
+        # Plain sizes need no memo.
+        return super().draw_in(source, annotation) if self.children else self._sizes
+
+    def _draw(self, source: Source, annotation: Annotation) -> Shape:
+        sizes = self._sizes
+        if isinstance(sizes, Generator):
+            sizes = _sizes(sizes.draw_in(source, INT), self._where)
+        return builtins.tuple(
+            [
+                _size(f"shape[{axis}]", size.draw_in(source, INT), self._where) if isinstance(size, Generator) else size
+                for axis, size in enumerate(sizes)
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return repr(self._sizes)
+
+
+def _sizes(shape: Any, where: Where) -> builtins.tuple[Any, ...]:
+    sizes = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
+    return builtins.tuple(
+        [
+            size if isinstance(size, Generator) else _size(f"shape[{axis}]", size, where)
+            for axis, size in enumerate(sizes)
+        ]
+    )
+
+
+def _size(name: str, size: Any, where: Where) -> int:
+    if type(size) is int and size >= 0:
+        return size
+    try:
+        whole = operator.index(size)
+    except TypeError:
+        whole = -1
+    if whole < 0:
+        raise GeneratorError(
+            f"{name}={size!r} of the shape at {text(where)}: expected a whole number >= 0"
+            + ("; fix the type of its generator with .to(int)" if isinstance(size, (builtins.tuple, float)) else "")
+        )
+    return whole

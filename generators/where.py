@@ -1,0 +1,45 @@
+"""Where a generator was written, for error messages.
+
+Enters nothing but the call stack, leaves a `Where` that can name its file and line. Stands alone because
+it runs for every generator that is built: it takes two fields of a frame and turns them into text only when an
+error needs them. Must not import `traceback` or `inspect`, nor keep a frame (which would keep its variables).
+"""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType
+
+#: A module that sets this global to a true value is never named as the place where a generator was
+#: written: the line of its caller is. For libraries that build generators on behalf of a test.
+HIDE = "__generators_hide__"
+
+_OWN = __package__
+
+Where = tuple[CodeType, int]
+
+
+def here() -> Where:
+    """The innermost line of the call stack that is outside of this package and of modules that `HIDE`."""
+    frame = sys._getframe(2)  # the caller is a constructor of this package
+    while True:
+        names = frame.f_globals
+        if names.get("__package__") != _OWN and HIDE not in names:
+            break
+        outer = frame.f_back
+        if outer is None:
+            break
+        frame = outer
+    # f_lasti, because f_lineno walks the line table at once and most generators never fail.
+    return frame.f_code, frame.f_lasti
+
+
+def text(where: Where) -> str:
+    """``file:line`` of `where`."""
+    code, instruction = where
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= instruction < end and number is not None:
+            line = number
+            break
+    return f"{code.co_filename}:{line}"

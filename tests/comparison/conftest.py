@@ -1,0 +1,40 @@
+"""What the comparison tests share: a tensor in few words, and one comparison with everything at its default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autotest.comparison import Mismatch, TensorValue, compare_values
+from autotest.settings import Tolerance
+
+
+@pytest.fixture
+def tensor() -> Callable[..., TensorValue]:
+    """`tensor(values, "float32")`; bfloat16 is carried as float32, as adapters do."""
+
+    def build(values: Any, dtype: str = "float32", *, device: str = "cpu", requires_grad: bool = False) -> TensorValue:
+        data = np.array(values, "float32" if dtype == "bfloat16" else dtype)
+        return TensorValue(data, dtype, device, requires_grad)
+
+    return build
+
+
+@pytest.fixture
+def compare() -> Callable[..., Sequence[Mismatch]]:
+    """`compare(expected, actual)`, with a name, slot and stage that no test cares about unless it says so."""
+
+    def judge(expected: Any, actual: Any, name: str = "v1", stage: Any = "forward", **options: Any) -> Any:
+        tolerance = Tolerance(options.pop("rtol", None), options.pop("atol", None))
+        return compare_values(name, 1, stage, expected, actual, tolerance, **options)
+
+    return judge
+
+
+@pytest.fixture
+def symptoms(compare: Callable[..., Sequence[Mismatch]]) -> Callable[..., list[str]]:
+    """The symptoms alone, in order: most tests need no more."""
+    return lambda *args, **options: [found.symptom for found in compare(*args, **options)]

@@ -1,0 +1,153 @@
+"""Structure, shape, dtype, device and requires_grad: what is settled before any value is looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotest.comparison import Observation
+from autotest.comparison import compare as compare_all
+from autotest.settings import Tolerance
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [((3,), (4, 3)), ((), (5,)), ((3, 1), (1, 3)), ((0,), (1,)), ((0, 3), (3, 0)), ((1,), ()), ((2, 3), (6,))],
+)
+def test_shapes_that_broadcast_or_hold_as_many_are_still_different(tensor, compare, expected, actual):
+    (found,) = compare(tensor(np.zeros(expected)), tensor(np.zeros(actual)))
+    assert found.symptom == "shape"
+    assert str(expected) in found.message
+    assert str(actual) in found.message
+
+
+def test_a_gradient_of_another_shape_is_not_reshaped_to_fit(tensor, symptoms):
+    assert symptoms(tensor([[1.0, 2.0]]), tensor([1.0, 2.0]), "x0.grad", "backward") == ["shape"]
+
+
+def test_equal_values_of_another_dtype_differ(tensor, symptoms):
+    assert symptoms(tensor([1, 2], "int32"), tensor([1, 2], "int64")) == ["dtype"]
+    # Both are carried as float32, so that only the name tells them apart.
+    assert symptoms(tensor([1, 2], "float32"), tensor([1, 2], "bfloat16")) == ["dtype"]
+
+
+def test_dtypes_are_let_be_when_asked_but_values_are_not(tensor, symptoms):
+    assert symptoms(tensor([1, 2], "int32"), tensor([1, 2], "float32"), check_dtype=False) == []
+    assert symptoms(tensor([1, 2], "int32"), tensor([1, 3], "float32"), check_dtype=False) == ["value"]
+
+
+def test_integers_of_other_dtypes_are_still_exact(tensor, symptoms):
+    huge = 2**63
+    assert symptoms(tensor([huge], "uint64"), tensor([-huge], "int64"), check_dtype=False) == ["value"]
+    assert symptoms(tensor([huge - 2], "uint64"), tensor([huge - 1], "int64"), check_dtype=False) == ["value"]
+    assert symptoms(tensor([huge - 1], "uint64"), tensor([huge - 1], "int64"), check_dtype=False) == []
+    assert symptoms(tensor([255], "uint8"), tensor([-1], "int8"), check_dtype=False) == ["value"]
+
+
+def test_device_and_requires_grad_are_compared(tensor, symptoms):
+    assert symptoms(tensor([1]), tensor([1], device="cuda")) == ["device"]
+    assert symptoms(tensor([1]), tensor([1], requires_grad=True)) == ["requires_grad"]
+
+
+def test_everything_that_differs_is_told_not_only_the_first(tensor, symptoms):
+    found = symptoms(tensor([1, 2]), tensor([1, 5], "float64", device="cuda", requires_grad=True))
+    assert found == ["dtype", "device", "requires_grad", "value"]
+    assert symptoms(tensor([1]), tensor([1, 2], "float64")) == ["shape", "dtype"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        ((1, 2), [1, 2]),
+        ((1, 2), (1, 2, 3)),
+        ((), (1,)),
+        (True, 1),
+        (1, 1.0),
+        (1.0, 1 + 0j),
+        (None, 0),
+        (None, ()),
+        ("1", 1),
+        ({"a": 1}, {"b": 1}),
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({1: 0}, {True: 0}),
+        ({"a": 1}, [("a", 1)]),
+    ],
+)
+def test_other_types_lengths_and_keys_are_other_structures(symptoms, expected, actual):
+    assert symptoms(expected, actual) == ["structure"]
+    assert symptoms(actual, expected) == ["structure"]
+
+
+def test_a_tensor_is_no_plain_value(tensor, symptoms):
+    for other in (None, 1.0, [1.0], np.ones(1)):
+        assert symptoms(tensor([1]), other) == ["structure"]
+        assert symptoms(other, tensor([1])) == ["structure"]
+
+
+@pytest.mark.parametrize("value", [(), [], {}, "", None, True, 0, (None, ()), {"a": ()}, "text", 2**5000])
+def test_equal_plain_values_and_empty_containers_agree(compare, value):
+    assert not compare(value, value)
+
+
+def test_items_are_compared_at_any_depth_and_named_by_their_path(tensor, compare):
+    expected = (tensor([1]), {"state": [tensor([1]), None, 7]})
+    actual = (tensor([1]), {"state": [tensor([2]), None, 8]})
+    found = compare(expected, actual, "v3")
+    assert [(item.name, item.symptom) for item in found] == [
+        ("v3[1]['state'][0]", "value"),
+        ("v3[1]['state'][2]", "value"),
+    ]
+
+
+def test_none_among_the_items_does_not_end_the_comparison(tensor, compare):
+    (found,) = compare((None, tensor([1])), (None, tensor([2])), "v3")
+    assert found.name == "v3[1]"
+
+
+def test_a_gradient_on_one_side_only_is_a_mismatch_and_says_whose(tensor, compare):
+    sides = ("torch", "oneflow")
+    (extra,) = compare(None, tensor([1]), "x0.grad", "backward", sides=sides)
+    (missing,) = compare(tensor([1]), None, "x0.grad", "backward", sides=sides)
+    assert extra.symptom == missing.symptom == "gradient"
+    assert "oneflow has a gradient, torch has none" in extra.message
+    assert "torch has a gradient, oneflow has none" in missing.message
+    assert not compare(None, None, "x0.grad", "backward")
+
+
+def test_a_gradient_on_one_side_only_shows_even_where_values_are_not_compared(tensor, symptoms):
+    assert symptoms(None, tensor([1]), "x0.grad", "backward", check_values=False) == ["gradient"]
+
+
+def test_undefined_contents_are_compared_by_everything_but_value(tensor, symptoms):
+    assert symptoms(tensor([1]), tensor([2]), defined=False) == []
+    assert symptoms(tensor([1]), tensor([2]), check_values=False) == []
+    assert symptoms([tensor([1]), 0.5], [tensor([2]), 0.7], defined=False) == []
+    assert symptoms(tensor([1]), tensor([[2]]), defined=False) == ["shape"]
+    assert symptoms(tensor([1]), tensor([2], "int64"), defined=False) == ["dtype"]
+    assert symptoms([tensor([1])], (tensor([2]),), defined=False) == ["structure"]
+
+
+def test_compare_keeps_program_order_and_never_stops_at_the_first(tensor):
+    observations = [
+        Observation("v1", 1, "forward", tensor([1]), tensor([2])),
+        Observation("v2", 2, "forward", None, None),
+        Observation("v3", 3, "forward", tensor([1]), tensor([2]), defined=False),
+        Observation("v4", 4, "forward", tensor([1]), tensor([[1]])),
+        Observation("x0.grad", 0, "backward", tensor([1]), tensor([2])),
+    ]
+    found = compare_all(observations, Tolerance())
+    assert [(item.name, item.slot, item.symptom, item.stage) for item in found] == [
+        ("v1", 1, "value", "forward"),
+        ("v4", 4, "shape", "forward"),
+        ("x0.grad", 0, "gradient", "backward"),
+    ]
+    assert all(item.side == "candidate" for item in found)
+
+
+def test_compare_passes_its_options_on(tensor):
+    observations = [Observation("v1", 1, "forward", tensor([1]), tensor([2], "float64"))]
+    assert [item.symptom for item in compare_all(observations, Tolerance(), check_dtype=False)] == ["value"]
+    assert [item.symptom for item in compare_all(observations, Tolerance(), check_values=False)] == ["dtype"]
+    (found,) = compare_all(observations, Tolerance(), check_dtype=False, sides=("torch", "oneflow"))
+    assert found.message.endswith("expected=torch actual=oneflow")

@@ -1,0 +1,48 @@
+"""Fixtures that several folders of tests use.
+
+`against` chooses the pair that ``@autotest`` runs on, without an environment variable and without OneFlow; `quick`
+keeps findings in the test's own folder and leaves out what takes seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+#: For the tests of the pytest plugin. Only a conftest that is loaded at the start may name plugins.
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No verification, no shrinking, no settings of the outer run; returns the folder where findings are kept."""
+    for name in ("SEED", "TRIAL", "N", "PROFILE", "REFERENCE", "CANDIDATE"):
+        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
+    monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path / "kept"))
+    monkeypatch.setenv("AUTOTEST_VERIFY", "0")
+    monkeypatch.setenv("AUTOTEST_SHRINK", "0")
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def against(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """``against(candidate, reference)``: the pair of everything dual until the test ends; torch where left out."""
+    from autotest.frameworks import Framework, Pair, registry
+    from autotest.frameworks.torch import TorchFramework
+
+    def choose(candidate: Framework | None = None, reference: Framework | None = None) -> Pair:
+        pair = Pair(reference or TorchFramework(), candidate or TorchFramework())
+        monkeypatch.setattr(registry, "pair", lambda reference, candidate: pair)
+        return pair
+
+    return choose
+
+
+@pytest.fixture
+def importable_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let processes that this test starts import the library and `tests.support` from this checkout."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -1,0 +1,144 @@
+"""Containers that test bodies really give: what is dual in them is unwrapped on both sides."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from typing import NamedTuple
+
+import pytest
+
+from autotest import UsageError, nothing, random, random_tensor, torch
+from autotest.errors import NotReplayable
+from tests.support.faulty import FaultyTorch, plus
+from tests.support.running import agrees, trial
+
+
+class Two(NamedTuple):
+    one: object
+    other: object
+
+
+def layer():
+    return torch.nn.Linear(3, 3)
+
+
+def rows():
+    return random_tensor(ndim=2, dim0=4, dim1=3)
+
+
+def optimized(*layers, parameters):
+    optimizer = torch.optim.SGD(parameters, lr=0.1)
+    y = rows()
+    for each in layers:
+        y = each(y)
+    y.sum().backward()
+    optimizer.step()
+
+
+def filtered_parameters():
+    linear = layer()
+    optimized(linear, parameters=filter(lambda parameter: parameter.requires_grad, linear.parameters()))
+
+
+def chained_parameters():
+    one, other = layer(), layer()
+    optimized(one, other, parameters=itertools.chain(one.parameters(), other.parameters()))
+
+
+def values_of_a_dict():
+    linear = layer()
+    optimized(linear, parameters=dict(linear.named_parameters()).values())
+
+
+def named_tuple():
+    x = rows()
+    return torch.cat(Two(x * 2, x * 3))
+
+
+@pytest.mark.parametrize("body", [filtered_parameters, chained_parameters, values_of_a_dict, named_tuple])
+def test_iterators_views_and_named_tuples_are_arguments_like_lists_and_tuples(body):
+    outcome = trial(body)
+    assert agrees(outcome)
+    assert outcome.program
+
+
+def test_an_ordered_dict_of_modules_makes_a_network_with_their_names():
+    def body():
+        network = torch.nn.Sequential(collections.OrderedDict([("one", layer()), ("two", torch.nn.ReLU())]))
+        assert [name for name, _ in network.named_children()] == ["one", "two"]
+        return network(rows())
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    with pytest.raises(NotReplayable, match="OrderedDict"):
+        outcome.program  # noqa: B018
+    assert trial(body, FaultyTorch(tensors={"relu": plus(1.0)})).mismatches
+
+
+@pytest.mark.parametrize("momentum", [nothing(), random(0.1, 0.9)])
+def test_nothing_leaves_its_key_out_of_a_dict(momentum):
+    def body():
+        linear = layer()
+        optimized(linear, parameters=[{"params": linear.parameters(), "momentum": momentum}])
+
+    assert agrees(trial(body))
+
+
+def test_nothing_in_a_slice_is_an_end_that_was_left_open():
+    def body():
+        x = rows()
+        assert x[1 : nothing()].shape == (3, 3)
+        return x[nothing() : 1]
+
+    assert agrees(trial(body))
+
+
+def applied_function():
+    def fill(module):
+        if isinstance(module, torch.nn.Linear):
+            torch.nn.init.constant_(module.weight, 0.5)
+
+    return layer().apply(fill)(rows())
+
+
+def hook():
+    x = rows()
+    x.register_hook(lambda gradient: torch.relu(gradient) + 1)
+    return x * 3
+
+
+def closure_of_a_step():
+    x = rows()
+    optimizer = torch.optim.LBFGS([x], max_iter=2)
+
+    def loss():
+        optimizer.zero_grad()
+        squares = (x**2).sum()
+        squares.backward()
+        return squares
+
+    optimizer.step(loss)
+
+
+def decorated_function():
+    @torch.no_grad()
+    def doubled(x):
+        return torch.add(x, x)
+
+    return doubled(rows())
+
+
+@pytest.mark.parametrize("body", [applied_function, hook, closure_of_a_step, decorated_function])
+def test_a_function_that_one_side_calls_cannot_use_both(body):
+    with pytest.raises(UsageError, match="given a function of the test"):
+        trial(body)
+
+
+def test_a_function_that_one_side_calls_can_use_its_arguments():
+    def body():
+        x = rows()
+        x.register_hook(lambda gradient: gradient * 2)
+        return x * 3
+
+    assert agrees(trial(body))

@@ -1,0 +1,84 @@
+"""What holds while trials run, and is as it was before when they are over."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+import torch as plain
+
+from autotest import autotest, random_tensor, torch
+from autotest.errors import TooFewAccepted
+from tests.support.faulty import FaultyTorch
+from tests.support.running import trials
+
+
+@pytest.fixture
+def two_threads():
+    before = plain.get_num_threads()
+    plain.set_num_threads(2)
+    yield
+    plain.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_torch_computes_in_one_thread_while_trials_run_and_in_as_many_as_before_afterwards(tmp_path: Path) -> None:
+    seen = set()
+
+    def body():
+        seen.add(plain.get_num_threads())
+        return torch.relu(random_tensor(ndim=1))
+
+    trials(body, tmp_path, n=2)
+    assert seen == {1}
+    assert plain.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_test_that_fails_leaves_the_number_of_threads_as_it_was(tmp_path: Path) -> None:
+    def body():
+        raise RuntimeError("the test's own")
+
+    with pytest.raises(RuntimeError, match="own"):
+        trials(body, tmp_path)
+    assert plain.get_num_threads() == 2
+
+
+def test_a_body_that_is_left_with_gradients_off_leaves_them_on_for_the_next_trial(tmp_path: Path) -> None:
+    def body():
+        torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64)
+        random_tensor(ndim=1, dim0=3).view(7)
+
+    seen = []
+
+    def watched():
+        seen.append((plain.is_grad_enabled(), plain.get_default_dtype()))
+        body()
+
+    with pytest.raises(TooFewAccepted):
+        trials(watched, tmp_path, n=1)
+    assert len(seen) > 1
+    assert set(seen) == {(True, plain.float32)}
+    assert plain.is_grad_enabled()
+    assert plain.get_default_dtype() == plain.float32
+
+
+def test_what_a_framework_warns_of_is_no_refusal(quick, against):
+    def warns(relu):
+        def warning(x):
+            warnings.warn("relu will go", DeprecationWarning, stacklevel=2)
+            return relu(x)
+
+        return warning
+
+    against(FaultyTorch({"relu": warns}))
+
+    @autotest(n=1)
+    def test_relu():
+        return torch.relu(random_tensor())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        test_relu()

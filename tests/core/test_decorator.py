@@ -1,0 +1,279 @@
+"""`@autotest` under unittest and pytest, and what it says of bad arguments."""
+
+from __future__ import annotations
+
+import os
+import unittest
+
+import pytest
+
+from autotest import Divergence, TooFewAccepted, UsageError, autotest, constant, random, random_tensor, torch
+from autotest.decorator import test_id as id_of
+from autotest.recorder import current
+from tests.support import faults
+from tests.support.faulty import FaultyTorch, plus
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"n": 0}, r"n=0\): expected a whole number of trials, at least 1"),
+        ({"n": 2.5}, "n=2.5"),
+        ({"n": True}, "n=True"),
+        ({"rtol": -1e-4}, "rtol=-0.0001.*finite number >= 0"),
+        ({"atol": float("nan")}, "atol=nan"),
+        ({"atol": "small"}, "atol='small'"),
+        ({"auto_backward": "always"}, "auto_backward='always'.*\"auto\""),
+        ({"auto_backward": 1}, "auto_backward=1"),
+        ({"check_dtype": 1}, "check_dtype=1"),
+        ({"check_graph": None}, "check_graph=None"),
+    ],
+)
+def test_a_bad_argument_is_refused_by_name_when_the_decorator_runs(arguments, says):
+    with pytest.raises(UsageError, match=says):
+        autotest(**arguments)
+
+
+def test_an_unknown_keyword_is_refused_when_the_decorator_runs():
+    with pytest.raises(TypeError, match="tolerance"):
+        autotest(tolerance=1e-3)
+
+
+def test_forgotten_parentheses_are_explained():
+    with pytest.raises(UsageError, match=r"@autotest\(\)"):
+
+        @autotest
+        def body():
+            return None
+
+
+def test_only_plain_functions_can_be_decorated():
+    async def later():
+        return None
+
+    def several():
+        yield None
+
+    for wrong in (later, several, int, 3):
+        with pytest.raises(UsageError):
+            autotest()(wrong)
+
+
+@autotest(n=2)
+def test_a_plain_function():
+    return torch.relu(random_tensor())
+
+
+@pytest.fixture
+def factor():
+    return 3
+
+
+@autotest(n=2)
+def test_a_function_with_a_fixture(factor):
+    assert factor == 3
+    return random_tensor() * factor
+
+
+@pytest.mark.parametrize("operation", ["exp", "sin"])
+@autotest(n=2)
+def test_a_parametrized_function(operation):
+    return getattr(torch, operation)(random_tensor())
+
+
+class TestPytestClass:
+    @autotest(n=2)
+    def test_a_method(self):
+        return torch.exp(random_tensor())
+
+    @pytest.mark.parametrize("keepdim", [True, False])
+    @autotest(n=2)
+    def test_a_method_with_parameters_and_a_fixture(self, keepdim, factor):
+        return torch.sum(random_tensor() * factor, dim=0, keepdim=keepdim)
+
+
+@pytest.mark.usefixtures("quick")
+class TestUnittestClass(unittest.TestCase):
+    def setUp(self):
+        self.layer = torch.nn.Linear(3, 4)
+        self.ran = []
+
+    @autotest(n=3)
+    def test_a_module_of_setup(self):
+        return self.layer(random_tensor(ndim=2, dim1=3))
+
+    @autotest(n=3)
+    def test_subtests(self):
+        for operation in ("exp", "sin"):
+            with self.subTest(operation=operation):
+                self.ran.append(operation)
+                y = getattr(torch, operation)(random_tensor())
+        return y
+
+    @autotest(n=3)
+    def test_assertions_of_the_test_case(self):
+        x = random_tensor(ndim=2)
+        self.assertEqual(x.dim(), 2)  # noqa: PT009 - unittest style is what is tested
+        self.assertIsInstance(x, torch.Tensor)  # noqa: PT009
+        return x + 1
+
+
+class Failing(unittest.TestCase):
+    """Run by the tests below, and not by itself."""
+
+    __test__ = False
+
+    @autotest(n=3)
+    def divergence(self):
+        return torch.relu(random_tensor())
+
+    @autotest(n=3)
+    def divergence_in_subtest(self):
+        with self.subTest(part=1):
+            return torch.relu(random_tensor())
+
+    @autotest(n=2)
+    def refused_in_subtest(self):
+        with self.subTest(part=1):
+            return torch.ones(2) @ torch.ones(3)
+
+    @autotest(n=3)
+    def assertion(self):
+        torch.ones(1)
+        self.fail("the body's own")
+
+    @autotest(n=3)
+    def mistake(self):
+        return torch.ones(1) + undefined_name  # noqa: F821
+
+
+def outcome_of(name):
+    result = unittest.TestResult()
+    Failing(name).run(result)
+    return result
+
+
+@pytest.mark.parametrize("name", ["divergence", "divergence_in_subtest", "refused_in_subtest", "assertion"])
+def test_unittest_counts_a_finding_as_one_failure(name, against):
+    against(faults.wrong_relu())
+    result = outcome_of(name)
+    assert (len(result.failures), len(result.errors)) == (1, 0)
+
+
+def test_unittest_counts_a_mistake_as_an_error(against):
+    result = outcome_of("mistake")
+    assert (len(result.failures), len(result.errors)) == (0, 1)
+    assert "undefined_name" in result.errors[0][1]
+
+
+def test_the_first_failing_trial_ends_the_test(against):
+    against(faults.wrong_relu())
+    ran = []
+
+    @autotest(n=5)
+    def body():
+        ran.append(1)
+        return torch.relu(random_tensor())
+
+    with pytest.raises(Divergence):
+        body()
+    assert len(ran) == 1
+
+
+def test_the_tests_id_is_the_same_under_every_runner(tmp_path):
+    file = tmp_path / "test_x.py"
+    case = Failing("divergence")
+    assert id_of(Failing.divergence, file, (case,), {}) == "test_x.py::Failing.divergence"
+    assert id_of(test_a_plain_function, file, (), {}) == "test_x.py::test_a_plain_function"
+    assert id_of(test_a_plain_function, file, (), {"b": 2, "a": "x"}) == "test_x.py::test_a_plain_function[a='x', b=2]"
+    assert id_of(test_a_plain_function, file, (object(),), {}).endswith("[object]")
+
+
+def test_a_decorated_function_keeps_its_name_its_signature_and_says_what_it_is():
+    @autotest(n=7)
+    def documented(one):
+        """What it does."""
+
+    assert documented.__name__ == "documented"
+    assert documented.__doc__ == "What it does."
+    assert documented.__autotest__.n == 7
+
+
+def test_settings_are_law(against):
+    against(FaultyTorch({"relu": plus(1e-3)}))
+
+    def body():
+        return torch.relu(random_tensor())
+
+    autotest(n=2, atol=1e-2)(body)()
+    autotest(n=2, check_allclose=False)(body)()
+    with pytest.raises(Divergence):
+        autotest(n=2, atol=1e-4, rtol=0.0)(body)()
+
+
+def test_dtypes_are_compared_unless_told_otherwise(against):
+    against(FaultyTorch({"relu": lambda relu: lambda x: relu(x).double()}))
+
+    def body():
+        return torch.relu(random_tensor(requires_grad=False))
+
+    autotest(n=2, check_dtype=False, auto_backward=False)(body)()
+    with pytest.raises(Divergence) as caught:
+        autotest(n=2, auto_backward=False)(body)()
+    assert caught.value.finding.first.symptom == "dtype"
+
+
+def test_the_environment_chooses_seed_and_trial(monkeypatch, against):
+    drawn = []
+
+    @autotest(n=4)
+    def body():
+        drawn.append(random(0, 1 << 30).value())
+        return torch.ones(1)
+
+    body()
+    fixed = list(drawn)
+    drawn.clear()
+    monkeypatch.setenv("AUTOTEST_TRIAL", "2")
+    body()
+    assert drawn == fixed[2:3]
+    monkeypatch.setenv("AUTOTEST_SEED", "1")
+    body()
+    assert drawn[1] != drawn[0]
+    monkeypatch.setenv("AUTOTEST_SEED", "soon")
+    with pytest.raises(UsageError, match="AUTOTEST_SEED='soon'"):
+        body()
+
+
+def test_a_test_does_not_change_the_environment(against):
+    before = dict(os.environ)
+    test_a_plain_function()
+    assert dict(os.environ) == before
+    assert current() is None
+
+
+def test_a_decorated_test_inside_of_another_is_a_trial_of_its_own(against):
+    inner_ran = []
+
+    @autotest(n=2)
+    def inner():
+        inner_ran.append(1)
+        return torch.exp(random_tensor())
+
+    @autotest(n=2)
+    def outer():
+        x = random_tensor()
+        inner()
+        return x + constant(1)
+
+    outer()
+    assert len(inner_ran) == 4
+
+
+def test_refused_bodies_fail_with_a_reason(against):
+    @autotest(n=2)
+    def body():
+        return torch.ones(2) @ torch.ones(3)
+
+    with pytest.raises(TooFewAccepted, match="matmul: RuntimeError"):
+        body()

@@ -1,0 +1,14 @@
+"""What is quoted of an exception: the line that tells, as plain text."""
+
+from __future__ import annotations
+
+from autotest.rejection import first_line
+
+
+def test_source_locations_and_colours_are_left_out() -> None:
+    text = 'File "of.cpp", line 5, in Check\n  \x1b[1m\x1b[38;2;255;0;0mError\x1b[0m: elu(): missing alpha\n'
+    assert first_line(RuntimeError(text)) == "Error: elu(): missing alpha"
+
+
+def test_the_first_line_is_told_where_there_are_no_locations() -> None:
+    assert first_line(ValueError("\nno such axis\nsee above")) == "no such axis"

@@ -1,0 +1,95 @@
+"""Ledgers of known divergences: what is read, what is covered, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest import UsageError
+from autotest.comparison import Mismatch
+from autotest.ledger import Entry, Ledger, find, read
+
+WHOLE = """
+[[divergence]]
+key = "logsumexp-minus-inf"
+test = "test_reduction.py::*"
+symptom = "value"
+operator = "logsumexp"
+match = "NaN|nan"
+reason = "NaN where all elements are -inf"
+reproducer = "reproducers/logsumexp-minus-inf.py"
+date = 2026-11-20
+"""
+
+
+def mismatch(symptom="value", message="y: NaN at (0,)"):
+    return Mismatch("y", 0, symptom, "forward", "candidate", message)
+
+
+def written(folder, text):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "ledger.toml").write_text(text)
+    return folder / "ledger.toml"
+
+
+def test_an_entry_is_read_whole(tmp_path):
+    (entry,) = read(written(tmp_path, WHOLE))
+    assert entry.key == "logsumexp-minus-inf"
+    assert entry.date == "2026-11-20"
+
+
+def test_an_entry_covers_what_it_describes_and_nothing_else(tmp_path):
+    ledger = Ledger(tuple(read(written(tmp_path, WHOLE))))
+    test = "test_reduction.py::TestReduction.test_logsumexp"
+    assert ledger.expects(test, mismatch(), "logsumexp")
+    assert not ledger.expects(test, mismatch("gradient"), "logsumexp")
+    assert not ledger.expects(test, mismatch(), "sum")
+    assert not ledger.expects(test, mismatch(message="y: not close"), "logsumexp")
+    assert not ledger.expects("test_other.py::test_logsumexp", mismatch(), "logsumexp")
+
+
+def test_a_tests_arguments_do_not_matter_to_the_glob():
+    entry = Entry("k", "test_a.py::test_b", "value", "r")
+    assert entry.speaks_of("test_a.py::test_b['sum', keepdim=True]")
+    assert not entry.speaks_of("test_a.py::test_bc")
+
+
+def test_ledgers_beside_the_test_and_above_it_apply_up_to_the_projects_root(tmp_path):
+    outside, project = tmp_path, tmp_path / "project"
+    written(outside, WHOLE.replace("logsumexp-minus-inf", "outside"))
+    written(project, WHOLE.replace("logsumexp-minus-inf", "project"))
+    written(project / "tests", WHOLE.replace("logsumexp-minus-inf", "tests"))
+    (project / "pyproject.toml").write_text("")
+    ledger = find(project / "tests" / "test_reduction.py")
+    assert [entry.key for entry in ledger.entries] == ["tests", "project"]
+
+
+def test_no_ledger_is_an_empty_one(tmp_path):
+    (tmp_path / ".git").mkdir()
+    assert find(tmp_path / "test_a.py") == Ledger()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[divergence]\n", "not a ledger, because it is not TOML"),
+        ('[[divergence]]\nkey = "k"\n', r"divergence 1 \(k\): test, symptom, reason missing or empty"),
+        (WHOLE.replace('reason = "NaN where all elements are -inf"', 'reason = " "'), "reason missing or empty"),
+        (WHOLE + 'reson = "x"\n', "unknown reson; expected key, test"),
+        (WHOLE.replace("NaN|nan", "(NaN"), "match is not a regular expression"),
+        (WHOLE + WHOLE.replace('symptom = "value"\n', ""), "divergence 2 .*symptom missing"),
+    ],
+)
+def test_a_bad_ledger_is_refused_by_file_and_entry(tmp_path, text, says):
+    path = written(tmp_path, text)
+    with pytest.raises(UsageError, match=says) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_ledger_may_be_about_one_candidate(tmp_path):
+    entry = '[[divergence]]\nkey = "k"\ntest = "t.py::t"\nsymptom = "value"\nreason = "r"\n'
+    (tmp_path / "ledger.toml").write_text(f'candidate = "oneflow"\n{entry}', encoding="utf-8")
+    test = tmp_path / "t.py"
+
+    assert find(test, "oneflow").entries
+    assert not find(test, "torch").entries

@@ -1,0 +1,46 @@
+"""Who listens to the tests that run, and what is heard."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest import Divergence, autotest, random_tensor, torch
+from autotest.listening import heard_by
+from tests.support import faults
+
+
+@autotest(n=3)
+def agreeing():
+    return torch.exp(random_tensor())
+
+
+def test_a_listener_reads_the_tally_when_the_test_has_ended():
+    heard = []
+    with heard_by(lambda *told: heard.append(told)):
+        agreeing()
+    ((test, pair, options, tally),) = heard
+    assert test.id == "test_listening.py::agreeing"
+    assert (pair.sides, options.seed, tally.accepted) == (("torch", "torch"), 0, 3)
+
+
+def test_a_test_that_fails_was_heard_of_too(against):
+    against(faults.wrong_relu())
+
+    @autotest(n=3)
+    def diverging():
+        return torch.relu(random_tensor())
+
+    heard = []
+    with heard_by(lambda *told: heard.append(told[0].id)), pytest.raises(Divergence):
+        diverging()
+    assert heard == ["test_listening.py::diverging"]
+
+
+def test_listeners_inside_of_each_other_all_hear():
+    outer, inner = [], []
+    with heard_by(lambda *told: outer.append(1)):
+        with heard_by(lambda *told: inner.append(1)):
+            agreeing()
+        agreeing()
+    agreeing()
+    assert (len(outer), len(inner)) == (2, 1)

@@ -1,0 +1,189 @@
+"""Modules and optimizers: parameters, buffers, nested modules and their gradients, on both sides alike."""
+
+from __future__ import annotations
+
+import pytest
+import torch as real
+
+from autotest import random_tensor, torch
+from autotest.observe import pair_up
+from tests.support.faulty import FaultyTorch, plus
+from tests.support.running import agrees, targets, trial
+
+
+def linear(*features):
+    return torch.nn.Linear(*features)
+
+
+def x(*shape):
+    return random_tensor(shape=shape)
+
+
+def compared_names(outcome):
+    return {pairing.suffix for pairing in pair_up(outcome.recorder)[0]}
+
+
+def test_both_sides_start_from_the_references_parameters():
+    def body():
+        layer = linear(3, 4)
+        assert layer.weight.reference.tolist() == layer.weight.candidate.tolist()
+        assert layer.weight.reference is not layer.weight.candidate
+        return layer(x(2, 3))
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    assert "load_state" in {call.kind for call in outcome.recorder.calls}
+
+
+def test_gradients_of_parameters_are_compared():
+    outcome = trial(lambda: linear(3, 4)(x(2, 3)))
+    assert {".weight", ".weight.grad", ".bias", ".bias.grad"} <= compared_names(outcome)
+
+
+def test_nested_modules_are_compared_by_dotted_name():
+    def body():
+        inner = torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.ReLU())
+        return torch.nn.Sequential(linear(3, 4), inner)(x(5, 3))
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    # A part is named after the object that the test made first.
+    assert {".weight.grad", ".running_mean", ".num_batches_tracked"} <= compared_names(outcome)
+
+
+def test_a_buffer_that_only_one_side_updates_is_found():
+    class Frozen(real.nn.BatchNorm1d):
+        def forward(self, batch):
+            mean = self.running_mean.clone()
+            result = super().forward(batch)
+            self.running_mean = mean
+            return result
+
+    def body():
+        return torch.nn.BatchNorm1d(3)(x(5, 3))
+
+    assert agrees(trial(body))
+    found = trial(body, FaultyTorch({"nn.BatchNorm1d": lambda original: Frozen})).mismatches
+    assert [mismatch.name.partition(".")[2] for mismatch in found] == ["running_mean"]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_parameter_that_only_one_side_has_is_found_when_the_module_is_built(bias):
+    class Other(real.nn.Linear):
+        def __init__(self, *features, bias):
+            super().__init__(*features, bias=not bias)
+
+    outcome = trial(
+        lambda: torch.nn.Linear(3, 4, bias=bias)(x(2, 3)), FaultyTorch({"nn.Linear": lambda original: Other})
+    )
+    assert [(mismatch.symptom, mismatch.stage) for mismatch in outcome.mismatches] == [("structure", "build")]
+
+
+def test_a_parameter_of_another_shape_is_found_when_the_module_is_built():
+    class Other(real.nn.Linear):
+        def __init__(self, inputs, outputs):
+            super().__init__(outputs, inputs)
+
+    found = trial(lambda: linear(3, 4)(x(2, 3)), FaultyTorch({"nn.Linear": lambda original: Other})).mismatches
+    assert "shape of weight" in found[0].message
+
+
+def test_parameters_are_reached_through_the_module():
+    def body():
+        layer = linear(3, 4)
+        layer.weight.data.fill_(1.0)
+        layer.bias = torch.nn.Parameter(torch.zeros(4))
+        result = layer(torch.ones(2, 3))
+        assert result.candidate.tolist() == [[3.0] * 4] * 2
+        return result
+
+    assert agrees(trial(body))
+
+
+def test_an_optimizer_over_several_steps():
+    def body():
+        network = torch.nn.Sequential(linear(3, 4), torch.nn.Tanh(), linear(4, 1))
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9)
+        for _ in range(3):
+            optimizer.zero_grad()
+            network(x(5, 3)).square().mean().backward()
+            optimizer.step()
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    assert targets(outcome).count("step") == 3
+
+
+def test_an_optimizer_whose_third_step_is_wrong_is_found():
+    class Tired(real.optim.SGD):
+        steps = 0
+
+        def step(self, *args, **kwargs):
+            self.steps += 1
+            return super().step(*args, **kwargs) if self.steps < 3 else None
+
+    def body():
+        layer = linear(3, 1)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            layer(x(5, 3)).sum().backward()
+            optimizer.step()
+
+    found = trial(body, FaultyTorch({"optim.SGD": lambda original: Tired})).mismatches
+    assert {mismatch.name.partition(".")[2] for mismatch in found} >= {"weight"}
+
+
+def test_learning_rates_are_reached_through_parameter_groups():
+    def body():
+        layer = linear(3, 1)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        optimizer.param_groups[0]["lr"] = 0.5
+        assert optimizer.candidate.param_groups[0]["lr"] == 0.5
+        layer(x(5, 3)).sum().backward()
+        optimizer.step()
+
+    assert agrees(trial(body))
+
+
+def test_evaluation_mode_and_dropout():
+    def body():
+        dropout = torch.nn.Dropout(0.5)
+        noisy = dropout(torch.ones(100))
+        dropout.eval()
+        return noisy, dropout(torch.ones(100))
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    assert len(outcome.program.undefined) == 1
+
+
+def test_a_module_made_outside_is_adopted_by_each_trial(against):
+    against()
+    layer = torch.nn.Linear(3, 4)
+
+    def body():
+        return layer(x(2, 3))
+
+    for seed in range(3):
+        outcome = trial(body, seed=seed)
+        assert agrees(outcome)
+        assert {".weight", ".weight.grad", ".bias.grad"} <= compared_names(outcome)
+
+
+def test_an_adopted_modules_gradients_do_not_pile_up_over_trials(against):
+    against()
+    layer = torch.nn.Linear(3, 1, bias=False)
+    ones = torch.ones(1, 3)
+
+    def body():
+        layer(ones).backward(torch.ones(1, 1))
+
+    for _ in range(2):
+        assert agrees(trial(body))
+        assert layer.weight.grad.candidate.tolist() == [[1.0, 1.0, 1.0]]
+
+
+def test_a_fault_inside_of_a_module_is_named_after_the_module():
+    outcome = trial(lambda: torch.nn.Sequential(linear(3, 4))(x(2, 3)), FaultyTorch(tensors={"linear": plus(1.0)}))
+    assert outcome.mismatches[0].symptom == "value"

@@ -1,0 +1,75 @@
+"""Which contents nobody specifies, by call."""
+
+from __future__ import annotations
+
+import pytest
+import torch as real
+
+from autotest.randomness import NAMES, Contents, contents_of, fills, module_draws
+
+
+@pytest.mark.parametrize(
+    "target", ["rand", "randn", "randint", "bernoulli", "normal_", "nn.init.xavier_uniform_", "rand_like"]
+)
+def test_drawn_numbers_are_shared(target):
+    assert contents_of(target, (2, 3), {}) is Contents.SHARED
+
+
+@pytest.mark.parametrize("target", ["empty", "empty_like", "new_empty", "empty_strided"])
+def test_fresh_memory_is_undefined(target):
+    assert contents_of(target, (2, 3), {}) is Contents.UNDEFINED
+
+
+@pytest.mark.parametrize(
+    ("target", "args", "kwargs", "expected"),
+    [
+        ("nn.functional.dropout", ("x",), {}, Contents.UNDEFINED),
+        ("nn.functional.dropout", ("x",), {"training": False}, Contents.DEFINED),
+        ("nn.functional.dropout", ("x", 0.5, False), {}, Contents.DEFINED),
+        ("nn.functional.dropout", ("x", 0), {}, Contents.DEFINED),
+        ("nn.functional.dropout", ("x",), {"p": 0.0}, Contents.DEFINED),
+        ("nn.functional.rrelu", ("x",), {}, Contents.DEFINED),
+        ("nn.functional.rrelu", ("x",), {"training": True}, Contents.UNDEFINED),
+        ("nn.functional.gumbel_softmax", ("x",), {}, Contents.UNDEFINED),
+        ("sample", ((2,),), {}, Contents.SHARED),
+        ("rsample", ((2,),), {}, Contents.UNDEFINED),
+        ("nn.functional.fractional_max_pool2d", ("x", 2), {}, Contents.UNDEFINED),
+        ("Tensor", (2, 3), {}, Contents.UNDEFINED),
+        ("Tensor", ([2, 3],), {}, Contents.DEFINED),
+        ("FloatTensor", (), {}, Contents.DEFINED),
+        ("relu", ("x",), {}, Contents.DEFINED),
+        ("randint_that_is_not", (), {}, Contents.DEFINED),
+    ],
+)
+def test_contents_depend_on_the_arguments(target, args, kwargs, expected):
+    assert contents_of(target, args, kwargs) is expected
+
+
+def test_every_name_that_may_matter_is_looked_at():
+    for name in NAMES:
+        answers = {contents_of(name, args, {"training": True}) for args in ((2, 3), ("x", 0.5), ("x", 0.5, True))}
+        assert answers != {Contents.DEFINED}, name
+
+
+def test_filling_makes_contents_defined_again():
+    assert fills("zero_")
+    assert fills("nn.init.ones_")
+    assert not fills("add_")
+
+
+@pytest.mark.parametrize(
+    ("module", "draws"),
+    [
+        (lambda: real.nn.Dropout(0.5), True),
+        (lambda: real.nn.Dropout(0.0), False),
+        (lambda: real.nn.Dropout(0.5).eval(), False),
+        (lambda: real.nn.Sequential(real.nn.Linear(1, 1), real.nn.Sequential(real.nn.Dropout2d())), True),
+        (lambda: real.nn.LSTM(2, 2, num_layers=2, dropout=0.3), True),
+        (lambda: real.nn.LSTM(2, 2, num_layers=2), False),
+        (real.nn.RReLU, True),
+        (lambda: real.nn.FractionalMaxPool2d(2, output_size=3).eval(), True),
+        (lambda: real.nn.Linear(1, 1), False),
+    ],
+)
+def test_modules_draw_masks_in_training_only(module, draws):
+    assert module_draws(module()) is draws

@@ -1,0 +1,67 @@
+"""Frameworks by name, and one sentence when there is none."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from autotest import FrameworkMissing, UsageError, autotest, torch
+from autotest.frameworks import registry
+from autotest.frameworks.namespace import Namespace
+from autotest.frameworks.torch import TorchFramework
+
+
+def not_a_framework():
+    return object()
+
+
+def test_torch_and_oneflow_ship():
+    assert {"torch", "oneflow"} <= set(registry.names())
+    assert isinstance(registry.framework("torch"), TorchFramework)
+
+
+def test_a_factory_in_any_module_will_do():
+    assert registry.framework("tests.support.faults:wrong_relu").name == "faulty"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("caffe", UsageError, "no framework is called 'caffe'; registered are .*torch.*MODULE:FACTORY"),
+        ("tests.support.faults:nobody", UsageError, "names no factory of a framework"),
+        ("no_such_module_anywhere:made", FrameworkMissing, "cannot be imported"),
+        ("builtins:object", UsageError, "made a object; expected an autotest.frameworks.Framework"),
+    ],
+)
+def test_a_bad_name_is_refused_in_one_sentence(name, error, says):
+    with pytest.raises(error, match=says):
+        registry.framework(name)
+
+
+def test_making_an_adapter_imports_nothing():
+    assert Namespace("imaginary", "no_such_module_anywhere").name == "imaginary"
+
+
+def test_a_missing_framework_says_what_to_install_or_choose(against):
+    against(Namespace("imaginary", "no_such_module_anywhere"))
+
+    @autotest(n=1)
+    def body():
+        return torch.ones(1)
+
+    with pytest.raises(
+        FrameworkMissing, match=r"'imaginary' cannot be imported .*install it, or choose .*AUTOTEST_CANDIDATE"
+    ):
+        body()
+
+
+def test_missing_torch_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(FrameworkMissing, match="pip install torch"):
+        TorchFramework().root  # noqa: B018
+
+
+def test_a_pair_is_made_once(monkeypatch):
+    monkeypatch.undo()
+    assert registry.pair("torch", "torch") is registry.pair("torch", "torch")

@@ -1,0 +1,60 @@
+"""What the reference refuses: when it is the test's mistake, and how reasons are counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest.rejection import Rejection, is_mistake
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        AttributeError("module 'torch' has no attribute 'reluu'"),
+        NameError("name 'x' is not defined"),
+        ImportError("no"),
+        TypeError("f() got an unexpected keyword argument 'biass'"),
+        TypeError(
+            "sum() received an invalid combination of arguments - got (Tensor, foo=int), but expected one of:\n"
+            " * (Tensor input, *, torch.dtype dtype)\n"
+            "      didn't match because some of the keywords were incorrect: foo\n"
+        ),
+    ],
+)
+def test_what_no_other_draw_would_mend_is_a_mistake(error):
+    assert is_mistake(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("sizes must match"),
+        ValueError("n must be positive"),
+        TypeError("ones(): argument 'size' must be tuple of ints"),
+        TypeError(
+            "sum() received an invalid combination of arguments - got (Tensor, dtype=int), but expected one of:\n"
+            " * (Tensor input, *, torch.dtype dtype)\n"
+        ),
+        IndexError("Dimension out of range"),
+        NotImplementedError("for 'Half'"),
+        StopIteration(),
+    ],
+)
+def test_anything_else_is_a_refusal(error):
+    assert not is_mistake(error)
+
+
+def test_reasons_that_differ_in_numbers_alone_are_one():
+    one = Rejection("cat", "RuntimeError", "Expected size 3 but got size 12 for tensor number 1")
+    two = Rejection("cat", "RuntimeError", "Expected size 4 but got size 5.5e-3 for tensor number -2")
+    assert one.reason == two.reason == "cat: RuntimeError: Expected size N but got size N for tensor number N"
+
+
+def test_a_reason_is_one_line_of_readable_length():
+    reason = Rejection("f", "RuntimeError", "\n\n  first line\nsecond " + "x" * 500).reason
+    assert reason == "f: RuntimeError: first line"
+    assert len(Rejection("f", "E", "y" * 500).reason) < 200
+
+
+def test_an_exception_without_text_still_has_a_reason():
+    assert Rejection("f", "StopIteration", "").reason == "f: StopIteration: "

@@ -1,0 +1,96 @@
+"""Annotations of torch's callables, from which untyped generators take their type."""
+
+from __future__ import annotations
+
+import pytest
+import torch as real
+
+from autotest import oneof, random, random_tensor, torch
+from autotest.frameworks.signatures import Signatures
+from autotest.frameworks.torch import TorchFramework
+from tests.support.running import agrees, trial
+
+STUBS = {
+    "functions": """
+def scale(input: Tensor, factor: Number, *, inplace: _bool=False) -> Tensor: ...
+@overload
+def clamp(input: Tensor, min: Optional[Tensor]=None) -> Tensor: ...
+@overload
+def clamp(input: Tensor, min: Optional[Number]=None) -> Tensor: ...
+@overload
+def ones(size: Sequence[_int], *, dtype: _dtype=None, requires_grad: _bool=False) -> Tensor: ...
+@overload
+def ones(*size: _int, dtype: _dtype=None) -> Tensor: ...
+""",
+    "methods": "    def roll(self, shifts: _int, dims: _int=()) -> Tensor: ...\n",
+}
+
+
+def annotations(path, positional, *keywords, function=len):
+    return Signatures(STUBS).annotations(path, function, positional, keywords)
+
+
+def test_parameters_of_a_built_in_function_come_from_the_stub():
+    table = annotations("scale", 2, "inplace", function=real.relu)
+    assert (table[1], table["factor"], table["inplace"]) == ("Number", "Number", "_bool")
+
+
+def test_a_path_is_known_by_its_last_part_and_methods_lose_self():
+    assert annotations("roll", 1, function=real.relu) == {0: "_int", "shifts": "_int", "dims": "_int"}
+
+
+def test_of_overloads_the_one_that_a_generator_can_draw_is_taken():
+    assert annotations("clamp", 1, "min", function=real.relu)["min"] == "Optional[Number]"
+
+
+def test_one_argument_may_be_a_size_and_two_are_numbers():
+    assert annotations("ones", 1, function=real.relu)[0] == "Sequence[_int]"
+    assert annotations("ones", 2, function=real.relu)[1] == "_int"
+    assert annotations("ones", 2, function=real.relu)[0] == "_int"
+
+
+def test_an_unknown_function_has_no_annotations():
+    assert annotations("unheard_of", 1, function=real.relu) == {}
+
+
+def test_python_functions_and_classes_say_it_themselves():
+    framework = TorchFramework()
+    table = framework.annotations("nn.Linear", real.nn.Linear, 2, ["bias"])
+    assert (table[0], table["out_features"], table["bias"]) == (int, int, bool)
+    table = framework.annotations("nn.functional.dropout", real.nn.functional.dropout, 1, ["p", "training"])
+    assert (table["p"], table["training"]) == (float, bool)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.nn.Conv2d(random(1, 4), random(1, 4), random(1, 3), bias=random()),
+        lambda: torch.nn.MaxPool2d(kernel_size=random(1, 3), stride=random(1, 3)),
+        lambda: torch.ones(random(1, 4), random(1, 4)),
+        lambda: torch.ones((random(1, 4), random(1, 4))),
+        lambda: torch.nn.MaxPool2d(kernel_size=(random(1, 3), 2))(random_tensor(shape=(2, 6, 6))),
+        lambda: torch.nn.functional.pad(random_tensor(ndim=2), [random(0, 3), random(0, 3)]),
+        lambda: torch.optim.Adam(torch.nn.Linear(1, 1).parameters(), betas=(random(0.5, 0.9), random(0.5, 0.9))),
+        lambda: random_tensor(ndim=3).transpose(random(0, 3), random(0, 3)),
+        lambda: torch.sum(random_tensor(ndim=3), dim=random(0, 3), keepdim=random()),
+        lambda: random_tensor(ndim=2).roll(random(0, 3), random(0, 2)),
+        lambda: torch.clamp(random_tensor(), min=random(0.1, 0.5), max=oneof(0.9, 0.8)),
+        lambda: torch.nn.functional.leaky_relu(random_tensor(), random(0.1, 0.9)),
+    ],
+)
+def test_untyped_generators_draw_what_the_call_takes(call):
+    for seed in range(4):
+        assert trial(call, seed=seed).rejection is None
+
+
+def test_untyped_generators_never_draw_none():
+    def body():
+        x = torch.nn.functional.leaky_relu(random_tensor(), random(0.1, 0.9))
+        return x + random(1, 3)
+
+    for seed in range(5):
+        outcome = trial(body, seed=seed)
+        assert agrees(outcome)
+        drawn = [call.args[1] for call in outcome.recorder.calls if call.target.endswith(("leaky_relu", "add"))]
+        assert len(drawn) == 2
+        assert None not in drawn

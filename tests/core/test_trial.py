@@ -1,0 +1,270 @@
+"""One trial: what is pushed back, what is compared, what ends it."""
+
+from __future__ import annotations
+
+import collections
+from typing import NamedTuple
+
+import pytest
+import torch as real
+
+from autotest import UsageError, random, random_tensor, torch
+from autotest.errors import NotReplayable
+from autotest.recorder import current
+from tests.support.faulty import FaultyTorch, plus, raising, returning, with_gradient
+from tests.support.running import agrees, targets, trial
+
+DOUBLED = FaultyTorch({"relu": with_gradient(lambda gradient: 2 * gradient)})
+
+
+def symptoms(outcome):
+    return [mismatch.symptom for mismatch in outcome.mismatches]
+
+
+def relu():
+    return torch.relu(random_tensor(low=-1))
+
+
+@pytest.mark.parametrize(
+    "shape_of_result",
+    [
+        lambda y: y,
+        lambda y: (y, torch.exp(random_tensor())),
+        lambda y: [y],
+        lambda y: {"one": (y, [random_tensor() + 1])},
+        lambda y: (y, None),
+        lambda y: torch.split(y, 1),
+        lambda y: None,
+        lambda y: y.sum().backward(),
+    ],
+    ids=["one", "several", "list", "nested", "with None", "tuple that came back", "None", "own backward"],
+)
+def test_a_wrong_gradient_is_found_whatever_is_returned(shape_of_result):
+    def body():
+        return shape_of_result(relu())
+
+    assert agrees(trial(body))
+    assert "gradient" in symptoms(trial(body, DOUBLED))
+
+
+def test_without_backward_no_gradient_is_compared():
+    outcome = trial(relu, DOUBLED, auto_backward=False)
+    assert agrees(outcome)
+    assert outcome.gradients == 0 or "backward" not in targets(outcome)
+
+
+def test_cotangents_are_drawn_and_not_all_alike():
+    outcome = trial(relu)
+    cotangent = outcome.recorder.calls[-2]
+    assert cotangent.note == "cotangent"
+    drawn = outcome.recorder.arrays[cotangent.args[0].index].data
+    assert drawn.size == 1 or len(set(drawn.ravel().tolist())) > 1
+
+
+def test_what_is_returned_twice_is_pushed_back_once():
+    def body():
+        y = relu()
+        return y, y
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    assert sum(call.note == "cotangent" for call in outcome.recorder.calls) == 1
+
+
+def test_integers_and_detached_results_need_no_backward():
+    outcome = trial(lambda: (torch.arange(3), relu().detach()))
+    assert agrees(outcome)
+    assert not {"backward", "autograd.backward"} & set(targets(outcome))
+
+
+def test_in_place_calls_are_compared_through_every_alias():
+    def body():
+        x = random_tensor(ndim=2, dim0=3, requires_grad=False)
+        row, same = x[0], x.view(-1)
+        x.add_(1)
+        return row, same
+
+    assert agrees(trial(body))
+    # The base is right on both sides; a view that does not share memory with it shows in the view.
+    found = trial(body, FaultyTorch(tensors={"view": returning(lambda view: view.clone())})).mismatches
+    assert [mismatch.symptom for mismatch in found] == ["value"]
+
+
+def test_an_input_that_a_call_changed_on_one_side_alone_is_found():
+    def spoiling(relu):
+        def spoiled(x):
+            result = relu(x)
+            x.detach().add_(1)
+            return result
+
+        return spoiled
+
+    found = trial(
+        lambda: torch.relu(random_tensor(low=1, high=2)), FaultyTorch({"relu": spoiling}), auto_backward=False
+    )
+    assert [(mismatch.name, mismatch.symptom) for mismatch in found.mismatches] == [("x0", "value")]
+
+
+def test_every_mismatch_of_a_trial_is_found_in_program_order():
+    def body():
+        return torch.relu(random_tensor()), torch.exp(random_tensor()), torch.sin(random_tensor())
+
+    outcome = trial(body, FaultyTorch({"relu": plus(1.0), "sin": plus(1.0)}))
+    assert symptoms(outcome) == ["value", "value"]
+    slots = [mismatch.slot for mismatch in outcome.mismatches]
+    assert slots == sorted(slots)
+
+
+def test_an_exception_of_the_candidate_alone_is_a_divergence():
+    outcome = trial(relu, FaultyTorch({"relu": raising(RuntimeError("out of order"))}))
+    assert symptoms(outcome) == ["exception"]
+    assert "out of order" in outcome.mismatches[0].message
+
+
+def test_what_was_right_before_the_candidate_raised_is_still_compared():
+    def body():
+        return torch.relu(torch.exp(random_tensor()))
+
+    outcome = trial(body, FaultyTorch({"exp": plus(1.0), "relu": raising(RuntimeError("late"))}))
+    assert sorted(symptoms(outcome)) == ["exception", "value"]
+
+
+def test_a_refusal_of_the_reference_rejects_the_trial_with_its_reason():
+    def body():
+        return torch.cat([torch.ones(2, 3), torch.ones(3, 2)])
+
+    outcome = trial(body)
+    assert outcome.mismatches == []
+    assert outcome.rejection.target == "cat"
+    assert "Sizes of tensors must match" in outcome.rejection.text
+
+
+def test_the_body_cannot_swallow_the_end_of_its_trial():
+    def body():
+        try:
+            torch.ones(2) @ torch.ones(3)
+        except Exception:  # noqa: BLE001 - what a careless test body does
+            pytest.fail("a refusal is not for the body to see")
+        return torch.ones(1)
+
+    assert trial(body).rejection is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "says"),
+    [
+        (lambda: torch.reluu(random_tensor()), AttributeError, "reluu"),
+        (lambda: random_tensor().summ(), AttributeError, "summ"),
+        (lambda: torch.nn.Linear(3, 4, biass=True), TypeError, "biass"),
+        (lambda: undefined_name, NameError, "undefined_name"),  # noqa: F821
+        (lambda: 1 / 0, ZeroDivisionError, "division"),
+        (lambda: next(iter(())), StopIteration, None),
+        (lambda: random(5, 1), ValueError, "random"),
+        (lambda: torch.ones(random(0, 3).to(int).filter(lambda n: n > 7)), ValueError, "filter"),
+    ],
+)
+def test_a_mistake_in_the_body_is_raised_at_once_as_it_is(body, error, says):
+    with pytest.raises(error, match=says):
+        trial(body)
+    assert current() is None
+
+
+@pytest.mark.parametrize("foreign", [3, "text", real.ones(2), object()], ids=["int", "str", "tensor", "object"])
+def test_returning_what_is_not_dual_says_what_to_return(foreign):
+    with pytest.raises(UsageError, match="return the dual tensors"):
+        trial(lambda: foreign)
+
+
+def test_a_tensor_of_one_side_is_not_dual():
+    with pytest.raises(UsageError, match="return the dual tensors"):
+        trial(lambda: random_tensor(ndim=2).reference + 1)
+
+
+class Pair(NamedTuple):
+    double: object
+    triple: object
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        lambda x: Pair(torch.relu(x), x * 3),
+        lambda x: collections.OrderedDict(double=torch.relu(x), triple=x * 3),
+        lambda x: (torch.relu(x), x.shape[0], x.shape),
+    ],
+)
+def test_named_tuples_dicts_of_any_kind_and_parts_of_sizes_can_be_returned(returned):
+    def body():
+        return returned(random_tensor(ndim=2, low=-1))
+
+    assert agrees(trial(body))
+    assert symptoms(trial(body, DOUBLED)) == ["gradient"]
+
+
+def test_nothing_called_is_nothing_compared():
+    assert trial(lambda: None).compared == 0
+    assert trial(random_tensor).compared == 0
+
+
+def test_the_same_seed_gives_the_same_program_and_another_seed_another():
+    def body():
+        return torch.relu(random_tensor(low=-1))
+
+    one, two, other = (trial(body, seed=seed) for seed in (7, 7, 8))
+    assert one.recorder.calls == two.recorder.calls
+    assert [array.data.tobytes() for array in one.recorder.arrays] == [
+        array.data.tobytes() for array in two.recorder.arrays
+    ]
+    assert one.choices != other.choices
+
+
+def test_random_numbers_that_are_data_are_the_same_on_both_sides():
+    def body():
+        x = torch.randn(3, 4)
+        y = torch.empty(3).uniform_(0, 1)
+        assert x.reference.tolist() == x.candidate.tolist()
+        assert y.reference.tolist() == y.candidate.tolist()
+        return x + torch.rand_like(x)
+
+    assert agrees(trial(body))
+
+
+def test_a_fault_after_random_numbers_is_found():
+    assert symptoms(trial(lambda: torch.exp(torch.randn(3)), FaultyTorch({"exp": plus(1.0)}))) == ["value"]
+
+
+def test_undefined_contents_are_compared_by_everything_but_value():
+    def body():
+        return torch.empty(3, 4) + 1
+
+    assert agrees(trial(body, FaultyTorch({"empty": lambda empty: lambda *size: real.full(size, 3.0)})))
+    short = FaultyTorch({"empty": lambda empty: lambda *size: real.full(size[:1], 3.0)})
+    assert symptoms(trial(body, short)) == ["shape", "shape"]
+
+
+def test_an_argument_that_is_not_data_makes_the_program_not_replayable():
+    body = trial(lambda: torch.ones(2).apply_(lambda value: value + 1))
+    assert agrees(body)
+    with pytest.raises(NotReplayable, match="function"):
+        assert body.program
+
+
+def test_error_parity_finds_a_candidate_that_accepts_what_the_reference_refuses():
+    def body():
+        return torch.cholesky_solve(torch.ones(2), torch.ones(2))
+
+    accepting = FaultyTorch({"cholesky_solve": lambda original: lambda *args: real.ones(1)})
+    assert trial(body, accepting).rejection is not None
+    found = trial(body, accepting, check_errors=True)
+    assert symptoms(found) == ["accepted"]
+    refusing = trial(body, check_errors=True)
+    assert refusing.rejection is not None
+    assert refusing.mismatches == []
+
+
+def test_a_backward_that_the_candidate_cannot_do_is_told_once_and_not_as_missing_gradients():
+    def refuse(gradient):
+        raise RuntimeError("no way back")
+
+    found = trial(relu, FaultyTorch({"relu": with_gradient(refuse)})).mismatches
+    assert [(mismatch.symptom, mismatch.stage) for mismatch in found] == [("exception", "backward")]

@@ -1,0 +1,79 @@
+"""The core on real OneFlow: what the pair of torch with itself cannot show."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest import autotest, random_tensor, torch
+from autotest.frameworks import registry
+from tests.support.running import agrees, trial
+
+pytestmark = pytest.mark.oneflow
+
+
+@pytest.fixture
+def oneflow():
+    return registry.framework("oneflow")
+
+
+def network():
+    layers = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(layers.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(3):
+        optimizer.zero_grad()
+        layers(random_tensor(shape=(5, 3))).square().mean().backward()
+        optimizer.step()
+
+
+def contexts():
+    x = random_tensor(ndim=2)
+    with torch.no_grad():
+        y = x * 2
+    z = x * 3
+    assert not y.oneflow.requires_grad
+    assert z.oneflow.requires_grad
+    return z
+
+
+def random_numbers():
+    x = torch.randn(3, 4)
+    layer = torch.nn.Dropout(0.5)
+    return x * 2, layer(x)
+
+
+def in_place():
+    x = random_tensor(ndim=2, dim0=3, requires_grad=False)
+    row = x[0]
+    x += 1
+    x[1] = 5
+    return row, x
+
+
+def devices():
+    x = random_tensor(shape=(3,))
+    return x.to(x.device) + torch.ones(3, device=x.device)
+
+
+@pytest.mark.parametrize("body", [network, contexts, random_numbers, in_place, devices])
+def test_bodies_agree(body, oneflow):
+    for seed in range(3):
+        assert agrees(trial(body, oneflow, seed=seed))
+
+
+def test_a_wrong_number_on_oneflows_side_is_found(oneflow):
+    def body():
+        x = random_tensor(shape=(3,))
+        x.oneflow.data.add_(1)
+        return torch.exp(x)
+
+    assert {mismatch.symptom for mismatch in trial(body, oneflow).mismatches} >= {"value"}
+
+
+def test_a_decorated_test_runs_on_the_default_pair(oneflow, against):
+    against(oneflow)
+
+    @autotest(n=3)
+    def body():
+        return torch.relu(random_tensor(low=-1))
+
+    body()

@@ -1,0 +1,164 @@
+"""Planted faults on either side: the right side is named, nobody innocent ever is, and rounding is nobody's fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autotest as at
+from autotest import torch as dual
+from autotest.agreement import agree
+from autotest.frameworks import Framework, Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.referee import cleared, examine
+from autotest.settings import Settings
+from autotest.trial import Outcome, run_trial
+from tests.diagnosis.planted import BUGS, Bug, function, gradient_when, when
+from tests.support.faulty import FaultyTorch, returning
+
+SETTINGS = Settings()
+
+
+def failing(body: Any, pair: Pair) -> Outcome | None:
+    for seed in range(40):
+        outcome = run_trial(body, seed, SETTINGS, pair)
+        if outcome.mismatches:
+            return outcome
+    return None
+
+
+def blamed(body: Any, candidate: Framework, reference: Framework) -> str:
+    pair = Pair(reference, candidate)
+    outcome = failing(body, pair)
+    assert outcome is not None
+    agreement = agree(outcome.program, pair, SETTINGS)
+    return examine(agreement, pair, SETTINGS).verdict.blame
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_fault_of_the_candidate_is_the_candidates(bug: Bug) -> None:
+    assert blamed(bug.body, bug.faulty(), TorchFramework()) == "candidate"
+
+
+#: A reference that raises only rejects trials.
+SEEN = [bug for bug in BUGS if not bug.missing and not bug.name.startswith("raises")]
+
+
+@pytest.mark.parametrize("bug", SEEN, ids=lambda bug: bug.name)
+def test_a_fault_of_the_reference_is_the_references(bug: Bug) -> None:
+    assert blamed(bug.body, TorchFramework(), bug.faulty()) == "reference"
+
+
+UNKNOWN = when(lambda *a, **k: True, lambda result: result + 1)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_where_nobody_else_has_an_opinion_nobody_is_accused(flipped: bool) -> None:
+    sides: list[Framework] = [FaultyTorch({"nn.functional.hardswish": UNKNOWN}), TorchFramework()]
+    if flipped:
+        sides.reverse()
+    assert blamed(function("nn.functional.hardswish"), sides[0], sides[1]) == "inconclusive"
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_fault_of_single_precision_alone_is_seen_against_double(flipped: bool) -> None:
+    wrong = when(lambda t: str(t.dtype) == "torch.float32", lambda result: result * 1.01)
+    sides: list[Framework] = [FaultyTorch({"nn.functional.hardswish": wrong}), TorchFramework()]
+    if flipped:
+        sides.reverse()
+    blame = blamed(function("nn.functional.hardswish"), sides[0], sides[1])
+    assert blame == ("reference" if flipped else "candidate")
+
+
+def test_two_gradients_at_a_kink_are_a_semantic_difference() -> None:
+    def body() -> Any:
+        zeros = at.random_tensor(1, 3, low=0, high=1, contents="integers")
+        return dual.abs(zeros)
+
+    everywhere = gradient_when(lambda t: True, lambda gradient: gradient + 1)
+    faulty = FaultyTorch({"abs": everywhere})
+    assert blamed(body, faulty, TorchFramework()) == "semantic difference"
+
+
+def test_an_operator_that_draws_is_nondeterministic() -> None:
+    import torch
+
+    noise = torch.Generator()
+    noisy = FaultyTorch({"exp": returning(lambda result: result + torch.rand(result.shape, generator=noise))})
+    assert blamed(function("exp"), noisy, TorchFramework()) == "nondeterministic"
+
+
+def test_ties_that_are_broken_differently_are_nobodys_fault() -> None:
+    def body() -> Any:
+        return dual.argmax(at.random_tensor(1, 6, low=0, high=2, dtype=int).float(), 0)
+
+    def last(original: Any) -> Any:
+        return lambda t, dim: t.shape[0] - 1 - original(t.flip(0), dim)
+
+    pair = Pair(TorchFramework(), FaultyTorch({"argmax": last}))
+    outcome = None
+    settings = Settings(auto_backward="auto")
+    for seed in range(20):
+        outcome = run_trial(body, seed, settings, pair)
+        if outcome.mismatches:
+            break
+    assert outcome is not None
+    agreement = agree(outcome.program, pair, settings)
+    verdict = cleared(agreement, pair, settings)
+    assert verdict is not None
+    assert verdict.blame == "ties"
+
+
+def test_a_sum_of_what_cancels_is_rounding_when_its_order_differs() -> None:
+    def body() -> Any:
+        a = at.random_tensor(1, 2048, low=-1000, high=1000)
+        return dual.sum(dual.cat([a, -a]))
+
+    def backwards(original: Any) -> Any:
+        def in_order(t: Any) -> Any:
+            import torch
+
+            total = np.cumsum(t.detach().numpy()[::-1].copy())[-1]
+            return original(t) + (torch.as_tensor(total) - original(t)).detach()
+
+        return in_order
+
+    pair = Pair(TorchFramework(), FaultyTorch({"sum": backwards}))
+    settings = Settings(auto_backward=False)
+    found = []
+    for seed in range(10):
+        outcome = run_trial(body, seed, settings, pair)
+        if outcome.mismatches:
+            verdict = cleared(agree(outcome.program, pair, settings), pair, settings)
+            found.append(None if verdict is None else verdict.blame)
+    assert found
+    assert set(found) <= {"rounding", "ill-conditioned"}
+
+
+def test_what_a_call_wrote_that_the_candidate_refuses_is_no_finding_beside_it() -> None:
+    def body() -> Any:
+        return dual.nn.functional.elu(at.random_tensor(2, low=-2, high=2) * 2, inplace=True)
+
+    def refuses(original: Any) -> Any:
+        def elu(t: Any, **_: Any) -> Any:
+            raise TypeError("elu(): missing required argument alpha")
+
+        return elu
+
+    pair = Pair(TorchFramework(), FaultyTorch({"nn.functional.elu": refuses}))
+    outcome = failing(body, pair)
+    assert outcome is not None
+    assert [mismatch.symptom for mismatch in outcome.mismatches] == ["exception"]
+
+
+def test_indices_of_another_dtype_are_no_ties() -> None:
+    def body() -> Any:
+        return dual.argmax(at.random_tensor(1, 6), 0)
+
+    short = FaultyTorch({"argmax": returning(lambda index: index.int())})
+    pair = Pair(TorchFramework(), short)
+    agreement = agree(run_trial(body, 0, Settings(auto_backward="auto"), pair).program, pair, Settings())
+    assert [mismatch.symptom for mismatch in agreement.mismatches] == ["dtype"]
+    assert examine(agreement, pair, Settings()).verdict.blame != "ties"

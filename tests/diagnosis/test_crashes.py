@@ -1,0 +1,38 @@
+"""A program that kills its process is made smaller in processes of its own, and this one lives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotest import crashing
+from autotest.program import Array, Call, Captured, Program, Ref
+
+
+def tensor(slot: int, index: int) -> Call:
+    return Call("tensor", "float32", (Captured(index),), {"requires_grad": True, "device": "cpu"}, slot)
+
+
+def dying(*shape: int) -> Program:
+    """exp, tanh and relu of an input; the planted candidate dies of relu with no elements."""
+    data = np.ones(shape, np.float32)
+    calls = [Call("function", name, (Ref(slot),), {}, slot + 1) for slot, name in enumerate(("exp", "tanh", "relu"))]
+    return Program((tensor(0, 0), *calls), (Array(data, "float32"),))
+
+
+@pytest.fixture(autouse=True)
+def _children_with_the_fault(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> None:
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:dies_of_nothing")
+
+
+@pytest.mark.slow
+def test_a_crash_shrinks_to_the_call_that_kills() -> None:
+    smaller = crashing.shrink(dying(4, 0, 3), seconds=100.0, jobs=2)
+    assert smaller is not None
+    assert [call.target for call in smaller.program.calls] == ["float32", "relu"]
+    assert smaller.program.arrays[0].data.shape == (0,)
+
+
+@pytest.mark.slow
+def test_a_program_that_survives_is_left_alone() -> None:
+    assert crashing.shrink(dying(1, 2), seconds=60.0, jobs=1) is None

@@ -1,0 +1,90 @@
+"""What rounding does in another order of evaluation is never an alarm, and one wrong element always is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autotest.agreement import agree
+from autotest.referee import cleared, examine
+from autotest.settings import Settings
+from tests.diagnosis.ordering import Case, case
+
+#: So strict that every difference is judged, and none is let through before.
+STRICT = Settings(rtol=0.0, atol=0.0)
+
+
+def alarms(seeds: range) -> tuple[list[int], int]:
+    """The seeds whose rounding was taken for a fault, and how many were judged at all."""
+    wrong, judged = [], 0
+    for seed in seeds:
+        one = case(seed)
+        pair = one.pair()
+        agreement = agree(one.program, pair, STRICT)
+        assert not agreement.refused, agreement.refused
+        if agreement.mismatches:
+            judged += 1
+            if cleared(agreement, pair, STRICT) is None:
+                wrong.append(seed)
+    return wrong, judged
+
+
+def missed(seeds: range) -> tuple[list[int], int]:
+    """The seeds whose one wrong element was not seen, and how many had one."""
+    silent, planted = [], 0
+    for seed in seeds:
+        one = case(seed)
+        random = np.random.Generator(np.random.SFC64(seed + 1))
+        at = int(random.integers(0, one.rounding.size))
+        amount = float(20 * one.rounding.ravel()[at]) * float(random.uniform(1.1, 3))
+        if not _representable(one, at, amount):
+            continue
+        planted += 1
+        pair = one.pair(lambda result, at=at, amount=amount: _with_error(result, at, amount))
+        agreement = agree(one.program, pair, STRICT)
+        if not agreement.mismatches or examine(agreement, pair, STRICT).verdict.blame != "candidate":
+            silent.append(seed)
+    return silent, planted
+
+
+def _representable(one: Case, at: int, amount: float) -> bool:
+    """Half precision ends at 65,504, and what is small enough vanishes in it."""
+    limit = 1e4 if one.dtype == "float16" else 1e37
+    least = 1e-4 if one.dtype == "float16" else 1e-30
+    return least < amount < limit
+
+
+def _with_error(result: Any, at: int, amount: float) -> Any:
+    changed = result.double().clone().contiguous()
+    changed.reshape(-1)[at] += amount
+    return changed.to(result.dtype)
+
+
+def test_another_order_of_evaluation_is_no_alarm() -> None:
+    wrong, judged = alarms(range(84))
+    assert judged > 30
+    assert wrong == []
+
+
+def test_one_wrong_element_is_always_seen() -> None:
+    silent, planted = missed(range(84))
+    assert planted > 40
+    assert silent == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_another_order_of_evaluation_is_no_alarm_in_5000_trials() -> None:
+    wrong, judged = alarms(range(5000))
+    assert judged > 2000
+    assert wrong == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_one_wrong_element_is_always_seen_in_5000_trials() -> None:
+    silent, planted = missed(range(5000))
+    assert planted > 2000
+    assert silent == []

@@ -1,0 +1,33 @@
+"""A candidate that may die of a program is asked in a process of its own, so that shrinking survives it."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Program
+from autotest.scouting import scout
+from tests.diagnosis.test_crashes import dying
+from tests.support import faults
+
+
+@pytest.fixture
+def fragile(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> Pair:
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:dies_of_nothing")
+    candidate = faults.dies_of_nothing()
+    candidate.fragile = True
+    return Pair(TorchFramework(), candidate)
+
+
+@pytest.mark.slow
+def test_a_program_that_would_kill_this_process_is_found_out_elsewhere(fragile: Pair) -> None:
+    with scout(fragile) as survives:
+        assert survives(dying(2))
+        assert not survives(dying(0))
+        assert survives(dying(2)), "one death must not end the asking"
+
+
+def test_a_framework_that_does_not_die_is_not_asked() -> None:
+    with scout(Pair(TorchFramework(), TorchFramework())) as survives:
+        assert survives(Program((), ()))

@@ -1,0 +1,178 @@
+"""Planted bugs with known smallest cases: what shrinking leaves, in how many executions, and that it never slides."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Any
+
+import pytest
+
+import autotest as at
+from autotest import diagnosis
+from autotest import torch as dual
+from autotest.agreement import agree
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.options import Options
+from autotest.program import Program
+from autotest.referee import examine
+from autotest.settings import Settings
+from autotest.shrinking import Shrinker, Shrunk
+from autotest.trial import Outcome, run_trial
+from autotest.trial import Test as ATest
+from tests.diagnosis.planted import BUGS, Bug, function, more, when, x
+from tests.support.faulty import FaultyTorch
+
+SETTINGS = Settings()
+
+
+def failing(body: Any, pair: Pair) -> Outcome:
+    for seed in range(40):
+        outcome = run_trial(body, seed, SETTINGS, pair)
+        if outcome.mismatches:
+            return outcome
+    raise AssertionError("the planted bug never showed")
+
+
+def shrunk(bug: Bug, seconds: float = 60.0) -> tuple[Shrunk, Program]:
+    pair = Pair(TorchFramework(), bug.faulty())
+    agreement = agree(failing(bug.body, pair).program, pair, SETTINGS)
+    opinion = examine(agreement, pair, SETTINGS)
+    failure = diagnosis.failure_of(agreement, opinion, pair, SETTINGS)
+    alone = [opinion.located.alone.program] if opinion.located.alone is not None else []
+    return Shrinker(agreement, failure, pair, SETTINGS, seconds).shrink(alone), agreement.program
+
+
+def size(program: Program) -> tuple[int, int]:
+    """Calls and elements of the inputs, without what serves the gradient."""
+    calls = [call for call in program.calls if call.kind != "tensor" and call.target != "backward"]
+    inputs = [call for call in program.inputs() if call.note != "cotangent"]
+    return len(calls), sum(program.arrays[call.args[0].index].data.size for call in inputs)
+
+
+def test_planted_bugs_shrink_to_their_smallest_case_in_few_executions() -> None:
+    results = {bug.name: shrunk(bug)[0] for bug in BUGS}
+    missed = {
+        bug.name: size(results[bug.name].agreement.program)
+        for bug in BUGS
+        if size(results[bug.name].agreement.program) != (bug.calls, bug.elements)
+    }
+    executions = sorted(result.executions for result in results.values())
+    assert len(BUGS) >= 30
+    assert len(missed) <= len(BUGS) // 10, missed
+    assert statistics.median(executions) <= 150
+    assert executions[math.ceil(0.95 * len(executions)) - 1] <= 600
+
+
+def test_what_is_left_still_fails_when_it_is_run_again() -> None:
+    bug = next(bug for bug in BUGS if bug.name == "gradient of two rows")
+    result, _ = shrunk(bug)
+    pair = Pair(TorchFramework(), bug.faulty())
+    assert agree(result.agreement.program, pair, SETTINGS).mismatches[0].name == "x0.grad"
+
+
+def test_shrinking_stays_with_the_operator_that_it_began_with() -> None:
+    def body() -> Any:
+        return dual.exp(dual.tanh(x()))
+
+    # Without the call of tanh, exp would fail as well, and more simply.
+    both = {"tanh": when(lambda t: t.numel() >= 2, more), "exp": when(lambda t: True, more)}
+    bug = Bug("both", body, both, 1, 2)
+    result, _ = shrunk(bug)
+    assert [call.target for call in result.agreement.program.calls if call.kind == "function"] == ["tanh"]
+
+
+def test_an_end_in_the_middle_keeps_what_was_found() -> None:
+    bug = next(bug for bug in BUGS if bug.name == "matmul, inner of two")
+    pair = Pair(TorchFramework(), bug.faulty())
+    agreement = agree(failing(bug.body, pair).program, pair, SETTINGS)
+    opinion = examine(agreement, pair, SETTINGS)
+    failure = diagnosis.failure_of(agreement, opinion, pair, SETTINGS)
+    result = Shrinker(agreement, failure, pair, SETTINGS, 60.0, limit=5).shrink()
+    assert not result.complete
+    assert result.executions == 5
+    assert result.agreement.mismatches
+
+
+def diagnosed(body: Any, pair: Pair, settings: Settings = SETTINGS) -> Any:
+    for seed in range(40):
+        outcome = run_trial(body, seed, settings, pair)
+        if outcome.mismatches:
+            break
+    options = Options(verify=False, shrink=30.0)
+    return diagnosis.diagnose(ATest("it.py::test_it", body, settings), outcome, pair, options, 0)
+
+
+def test_a_module_shrinks_by_the_choices_that_made_it() -> None:
+    def body() -> Any:
+        channels = at.random(2, 9)
+        module = dual.nn.Conv2d(channels, at.random(1, 9), kernel_size=at.random(1, 4))
+        return module(at.random_tensor(4, 2, channels, 6, 6))
+
+    pair = Pair(TorchFramework(), FaultyTorch({"nn.Conv2d": _wrong_module}))
+    finding = diagnosed(body, pair)
+    built = next(call for call in finding.program.calls if call.target == "nn.Conv2d")
+    assert built.args[:2] == (1, 1)
+    assert max(array.data.size for array in finding.program.arrays) <= 16
+
+
+def _wrong_module(original: Any) -> Any:
+    class Conv2d(original):  # type: ignore[misc]
+        def forward(self, t: Any) -> Any:
+            return super().forward(t) + 1
+
+    return Conv2d
+
+
+def test_the_report_says_what_matters_what_passes_nearby_and_which_tolerance_would_pass() -> None:
+    softmax = {"softmax": when(lambda t, dim: dim < 0, lambda result: result * 1.5)}
+    finding = diagnosed(function("softmax", -1), Pair(TorchFramework(), FaultyTorch(softmax)))
+    told = "\n".join(finding.shrinking)
+    assert "Matters:    the -1 of softmax" in told
+    assert "May be any: the values of x0" in told
+    assert "+ torch.softmax(x0, 0)" in told
+    assert "Would pass: with rtol=0.5" in told
+    assert finding.blame == "candidate"
+
+
+def test_tolerances_of_the_test_are_law_and_the_table_is_not() -> None:
+    def body() -> Any:
+        a = at.random_tensor(1, 2048, low=-1000, high=1000)
+        return dual.sum(dual.cat([a, -a]))
+
+    def backwards(original: Any) -> Any:
+        return lambda t: original(t.detach().flip(0).cumsum(0)[-1]) + 0 * original(t)
+
+    pair = Pair(TorchFramework(), FaultyTorch({"sum": backwards}))
+    for settings, clears in ((Settings(auto_backward=False), True), (Settings(auto_backward=False, atol=1e-9), False)):
+        outcome = run_trial(body, 0, settings, pair)
+        assert outcome.mismatches
+        verdict = diagnosis.cleared(ATest("it.py::test_it", body, settings), outcome, pair)
+        assert (verdict is not None) is clears
+
+
+def test_a_divergence_that_replay_does_not_show_is_still_reported() -> None:
+    calls: list[int] = []
+
+    def once(original: Any) -> Any:
+        def wrong(t: Any) -> Any:
+            calls.append(1)
+            return original(t) + (1 if len(calls) == 1 else 0)
+
+        return wrong
+
+    finding = diagnosed(function("exp"), Pair(TorchFramework(), FaultyTorch({"exp": once})))
+    assert "does not show it again" in finding.verdict[0]
+    assert finding.mismatches
+
+
+@pytest.mark.parametrize("name", ["dtype", "raises", "missing"])
+def test_the_report_fits_a_terminal(name: str) -> None:
+    from autotest.report import text
+
+    bug = next(bug for bug in BUGS if bug.name == name)
+    finding = diagnosed(bug.body, Pair(TorchFramework(), bug.faulty()))
+    lines = text.divergence(finding, "PLACE", "").splitlines()
+    assert max(len(line) for line in lines) <= 120
+    assert lines[2].startswith("Verdict:    faulty")

@@ -1,0 +1,183 @@
+"""Whole scripts: pinned as text, and run against a framework of a few lines with planted faults."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from autotest.emission import Script, reproducer
+from autotest.settings import Tolerance
+from tests.emission.toys import run, toys
+
+
+@pytest.fixture
+def program(build):
+    build.function("relu", build.tensor([[1, -2], [3, 0]]))
+    return build.program()
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "output"),
+    [
+        ("healthy", 0, "toy and healthy agree"),
+        ("near", 0, "toy and near agree"),
+        ("value", 1, "v1 values: 1 of 4 differ, at [0, 1]: expected 0.0, actual 0.5"),
+        ("nan", 1, "v1 values: 1 of 4 differ, at [0, 1]: expected 0.0, actual nan"),
+        ("shape", 1, "v1 shape: expected (2, 2), actual (1, 2, 2)"),
+        ("dtype", 1, "v1 dtype: expected float32, actual float64"),
+        ("grad", 1, "v1 requires_grad: expected False, actual True"),
+        ("boxed", 1, "v1 type: expected tensor, actual tuple"),
+        ("raises", 1, "raises raises RuntimeError: no such kernel"),
+    ],
+)
+def test_values(tmp_path, program, fault, status, output):
+    sides = toys(tmp_path, "toy", fault)
+    found = run(tmp_path, reproducer(program, *sides, title="relu", observed=["v1"]))
+    assert found[0] == status, found[1]
+    assert output in [line.strip() for line in found[1].splitlines()]
+
+
+def test_the_same_nan_and_infinity_on_both_sides_agree(tmp_path, build):
+    build.function("relu", build.tensor([float("nan"), float("inf")]))
+    text = reproducer(build.program(), *toys(tmp_path, "toy", "healthy"), title="relu", observed=["v1"])
+    assert run(tmp_path, text) == (0, "toy and healthy agree\n")
+
+
+def test_true_is_not_one(tmp_path, build):
+    build.function("flag", build.tensor([1.0]))
+    text = reproducer(build.program(), *toys(tmp_path, "toy", "counts"), title="flag", observed=["v1"])
+    assert run(tmp_path, text) == (1, "v1: expected True, actual 1\n")
+
+
+def test_a_tolerance_given_by_the_test_is_used(tmp_path, program):
+    sides = toys(tmp_path, "toy", "near")
+    text = reproducer(program, *sides, title="relu", observed=["v1"], tolerance=Tolerance(0.0, 1e-9))
+    assert run(tmp_path, text)[0] == 1
+    sides = toys(tmp_path, "toy", "value")
+    text = reproducer(program, *sides, title="relu", observed=["v1"], tolerance=Tolerance(0.0, 1.0))
+    assert run(tmp_path, text)[0] == 0
+
+
+def test_what_the_test_does_not_compare_is_not_compared(tmp_path, program):
+    sides = toys(tmp_path, "toy", "dtype")
+    assert run(tmp_path, reproducer(program, *sides, title="relu", observed=["v1"], check_dtype=False))[0] == 0
+    sides = toys(tmp_path, "toy", "value")
+    assert run(tmp_path, reproducer(program, *sides, title="relu", observed=["v1"], check_values=False))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("symptom", "reference", "candidate", "status"),
+    [
+        ("exception", "toy", "raises", 1),
+        ("exception", "toy", "value", 0),
+        ("exception", "raises", "raises", 2),
+        ("accepted", "raises", "toy", 1),
+        ("accepted", "raises", "raises", 0),
+        ("accepted", "toy", "toy", 0),
+        ("value", "raises", "toy", 2),
+    ],
+)
+def test_refusals(tmp_path, program, symptom, reference, candidate, status):
+    text = reproducer(program, *toys(tmp_path, reference, candidate), title="relu", symptom=symptom)
+    assert run(tmp_path, text)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("symptom", "fault", "status", "output"),
+    [
+        ("crash", "aborts", 1, "aborts dies: SIGABRT"),
+        ("crash", "leaves", 1, "leaves dies: 3"),
+        ("crash", "raises", 0, "raises raises RuntimeError: no such kernel"),
+        ("crash", "healthy", 0, "healthy returns"),
+        ("out of memory", "raises", 1, "raises dies: 0"),
+        ("hang", "hangs", 1, "hangs hangs: no answer in 1.5 s"),
+    ],
+)
+def test_a_candidate_that_dies_does_so_in_a_child_process(tmp_path, program, symptom, fault, status, output):
+    sides = toys(tmp_path, "toy", fault)
+    found = run(tmp_path, reproducer(program, *sides, title="relu", symptom=symptom, timeout=1.5))
+    assert found[0] == status
+    assert output in found[1].splitlines()
+
+
+def test_a_missing_framework_is_said_and_is_no_divergence(tmp_path, program):
+    missing = Script("nowhere", ("import nowhere_at_all",), "nowhere_at_all")
+    found = run(tmp_path, reproducer(program, missing, missing, title="relu", observed=["v1"]))
+    assert found == (2, "cannot run: No module named 'nowhere_at_all'\n")
+
+
+def test_large_inputs_and_awkward_titles_survive(tmp_path, build):
+    build.function("relu", build.tensor([[float(i) / 7 for i in range(100)]]))
+    title = 'relu: "quotes", """ and C:\\new'
+    text = reproducer(build.program(), *toys(tmp_path, "toy", "healthy"), title=title, observed=["v1"])
+    assert text.index("def program") < text.index("X0 = packed(")
+    assert run(tmp_path, text)[0] == 0
+
+
+def test_a_shrunk_gradient_is_short_and_reads_from_the_top(relu_gradient):
+    torch = Script("torch", ("import torch",), "torch")
+    oneflow = Script("oneflow", ("import oneflow",), "oneflow")
+    header = ["torch 2.0.1, oneflow 0.9.0; trial 3 of base seed 17."]
+    text = reproducer(
+        relu_gradient, torch, oneflow, title="relu: x0.grad differs.", header=header, observed=["x0.grad"]
+    )
+    assert (
+        text.partition("\n\n\nTOLERANCE")[0]
+        == '''\
+"""relu: x0.grad differs.
+
+torch 2.0.1, oneflow 0.9.0; trial 3 of base seed 17.
+Compared: x0.grad.
+Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+"""
+
+import sys
+
+import numpy as np
+
+try:
+    import torch
+    import oneflow
+except (ImportError, OSError) as error:
+    print("cannot run:", error)
+    sys.exit(2)
+
+X0 = np.array([[0.1, -2.0], [1.0, 0.0]], "float32")
+C2 = np.array([[1.0, 1.0], [1.0, 2.0]], "float32")
+
+
+def program(torch):
+    x0 = torch.tensor(X0, requires_grad=True)
+    v1 = torch.nn.functional.relu(x0)
+    v1.backward(torch.tensor(C2))
+    return {"x0.grad": x0.grad}'''
+    )
+    assert len([line for line in text.splitlines() if line.strip()]) < 60
+
+
+def load(name: str) -> Any:
+    return importlib.import_module(f"autotest.frameworks.{name}").framework()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("oneflow") is None, reason="OneFlow is not installed")
+def test_real_frameworks_agree_on_a_module_and_its_gradients(tmp_path, build):
+    linear = build.function("nn.Sequential", build.function("nn.Linear", 2, 3))
+    state = {"0.weight": build.capture([[1, 2], [3, 4], [5, 6]]), "0.bias": build.capture([1, 2, 3])}
+    build.call("load_state", "", linear, state)
+    x = build.tensor([[1, 2]], requires_grad=True)
+    y = build.method("__call__", linear, x)
+    build.method("backward", y, build.tensor([[1, 2, 3]]))
+    build.tensor([1, 2], "bfloat16")
+    # Of the adapters only the lines that import the frameworks are asked for; nothing is imported here.
+    sides = (load("torch").script(), load("oneflow").script())
+    text = reproducer(build.program(), *sides, title="Linear")
+    path = tmp_path / "repro.py"
+    path.write_text(text, encoding="utf-8")
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=200, check=False)
+    assert (done.returncode, done.stdout) == (0, "torch and oneflow agree\n"), done.stdout + done.stderr

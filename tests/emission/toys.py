@@ -1,0 +1,69 @@
+"""A framework of a few lines with planted faults, and a way to run scripts against it.
+
+Enters a folder and names of faults, leaves modules there that a script can import; a script's text, leaves its exit
+status and output. Must not import a real framework: scripts are run by the dozen.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from autotest.emission import Script
+
+#: As much of a framework as the programs here use. Its faults are chosen by the name it is imported under.
+TOY = """
+import contextlib, os, sys, time
+import numpy as np
+FAULT = __name__
+
+class Device:
+    type = "cpu"
+
+class Tensor:
+    def __init__(self, data, requires_grad=False):
+        self.data, self.requires_grad, self.grad, self.device = data, requires_grad, None, Device()
+    dtype = property(lambda self: f"toy.{self.data.dtype}")
+    shape = property(lambda self: self.data.shape)
+    def detach(self): return self
+    def cpu(self): return self
+    def tolist(self): return self.data.tolist()
+
+def tensor(data, requires_grad=False):
+    return Tensor(data.copy(), requires_grad)
+
+def flag(x):
+    return 1 if FAULT == "counts" else True
+
+def relu(x):
+    if FAULT == "raises": raise RuntimeError("no such kernel")
+    if FAULT == "aborts": os.abort()
+    if FAULT == "leaves": os._exit(3)
+    if FAULT == "hangs": time.sleep(60)
+    y = Tensor(np.maximum(x.data, 0))
+    if FAULT == "value": y.data.flat[1] += 0.5
+    if FAULT == "near": y.data += np.float32(1e-6)
+    if FAULT == "nan": y.data.flat[1] = np.nan
+    if FAULT == "shape": y.data = y.data[None]
+    if FAULT == "dtype": y.data = y.data.astype("float64")
+    if FAULT == "grad": y.requires_grad = True
+    if FAULT == "boxed": return (y,)
+    return y
+"""
+
+
+def run(folder: Path, text: str) -> tuple[int, str]:
+    path = folder / "repro.py"
+    path.write_text(text, encoding="utf-8")
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=100, check=False)
+    assert not done.stderr, done.stderr
+    return done.returncode, done.stdout
+
+
+def toys(folder: Path, reference: str, candidate: str) -> tuple[Script, Script]:
+    for name in (reference, candidate):
+        (folder / f"{name}.py").write_text(TOY, encoding="utf-8")
+    return Script(reference, (f"import {reference}",), reference), Script(
+        candidate, (f"import {candidate}",), candidate
+    )

@@ -1,0 +1,149 @@
+"""OneFlow imports in any order, and says in one sentence what to do when it cannot.
+
+Imports run in fresh interpreters, because a process imports a framework once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from autotest.errors import FrameworkMissing
+from autotest.frameworks import preload
+
+
+def run(code: str, *flags: str) -> str:
+    """What `code` prints in a fresh interpreter, which must end well."""
+    command = [sys.executable, *flags, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all that can be imported besides what is imported already."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "oneflow"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delenv("GLOG_minloglevel", raising=False)
+    return tmp_path
+
+
+def install(site: Path, body: str = "", *, core: bool = True, version: str = "0.9.0") -> None:
+    """Put something called oneflow into `site`."""
+    (site / "oneflow").mkdir()
+    (site / "oneflow" / "__init__.py").write_text(body)
+    if core:
+        (site / "oneflow" / "_oneflow_internal.so").touch()
+    about = site / f"oneflow-{version}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: oneflow\nVersion: {version}\n")
+
+
+def in_one_sentence(error: pytest.ExceptionInfo[FrameworkMissing]) -> str:
+    text = str(error.value)
+    assert "\n" not in text
+    assert "pip install 'dual-autotest[oneflow]'" in text, "says what to install"
+    assert "AUTOTEST_CANDIDATE" in text, "says what to choose instead"
+    return text
+
+
+@pytest.mark.oneflow
+@pytest.mark.parametrize("order", ["oneflow first", "torch first"])
+def test_the_import_order_does_not_matter_even_when_warnings_are_errors(order: str) -> None:
+    imports = ["flow = preload.import_oneflow()", "import torch"]
+    lines = imports if order == "oneflow first" else imports[::-1]
+    code = "\n".join(["from autotest.frameworks import preload", *lines, "print(flow.ones(2).sum().item())"])
+    assert run(code, "-W", "error").split() == ["2.0"]
+
+
+@pytest.mark.oneflow
+@pytest.mark.parametrize("order", ["oneflow first", "torch first"])
+def test_the_lines_for_a_script_import_it_without_this_library(order: str) -> None:
+    lines = (
+        [*preload.script_lines(), "import torch"]
+        if order == "oneflow first"
+        else ["import torch", *preload.script_lines()]
+    )
+    assert len(preload.script_lines()) <= 3
+    assert run("\n".join([*lines, "print(oneflow.ones(2).sum().item())"])).split() == ["2.0"]
+
+
+@pytest.mark.oneflow
+def test_all_libraries_are_found_where_the_extra_puts_them() -> None:
+    code = """
+        import ctypes, os
+        from autotest.frameworks import preload
+        names = [name for package, names in preload.LIBRARIES for name in names]
+        def loaded(name):
+            try:
+                return bool(ctypes.CDLL(name, mode=os.RTLD_NOLOAD))
+            except OSError:
+                return False
+        print(any(map(loaded, names)), preload.load_libraries(), all(map(loaded, names)))
+    """
+    assert run(code).strip() == "False [] True"
+
+
+def test_a_missing_oneflow_is_refused(site: Path) -> None:
+    with pytest.raises(FrameworkMissing) as error:
+        preload.import_oneflow()
+    assert "not installed" in in_one_sentence(error)
+
+
+def test_the_placeholder_without_a_core_is_refused_before_it_is_imported(site: Path) -> None:
+    install(site, "raise SystemExit('imported')", core=False, version="0.7.0")
+    with pytest.raises(FrameworkMissing) as error:
+        preload.import_oneflow()
+    text = in_one_sentence(error)
+    assert "oneflow 0.7.0 has no compiled core" in text
+    assert f"CPython {sys.version_info.major}.{sys.version_info.minor}" in text
+
+
+def test_libraries_that_are_nowhere_are_named_when_the_import_fails(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preload, "LIBRARIES", (("no-such-package", ("libno-such.so.8",)),))
+    install(site, "raise ImportError('libno-such.so.8: cannot open shared object file')")
+    with pytest.raises(FrameworkMissing) as error:
+        preload.import_oneflow()
+    assert "not found: libno-such.so.8" in in_one_sentence(error)
+
+
+def test_a_build_that_needs_no_such_libraries_is_not_refused(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preload, "LIBRARIES", (("no-such-package", ("libno-such.so.8",)),))
+    install(site, "import os\nlevel = os.environ['GLOG_minloglevel']")
+    assert preload.import_oneflow().level == "3", "quiet from its import on"
+
+
+def test_a_log_level_that_the_user_chose_stays(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preload, "LIBRARIES", ())
+    monkeypatch.setenv("GLOG_minloglevel", "0")
+    install(site, "import os\nlevel = os.environ['GLOG_minloglevel']")
+    assert preload.import_oneflow().level == "0"
+
+
+def test_a_library_is_loaded_from_the_package_that_brought_it(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    about = site / "some_cuda-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: some-cuda\nVersion: 1\n")
+    (about / "RECORD").write_text("some/lib/libsome.so.8,,\nsome/readme.txt,,\n")
+    asked: list[str] = []
+
+    def load(path: str, mode: int = 0) -> None:
+        asked.append(path)
+        if path != str(site / "some/lib/libsome.so.8"):
+            raise OSError(path)
+
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    monkeypatch.setattr(preload, "LIBRARIES", (("some-cuda", ("libsome.so.8", "libother.so.8")),))
+    assert importlib.metadata.version("some-cuda") == "1"
+    assert preload.load_libraries() == ["libother.so.8"]
+    assert asked[-1] == "libother.so.8", "what no package brought may still be found by the system"

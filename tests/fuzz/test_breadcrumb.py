@@ -1,0 +1,88 @@
+"""The trail of a process: read after its death, ignored during its life, gone when it ends well."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from autotest import breadcrumb
+from autotest.breadcrumb import Breadcrumb
+
+PROGRAM = """
+    import os, sys
+    from pathlib import Path
+    from autotest.breadcrumb import Breadcrumb
+    from autotest.program import Call, Ref
+
+    class Record:
+        calls = [Call("function", "nn.Linear", (2, 3), {}, 0)]
+
+    trail = Breadcrumb(Path(sys.argv[1]))
+    trail.test(Path("tests/test_x.py"), "test_x.py::test_é[a='b']", 7, check_errors=True)
+    trail.trial(5)
+    record = Record()
+    trail.about_to(record, "method", "__call__", (Ref(0), 1), {})
+    if sys.argv[2] == "backward":
+        trail.about_to(record, "method", "backward", (Ref(0),), {})
+    if sys.argv[2] == "rest":
+        trail.rest()
+    print("ready", flush=True)
+    sys.stdin.readline() if sys.argv[2] == "live" else os.kill(os.getpid(), 9)
+"""
+
+
+def process(path: Path, mode: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), str(path), mode],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.usefixtures("importable_elsewhere")
+@pytest.mark.parametrize(("mode", "stage"), [("forward", "forward"), ("backward", "backward")])
+def test_a_killed_process_leaves_where_it_was(tmp_path, mode, stage):
+    path = tmp_path / "1.trail"
+    with process(path, mode) as child:
+        child.communicate()
+    ((found, position),) = breadcrumb.dead(tmp_path)
+    assert found == path
+    assert (position.test, position.base_seed, position.index) == ("test_x.py::test_é[a='b']", 7, 5)
+    assert (position.file, position.call, position.operator) == (Path("tests/test_x.py"), 1, "nn.Linear")
+    assert (position.stage, position.settings) == (stage, {"check_errors": True})
+
+
+@pytest.mark.usefixtures("importable_elsewhere")
+def test_the_trail_of_a_living_process_is_nobodys_business(tmp_path):
+    with process(tmp_path / "1.trail", "live") as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        assert list(breadcrumb.dead(tmp_path)) == []
+        child.communicate("\n")
+    assert len(list(breadcrumb.dead(tmp_path))) == 1
+
+
+@pytest.mark.usefixtures("importable_elsewhere")
+def test_a_process_that_died_between_trials_leaves_nothing_to_look_into(tmp_path):
+    with process(tmp_path / "1.trail", "rest") as child:
+        child.communicate()
+    assert list(breadcrumb.dead(tmp_path)) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trail_that_ends_well_is_removed_and_what_is_no_trail_is_ignored(tmp_path):
+    trail = Breadcrumb(tmp_path / "2.trail")
+    trail.close()
+    (tmp_path / "3.trail").write_bytes(b"something else")
+    assert list(breadcrumb.dead(tmp_path)) == []
+
+
+def test_no_trail_where_none_can_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert breadcrumb.own(tmp_path / "file", os.getpid()) is None

@@ -1,0 +1,215 @@
+"""How a campaign shares out trials and what it makes of results, with an executor that only pretends."""
+
+from __future__ import annotations
+
+import collections
+from pathlib import Path
+
+import pytest
+
+from autotest.campaign import DEATHS_ALLOWED, Campaign, Plan, standing_of
+from autotest.collection import Collected, Collection
+from autotest.settings import Settings
+from autotest.tasks import (
+    SET_ASIDE,
+    Death,
+    Diagnose,
+    DiagnoseDeath,
+    Explore,
+    Explored,
+    Found,
+    Identity,
+    Suspect,
+    Vanished,
+)
+
+VALUE = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
+
+
+class Pretending:
+    """Answers every task by what the test's script says of the trial."""
+
+    def __init__(self, script, slots=2):
+        self.script = script
+        self.slots = slots
+        self.waiting = []
+        self.tried = collections.defaultdict(list)
+        self.log = []
+
+    def start(self, task):
+        self.waiting.append(task)
+
+    def wait(self, seconds):
+        task = self.waiting.pop(0)
+        self.log.append(task)
+        return [(task, self.answer(task))]
+
+    def answer(self, task):
+        if isinstance(task, Diagnose):
+            (suspect,) = [said for said in [self.script(task.where.test, task.index)] if isinstance(said, Suspect)]
+            return found(task, suspect.identity)
+        if isinstance(task, DiagnoseDeath):
+            return found(task, task.identity)
+        result, done = Explored(), []
+        for index in task.indices:
+            said = self.script(task.where.test, index)
+            if isinstance(said, Death) and said.operator in task.set_aside:
+                result.rejections[f"{said.operator}: {SET_ASIDE}: kills the process"] += 1
+            elif isinstance(said, Death):
+                return said
+            else:
+                done.append(index)
+                result.accepted += 1
+                result.suspects += [said] if said else []
+            result.done += 1
+        tried = self.tried[task.where.test]
+        assert not set(tried) & set(done), "a trial was run twice"
+        tried += done
+        result.seconds = 0.04 * len(done)
+        return result
+
+
+def found(task, identity):
+    verified = "verified" if task.thorough else ""
+    return Found("key", identity, task.where, task.index, "place", verified, "", "message", "report")
+
+
+class Silent:
+    def __init__(self):
+        self.announced = []
+
+    def changed(self, standing):
+        pass
+
+    def found(self, found):
+        self.announced.append(found)
+
+
+def run(script, plan, tests=("a", "b", "c"), slots=2, standing=None):
+    collected = Collection([Collected(name, Path("t.py"), Settings(), print) for name in tests])
+    executor = Pretending(script, slots)
+    observer = Silent()
+    standing = standing or standing_of(collected, plan.base_seed)
+    Campaign(standing, plan, executor, observer).run()
+    return standing, executor, observer
+
+
+def healthy(test, index):
+    return None
+
+
+def test_every_test_gets_its_trials_and_none_twice():
+    standing, executor, _ = run(healthy, Plan(0, trials=50))
+    assert {name: sorted(indices) for name, indices in executor.tried.items()} == {key: [*range(50)] for key in "abc"}
+    assert (standing.trials, standing.accepted) == (150, 150)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7])
+def test_shards_share_the_trials_without_overlap(parts):
+    tried = collections.Counter()
+    for part in range(1, parts + 1):
+        _, executor, _ = run(healthy, Plan(0, trials=20, shard=(part, parts)))
+        tried.update((name, index) for name, indices in executor.tried.items() for index in indices)
+    assert tried == {(name, index): 1 for name in "abc" for index in range(20)}
+
+
+def test_a_failure_is_kept_once_then_understood_however_often_it_is_seen():
+    def script(test, index):
+        return Suspect(index, VALUE) if index % 3 == 2 else None
+
+    standing, executor, observer = run(script, Plan(0, trials=30))
+    assert [type(task).__name__ for task in executor.log if not isinstance(task, Explore)] == ["Diagnose"] * 2
+    assert [task.thorough for task in executor.log if isinstance(task, Diagnose)] == [False, True]
+    assert standing.seen[VALUE] == 30
+    assert len(observer.announced) == 1
+    assert standing.found[VALUE].verified == "verified"
+
+
+def test_what_differs_in_any_part_of_its_identity_is_another_finding():
+    others = [VALUE, *(VALUE._replace(**{name: "other"}) for name in Identity._fields)]
+    standing, _, _ = run(lambda test, index: Suspect(index, others[index % len(others)]), Plan(0, trials=30))
+    assert set(standing.found) == set(others)
+
+
+def test_a_death_costs_one_trial_and_the_others_of_its_task_are_run_after_all():
+    death = Death("crash", "SIGABRT", "Check failed", 7, "relu", "forward")
+    standing, executor, _ = run(lambda test, index: death if (test, index) == ("a", 7) else None, Plan(0, trials=30))
+    assert sorted(executor.tried["a"]) == [index for index in range(30) if index != 7]
+    assert sorted(executor.tried["b"]) == [*range(30)]
+    (identity,) = standing.found
+    assert (identity.operator, identity.symptom, identity.message) == ("relu", "crash", "SIGABRT")
+    assert (standing.trials, standing.workers_lost) == (90, 1)
+
+
+def test_an_operator_that_keeps_killing_is_set_aside_and_other_tests_go_on():
+    def script(test, index):
+        return Death("crash", "SIGSEGV", "", index, "relu", "forward") if test == "a" else None
+
+    standing, executor, _ = run(script, Plan(0, trials=30), slots=1)
+    assert standing.workers_lost == DEATHS_ALLOWED
+    assert standing.set_aside == {"relu"}
+    assert executor.tried["a"] == []
+    assert sorted(executor.tried["b"]) == sorted(executor.tried["c"]) == [*range(30)]
+
+
+def test_a_worker_that_dies_outside_of_trials_is_tried_again_and_then_blamed_on_the_test():
+    nowhere = Death("crash", "status 1", "no module", None, "", "")
+    standing, executor, _ = run(lambda test, index: nowhere if test == "b" else None, Plan(0, trials=5))
+    assert [test.where.test for test in standing.broken] == ["b"]
+    assert "outside of any trial" in standing.broken[0].broken
+    assert executor.tried["a"] == [*range(5)]
+    assert not standing.found
+
+
+def test_fail_fast_stops_exploring_but_keeps_and_understands_what_was_found():
+    standing, _, _ = run(lambda test, index: Suspect(index, VALUE), Plan(0, trials=1000, fail_fast=True), slots=1)
+    assert standing.stopped == "at the first finding"
+    assert standing.trials < 100
+    assert standing.found[VALUE].verified == "verified"
+
+
+def test_ctrl_c_ends_it_with_what_is_known():
+    def script(test, index):
+        if index == 20:
+            raise KeyboardInterrupt
+        return Suspect(index, VALUE) if index == 0 else None
+
+    standing, _, _ = run(script, Plan(0, trials=1000), slots=1)
+    assert standing.stopped == "interrupted"
+    assert VALUE in standing.found
+
+
+def test_a_failure_that_does_not_happen_again_is_said_and_is_no_finding():
+    class Forgetful(Pretending):
+        def answer(self, task):
+            return Vanished(task.where, task.index) if isinstance(task, Diagnose) else super().answer(task)
+
+    collected = Collection([Collected("a", Path("t.py"), Settings(), print)])
+    standing = standing_of(collected, 0)
+    script = Forgetful(lambda test, index: Suspect(index, VALUE) if index == 3 else None)
+    Campaign(standing, Plan(0, trials=10), script, Silent()).run()
+    assert not standing.found
+    assert [(where.test, index) for where, index in standing.vanished] == [("a", 3)]
+
+
+def test_shrinking_that_costs_a_worker_is_left_out_the_second_time():
+    class Fragile(Pretending):
+        def answer(self, task):
+            if isinstance(task, Diagnose) and task.thorough and task.shrink:
+                return Death("crash", "SIGSEGV", "", None, "", "")
+            return super().answer(task)
+
+    collected = Collection([Collected("a", Path("t.py"), Settings(), print)])
+    standing = standing_of(collected, 0)
+    Campaign(standing, Plan(0, trials=10), Fragile(lambda test, index: Suspect(index, VALUE)), Silent()).run()
+    assert standing.found[VALUE].verified == "verified"
+
+
+def test_a_test_that_still_finds_something_gets_more_time_and_no_test_gets_none():
+    def script(test, index):
+        return Suspect(index, VALUE._replace(message=str(index))) if test == "a" and index % 5 == 0 else None
+
+    _, executor, _ = run(script, Plan(0, trials=300), slots=1)
+    first = [task.where.test for task in executor.log if isinstance(task, Explore)][:40]
+    assert set(first) == set("abc")
+    assert first.count("a") > first.count("b")

@@ -1,0 +1,81 @@
+"""What a campaign tells: summary, JUnit, GitHub, Markdown."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from autotest.report import campaign, github, junit, markdown
+from autotest.standing import Standing, TestStanding
+from autotest.tasks import Found, Identity, LeftOut, Where
+
+WHERE = Where(Path("/repo/tests/test_x.py"), "test_x.py::test_relu[a='b']", 7)
+IDENTITY = Identity("nn.ReLU", "value", "forward", "candidate", "not close", "ordinary")
+FOUND = Found(
+    "relu-value-1", IDENTITY, WHERE, 4, "kept/relu", "verified", "torch is right", "not close: 1\x00 | 2\n%", "report"
+)
+
+
+def standing(**changes) -> Standing:
+    test = TestStanding(WHERE, tried=25, accepted=20, rejections=collections.Counter({"relu: no": 4}), died=1)
+    made = Standing(7, [test, TestStanding(WHERE._replace(test="test_x.py::never"))], found={IDENTITY: FOUND})
+    made.seen[IDENTITY] = 3
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_the_summary_numbers_findings_and_names_how_to_see_each_again():
+    text = campaign.summary(standing(seconds=12.0, workers_lost=1, cleared=2))
+    assert "25 trials of 1 tests in 12 s, base seed 7: 20 accepted, 4 rejected by the reference" in text
+    assert "1. nn.ReLU: value (forward), seen 3x" in text
+    assert "python kept/relu/repro.py  (verified)" in text
+    assert "1  value (forward): nn.ReLU" in text
+    assert "1 worker processes were lost" in text
+    assert "2 mismatches were only rounding" in text
+
+
+def test_the_summary_says_what_could_not_be_done():
+    broken = TestStanding(WHERE, broken="NameError: x", tried=1)
+    rare = TestStanding(WHERE, rejections=collections.Counter({"relu: too small": 99}), tried=99)
+    made = standing(tests=[broken, rare], found={}, set_aside={"matmul"}, stopped="interrupted")
+    made.left_out = [LeftOut("test_y", "needs the fixtures z")]
+    made.files_broken = [LeftOut("test_z.py", "cannot be imported: no")]
+    text = campaign.summary(made)
+    for part in (
+        "(interrupted)",
+        "NameError: x",
+        "0 of 99; mostly relu: too small",
+        "killing too many workers: matmul",
+        "test_y: needs the fixtures z",
+        "test_z.py: cannot be imported: no",
+        "Nothing new found.",
+    ):
+        assert part in text
+
+
+def test_junit_is_xml_whatever_a_message_holds():
+    made = standing(found={IDENTITY: dataclasses.replace(FOUND, report="a\x00<&>")})
+    suite = ET.fromstring(junit.as_xml(made).partition("?>")[2])[0]
+    (case,) = suite.iter("testcase")
+    failure = case.find("failure")
+    assert failure is not None
+    assert failure.text == "a?<&>"
+    assert case.get("name") == "test_relu[a='b']"
+    assert suite.get("failures") == "1"
+
+
+def test_github_commands_are_one_line_each_with_what_ends_them_escaped():
+    (line,) = github.workflow_commands(standing(), Path("/repo"))
+    assert line.startswith("::error file=tests/test_x.py,title=nn.ReLU%3A value (forward)::")
+    assert "\n" not in line
+    assert "| 2%0A%25" in line
+
+
+def test_the_markdown_table_has_one_row_a_finding():
+    rows = [line for line in markdown.campaign(standing()).splitlines() if line.startswith("| `")]
+    assert rows == [
+        "| `nn.ReLU` | value (forward) | 3 | `test_x.py::test_relu[a='b']`, trial 4 | `kept/relu/repro.py`: verified |"
+    ]

@@ -1,0 +1,159 @@
+"""Which tests a campaign finds, under which names, and what it does around them."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from autotest.collection import collect, find, load
+from autotest.driving import driven_by
+from autotest.errors import UsageError
+
+HEAD = "import unittest\nimport pytest\nfrom autotest import autotest, torch, random_tensor\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(source: str, name: str = "test_it.py") -> Path:
+        path = tmp_path / name
+        path.write_text(HEAD + textwrap.dedent(source))
+        return path
+
+    return write
+
+
+def ids(path: Path) -> list[str]:
+    return [test.id for test in collect([path]).tests]
+
+
+def test_functions_methods_and_parameters_are_found_under_the_names_that_pytest_gives_them_seeds_by(file):
+    path = file("""
+        @autotest()
+        def test_plain():
+            pass
+
+        def test_undecorated():
+            pass
+
+        @pytest.mark.parametrize("dim", [0, 1])
+        @pytest.mark.parametrize(("low", "high"), [(0, 1), pytest.param(2, 3, id="far")])
+        @autotest()
+        def test_many(low, high, dim):
+            pass
+
+        class TestCase(unittest.TestCase):
+            @autotest()
+            def test_method(self):
+                pass
+
+        @pytest.mark.parametrize("name", ["a"])
+        class TestPlain:
+            @autotest()
+            def test_it(self, name):
+                pass
+    """)
+    assert ids(path) == [
+        "test_it.py::test_plain",
+        "test_it.py::test_many[dim=0, high=1, low=0]",
+        "test_it.py::test_many[dim=1, high=1, low=0]",
+        "test_it.py::test_many[dim=0, high=3, low=2]",
+        "test_it.py::test_many[dim=1, high=3, low=2]",
+        "test_it.py::TestCase.test_method",
+        "test_it.py::TestPlain.test_it[object, name='a']",
+    ]
+
+
+def test_the_name_is_the_one_that_the_running_test_has(file):
+    path = file("""
+        @pytest.mark.parametrize("dim", [0, 1])
+        @autotest()
+        def test_function(dim):
+            pass
+
+        class TestCase(unittest.TestCase):
+            @autotest()
+            def test_method(self):
+                pass
+    """)
+    for item in collect([path]).tests:
+        seen = []
+        with driven_by(lambda test, pair, ledger, seen=seen: seen.append(test.id)):
+            item.call()
+        assert seen == [item.id]
+
+
+def test_set_up_and_tear_down_happen_around_every_call(file):
+    path = file("""
+        LOG = []
+
+        class TestCase(unittest.TestCase):
+            @classmethod
+            def setUpClass(cls):
+                LOG.append("class")
+
+            def setUp(self):
+                LOG.append("up")
+                self.addCleanup(LOG.append, "cleanup")
+
+            def tearDown(self):
+                LOG.append("down")
+
+            @autotest()
+            def test_method(self):
+                pass
+    """)
+    (item,) = collect([path]).tests
+    log = load(path).LOG
+    with driven_by(lambda *_: log.append("trials")):
+        item.call()
+        item.call()
+    assert log == ["class", "up", "trials", "down", "cleanup", "up", "trials", "down", "cleanup"]
+
+
+def test_what_cannot_be_explored_is_named_with_its_reason(file):
+    path = file("""
+        @autotest()
+        def test_with_fixture(tmp_path, other):
+            pass
+
+        @unittest.skip("not today")
+        @autotest()
+        def test_skipped():
+            pass
+
+        @pytest.mark.skip(reason="never")
+        @autotest()
+        def test_marked():
+            pass
+    """)
+    assert [(item.name, item.why) for item in collect([path]).left_out] == [
+        ("test_it.py::test_with_fixture", "needs the fixtures tmp_path, other"),
+        ("test_it.py::test_skipped", "skipped: not today"),
+        ("test_it.py::test_marked", "skipped: never"),
+    ]
+
+
+def test_folders_are_searched_and_a_file_that_cannot_be_imported_does_not_hide_the_others(file, tmp_path):
+    file("@autotest()\ndef test_a():\n    pass\n", "test_a.py")
+    file("raise RuntimeError('no')\n", "test_b.py")
+    file("@autotest()\ndef test_c():\n    pass\n", "helper.py")
+    found = collect([tmp_path])
+    assert [test.id for test in found.tests] == ["test_a.py::test_a"]
+    assert [(Path(item.name).name, item.why) for item in found.broken] == [
+        ("test_b.py", "cannot be imported: RuntimeError: no")
+    ]
+
+
+def test_a_file_that_is_named_is_taken_whatever_it_is_called_and_may_import_its_neighbours(file, tmp_path):
+    (tmp_path / "neighbour_of_suite.py").write_text("N = 3\n")
+    path = file("from neighbour_of_suite import N\n@autotest(n=N)\ndef test_c():\n    pass\n", "suite.py")
+    assert ids(path) == ["suite.py::test_c"]
+
+
+def test_a_missing_path_and_a_test_that_is_gone_are_said(file, tmp_path):
+    with pytest.raises(UsageError, match="no such file or folder"):
+        collect([tmp_path / "nothing"])
+    with pytest.raises(UsageError, match=r"no decorated test 'test_it\.py::test_gone'"):
+        find(file(""), "test_it.py::test_gone")

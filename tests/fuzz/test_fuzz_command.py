@@ -1,0 +1,164 @@
+"""`autotest fuzz` from the command line to its exit status, in this process, on torch with torch or a faulty one."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tests.fuzz.conftest import SUITES
+
+SUITE = SUITES / "twenty_six.py"
+FAULTY = "tests.support.faults:wrong_relu"
+SMALL = ("fuzz", SUITE, "--jobs", 0, "--trials", 20, "--seed", 3, "-k", "'relu' or 'exp'")
+
+
+def test_nothing_new_is_status_0_and_says_how_much_was_tried(command):
+    ended = command(*SMALL)
+    assert ended.status == 0
+    assert "40 trials of 2 tests" in ended.output
+    assert "base seed 3" in ended.output
+    assert ended.output.endswith("Nothing new found.\n")
+
+
+def test_a_finding_is_status_1_and_one_however_often_it_is_seen(command, tmp_path):
+    ended = command(*SMALL, candidate=FAULTY)
+    assert ended.status == 1
+    assert "1. relu: value (forward), seen 20x" in ended.output
+    assert "1 distinct findings" in ended.output
+    (folder,) = (tmp_path / ".autotest" / "failures").iterdir()
+    assert f"python .autotest/failures/{folder.name}/repro.py" in ended.output
+    assert {path.name for path in folder.iterdir()} >= {"repro.py", "report.txt", "program.json", "failure.json"}
+
+
+def test_the_same_seed_finds_the_same_and_another_seed_makes_other_trials(command, tmp_path):
+    seeds = {}
+    for place, seed in (("a", 3), ("b", 3), ("c", 4)):
+        command(
+            "fuzz", SUITE, "--jobs", 0, "--trials", 3, "--seed", seed, "-k", "'relu'", candidate=FAULTY, directory=place
+        )
+        (folder,) = (tmp_path / place / "failures").iterdir()
+        seeds[place] = json.loads((folder / "failure.json").read_text())["seed"]
+    assert seeds["a"] == seeds["b"] != seeds["c"]
+
+
+def test_a_time_is_kept_to(command, tmp_path):
+    ended = command("fuzz", SUITE, "--jobs", 0, "--time", "2s", "--json", "out.json")
+    assert ended.status == 0
+    # Its end only: how much sooner or later than asked the machine lets it be, is not for a test to say.
+    assert json.loads((tmp_path / "out.json").read_text())["seconds"] >= 2
+
+
+def test_what_the_ledger_expects_is_no_finding(command, tmp_path):
+    suite = tmp_path / "suite.py"
+    suite.write_text(SUITE.read_text())
+    (tmp_path / "pyproject.toml").write_text("")
+    found = command("fuzz", suite, "--jobs", 0, "--trials", 5, "-k", "'relu'", candidate=FAULTY)
+    assert found.status == 1
+    added = command("ledger", "add", "relu", "--reason", "planted", "--match", "not close")
+    assert added.status == 0, added.errors
+    ended = command("fuzz", suite, "--jobs", 0, "--trials", 5, "-k", "'relu'", candidate=FAULTY)
+    assert ended.status == 0
+    assert "5 of them diverged as the ledger expects" in ended.output
+
+
+def test_a_body_that_is_itself_at_fault_is_status_2_and_does_not_hide_the_others(command, tmp_path):
+    suite = tmp_path / "suite.py"
+    suite.write_text(
+        "from autotest import autotest, torch, random_tensor\n"
+        "@autotest()\ndef test_wrong():\n    return undefined_name\n"
+        "@autotest()\ndef test_right():\n    return torch.relu(random_tensor())\n"
+    )
+    ended = command("fuzz", suite, "--jobs", 0, "--trials", 5)
+    assert ended.status == 2
+    assert "name 'undefined_name' is not defined" in ended.output
+    assert "5 trials of 1 tests" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fuzz", "nowhere"], "no such file or folder"),
+        (["fuzz", SUITE, "-k", "nothing_like_this"], "no test decorated with @autotest"),
+        (["fuzz", SUITE, "-k", "a and"], "expected a word"),
+        (["fuzz", SUITE, "--resume"], "no campaign of shard 1/1"),
+        (["show", "nothing"], "no failure 'nothing'"),
+        (["replay"], "--all"),
+    ],
+)
+def test_a_wrong_command_line_is_status_2_and_one_sentence(command, arguments, said):
+    ended = command(*arguments)
+    assert ended.status == 2
+    assert said in ended.errors
+    assert "Traceback" not in ended.errors
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--time", "soon"], ["--trials", "0"], ["--shard", "3/2"], ["--seed", "x"], ["--memory", "?"]]
+)
+def test_a_wrong_option_is_refused_by_name(command, wrong, capsys):
+    with pytest.raises(SystemExit) as ended:
+        command("fuzz", SUITE, *wrong)
+    assert ended.value.code == 2
+    assert "expected" in capsys.readouterr().err
+
+
+def test_a_missing_framework_is_one_sentence(command):
+    ended = command("fuzz", SUITE, "--jobs", 0, candidate="nothing_of_this_name")
+    assert ended.status == 2
+    assert "no framework is called 'nothing_of_this_name'" in ended.errors
+
+
+def numbers(directory):
+    base = sqlite3.connect(directory / "history.sqlite")
+    tests = base.execute("select test, sum(tried), sum(accepted), sum(rejected), sum(compared) from test group by test")
+    seen = base.execute(
+        "select test, kind, name, sum(times) from seen group by test, kind, name order by test, kind, name"
+    )
+    return [*tests], [*seen], {path.name for path in (directory / "failures").iterdir()}
+
+
+def test_two_shards_merged_equal_one_run(command, tmp_path):
+    whole = ("fuzz", SUITE, "--jobs", 0, "--trials", 21, "--seed", 9, "-k", "'relu' or 'exp' or 'softmax'")
+    command(*whole, candidate=FAULTY, directory="one")
+    command(*whole, "--shard", "1/2", candidate=FAULTY, directory="first")
+    command(*whole, "--shard", "2/2", candidate=FAULTY, directory="second")
+    assert numbers(tmp_path / "first") != numbers(tmp_path / "one")
+    merged = command("merge", "first", "second", directory="both")
+    assert merged.status == 0, merged.errors
+    assert numbers(tmp_path / "both") == numbers(tmp_path / "one")
+
+
+def test_a_campaign_is_resumed_with_its_seed_where_it_stopped(command, tmp_path):
+    first = ("fuzz", SUITE, "--jobs", 0, "-k", "'relu' or 'exp'")
+    command(*first, "--trials", 10, "--seed", 5, candidate=FAULTY)
+    ended = command(*first, "--trials", 25, "--resume", candidate=FAULTY)
+    assert "50 trials of 2 tests" in ended.output
+    assert "base seed 5" in ended.output
+    assert "seen 25x" in ended.output
+    command(*first, "--trials", 25, "--seed", 5, candidate=FAULTY, directory="whole")
+    assert numbers(tmp_path / ".autotest") == numbers(tmp_path / "whole")
+
+
+def test_ci_gets_a_junit_file_json_and_what_github_shows(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    ended = command(*SMALL, "--junitxml", "out.xml", "--json", "out.json", candidate=FAULTY)
+    suite = ET.parse(tmp_path / "out.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    (failed,) = [case for case in suite.iter("testcase") if case.find("failure") is not None]
+    assert failed.get("name") == "test_operator[name='relu']"
+    (finding,) = json.loads((tmp_path / "out.json").read_text())["findings"]
+    assert (finding["operator"], finding["symptom"], finding["times"]) == ("relu", "value", 20)
+    assert "::error file=" in ended.output
+    assert "| `relu` | value (forward) | 20 |" in (tmp_path / "summary.md").read_text()
+
+
+def test_an_unwritable_store_is_said_in_one_sentence(command, tmp_path):
+    (tmp_path / "taken").write_text("")
+    ended = command(*SMALL, directory="taken")
+    assert ended.status != 0
+    assert "cannot be written" in ended.errors
+    assert "Traceback" not in ended.errors

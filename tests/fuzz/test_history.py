@@ -1,0 +1,104 @@
+"""The history of campaigns: consistent whenever it is read, shared by processes, merged and resumed."""
+
+from __future__ import annotations
+
+import collections
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from autotest.errors import StoreUnwritable, UsageError
+from autotest.history import History
+from autotest.standing import Standing, TestStanding
+from autotest.tasks import Explored, Found, Identity, Where
+
+IDENTITY = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
+WHERE = Where(Path("t.py"), "t.py::test_relu", 7)
+
+
+def standing(tried=0) -> Standing:
+    test = TestStanding(WHERE, next=tried)
+    if tried:
+        counts = {"rejections": "relu: no", "operators": "relu", "arguments": "relu dim=1", "expected": "known"}
+        numbers = {name: collections.Counter({item: 3}) for name, item in counts.items()}
+        test.add(Explored(done=tried, accepted=tried - 3, compared=tried, seconds=0.5, **numbers))
+    return Standing(7, [test])
+
+
+@pytest.fixture
+def history(tmp_path):
+    made = History(tmp_path)
+    yield made
+    made.close()
+
+
+def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_be_run(history):
+    before = standing(tried=20)
+    before.tests[0].returned = [range(3, 5)]
+    before.found[IDENTITY] = Found("relu-value-1", IDENTITY, WHERE, 4, "place", "", "verdict", "message", "")
+    before.seen[IDENTITY] = 6
+    campaign = history.begin(before, "1/1")
+    history.save(campaign, before, {WHERE: [range(15, 20)]})
+    after = standing()
+    assert history.resume(after, "1/1") == campaign
+    (test,) = after.tests
+    assert (test.next, test.tried, test.accepted, test.rejected) == (20, 20, 17, 3)
+    assert test.returned == [range(3, 5), range(15, 20)]
+    assert (test.operators, test.arguments) == (before.tests[0].operators, before.tests[0].arguments)
+    assert after.found == before.found
+    assert (after.seen, after.expected) == (before.seen, {"known": 3})
+
+
+def test_only_a_campaign_of_the_same_shard_and_seed_is_resumed(history):
+    history.begin(standing(), "1/2")
+    with pytest.raises(UsageError, match="no campaign of shard 2/2"):
+        history.last("2/2")
+    with pytest.raises(UsageError, match="no campaign"):
+        history.last("1/2", base_seed=8)
+    assert history.last("1/2", base_seed=7)[1] == 7
+
+
+def test_totals_are_summed_over_campaigns(history, tmp_path):
+    other = History(tmp_path / "other")
+    for each in (history, other):
+        each.save(each.begin(standing(), "1/1"), standing(tried=20), {})
+    other.close()
+    assert history.merge(tmp_path / "other" / History.FILE) == 1
+    assert history.merge(tmp_path / "other" / History.FILE) == 0
+    total = history.totals()[WHERE.test]
+    assert (total.tried, total.accepted, total.rejected) == (40, 34, 6)
+    assert total.seen["operators"] == {"relu": 6}
+
+
+WRITER = """
+    import sys
+    from pathlib import Path
+    from tests.fuzz.test_history import standing
+    from autotest.history import History
+
+    history = History(Path(sys.argv[1]))
+    campaign = history.begin(standing(), "1/1")
+    for _ in range(50):
+        history.save(campaign, standing(tried=20), {})
+"""
+
+
+@pytest.mark.usefixtures("importable_elsewhere")
+def test_two_processes_write_at_once(tmp_path):
+    command = [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path)]
+    writers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [writer.communicate()[1] for writer in writers] == ["", ""]
+    history = History(tmp_path)
+    assert history.totals()[WHERE.test].tried == 40
+    history.close()
+
+
+def test_a_damaged_history_is_said_with_its_place(tmp_path):
+    (tmp_path / History.FILE).write_bytes(b"this is no database" * 100)
+    with pytest.raises(StoreUnwritable, match=f"{History.FILE} cannot be written"):
+        History(tmp_path)
+    with pytest.raises(UsageError, match="no history of campaigns"):
+        History(tmp_path / "new").merge(tmp_path / History.FILE)

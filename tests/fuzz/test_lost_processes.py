@@ -1,0 +1,163 @@
+"""Crashes, hangs and kills: what a process of a campaign, of a test run, or the campaign itself leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from autotest.store import Store, Stored
+from tests.fuzz.conftest import SUITES
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("importable_elsewhere")]
+
+SUITE = SUITES / "twenty_six.py"
+DEADLY = {"sinh": "SIGSEGV", "cosh": "SIGABRT", "tan": "SIGFPE", "atan": "no answer", "erf": "status 3"}
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch):
+    """Starts commands in an empty folder, with what kills among the operators of the candidate."""
+    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
+        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
+
+    def start(*arguments: object, candidate: str = "tests.support.deadly:six", **environment: str):
+        return subprocess.Popen(
+            [sys.executable, "-m", *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, "AUTOTEST_CANDIDATE": candidate, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    return start
+
+
+def entries(folder: Path) -> dict[str, Stored]:
+    found = Store(folder / ".autotest").list()
+    assert all(isinstance(entry, Stored) for entry in found), found
+    return {entry.finding.operator: entry for entry in found if isinstance(entry, Stored)}
+
+
+@pytest.mark.timeout(900)
+def test_six_deadly_operators_are_found_and_verified_and_cost_no_trial_of_the_other_twenty(shell, tmp_path):
+    command = ("autotest", "fuzz", SUITE, "--trials", 20, "--seed", 7, "--deadline", "10s", "--json", "out.json")
+    with shell(*command) as run:
+        output, _ = run.communicate()
+    assert run.returncode == 1, output
+    found = entries(tmp_path)
+    assert found.keys() == {*DEADLY, "asinh"}
+    assert {entry.finding.verified for entry in found.values()} == {"verified in a fresh interpreter"}, output
+    for operator, how in DEADLY.items():
+        assert how in found[operator].finding.first.message
+    symptoms = {operator: entry.finding.first.symptom for operator, entry in found.items()}
+    assert symptoms == {**dict.fromkeys(DEADLY, "crash"), "atan": "hang", "asinh": "out of memory"}
+    tests = json.loads((tmp_path / "out.json").read_text())["tests"]
+    healthy = [test for test in tests if not any(f"'{name}'" in test["test"] for name in DEADLY)]
+    assert [test["accepted"] for test in healthy] == [20] * 21
+    assert not list((tmp_path / ".autotest" / "trails").glob("campaign-*"))
+
+
+@pytest.mark.timeout(900)
+def test_kill_9_at_any_moment_loses_nothing_announced_and_leaves_a_store_that_opens(shell, tmp_path):
+    moments = random.Random(0)
+    announced: set[str] = set()
+    for seed in range(20):
+        command = ("autotest", "fuzz", SUITE, "--time", "60s", "--jobs", 0, "--seed", seed, "-k", "'relu' or 'exp'")
+        with shell(*command, candidate="tests.support.faults:wrong_relu", AUTOTEST_VERIFY="0") as run:
+            assert run.stdout is not None
+            for line in run.stdout:
+                if line.startswith("found "):
+                    announced.add(line.split()[1].rstrip(":"))
+                    break
+            time.sleep(moments.uniform(0.0, 0.5))
+            os.kill(run.pid, signal.SIGKILL)
+            rest = run.stdout.read()
+            announced |= {line.split()[1].rstrip(":") for line in rest.splitlines() if line.startswith("found ")}
+        kept = Store(tmp_path / ".autotest").list()
+        assert announced
+        assert announced <= {entry.key for entry in kept if isinstance(entry, Stored)}
+        base = sqlite3.connect(tmp_path / ".autotest" / "history.sqlite")
+        assert base.execute("pragma integrity_check").fetchone() == ("ok",)
+        assert base.execute("select count(*) from finding").fetchone()[0] >= 1
+        base.close()
+
+
+@pytest.mark.timeout(900)
+def test_workers_end_with_the_campaign_that_was_killed(shell, tmp_path):
+    with shell("autotest", "fuzz", SUITE, "--time", "60s", candidate="torch") as run:
+        folder = tmp_path / ".autotest" / "trails" / f"campaign-{run.pid}"
+        while not list(folder.glob("*.log")):
+            time.sleep(0.1)
+        time.sleep(1.0)
+        workers = [int(path.stem) for path in folder.glob("*.log")]
+        os.kill(run.pid, signal.SIGKILL)
+    gone = time.monotonic() + 30
+    while any(alive(pid) for pid in workers):
+        assert time.monotonic() < gone, "a worker outlives its campaign"
+        time.sleep(0.1)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_campaign_with_its_summary(shell, number):
+    with shell("autotest", "fuzz", SUITE, "--time", "100s", "-k", "'relu' or 'exp'", candidate="torch") as run:
+        time.sleep(12.0)
+        os.kill(run.pid, number)
+        output, _ = run.communicate(timeout=60)
+    assert "(interrupted)" in output
+    assert output.endswith("Nothing new found.\n")
+    assert run.returncode == 0
+
+
+@pytest.mark.timeout(900)
+def test_a_test_run_that_dies_is_reported_by_the_next_run_and_by_recover(shell, tmp_path):
+    (tmp_path / "test_die.py").write_text(
+        textwrap.dedent("""
+            import unittest
+            from autotest import autotest, torch, random_tensor
+
+            class TestDie(unittest.TestCase):
+                @autotest(n=5)
+                def test_sinh(self):
+                    return torch.sinh(random_tensor(2) + 1)
+
+                @autotest(n=5)
+                def test_relu(self):
+                    return torch.relu(random_tensor(2))
+        """)
+    )
+    for reader in (("unittest", "test_die.py"), ("autotest", "recover")):
+        for path in (tmp_path / ".autotest" / "failures").glob("*"):
+            Store(tmp_path / ".autotest").remove(path.name)
+        with shell("unittest", "test_die.py") as run:
+            run.communicate()
+        assert run.returncode == -signal.SIGSEGV
+        with shell(*reader) as run:
+            output, _ = run.communicate()
+        assert run.returncode == 1
+        assert "sinh: faulty dies (SIGSEGV)" in output
+        assert "(verified in a fresh interpreter)" in output
+        assert entries(tmp_path).keys() == {"sinh"}
+    with shell("unittest", "test_die.py") as run:
+        output, _ = run.communicate()
+    assert "Ran 2 tests" in output
+    assert "FAILED (failures=1)" in output

@@ -1,0 +1,105 @@
+"""The commands on what was found: list, show, replay, export, merge, ledger add."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from autotest.ledger import read
+from autotest.store import Store
+from tests.fuzz.conftest import SUITES
+
+FAULTY = "tests.support.faults:wrong_relu"
+
+
+@pytest.fixture
+def kept(command, tmp_path, importable_elsewhere):
+    """A store that holds one failure; returns its key."""
+    command("fuzz", SUITES / "twenty_six.py", "--jobs", 0, "--trials", 3, "-k", "'relu'", candidate=FAULTY)
+    (entry,) = Store(tmp_path / ".autotest").list()
+    return entry.key
+
+
+def with_script(tmp_path, key, script):
+    store = Store(tmp_path / ".autotest")
+    entry = store.load(key)
+    store.save(dataclasses.replace(entry.finding, script=script), entry.report, key)
+
+
+def test_list_names_every_failure_and_skips_what_is_damaged(command, tmp_path, kept):
+    damaged = tmp_path / ".autotest" / "failures" / "broken-entry"
+    damaged.mkdir()
+    (damaged / "failure.json").write_text("{")
+    ended = command("list")
+    assert ended.status == 0
+    assert f"{kept}  " in ended.output
+    assert "relu: value (forward); twenty_six.py::test_operator[name='relu']" in ended.output
+    assert "broken-entry" in ended.output
+    assert "DAMAGED" in ended.output
+
+
+def test_show_prints_the_report_of_the_only_key_that_begins_so(command, kept):
+    ended = command("show", "relu")
+    assert ended.output.startswith("faulty diverges from torch: relu, value (forward)")
+
+
+@pytest.mark.parametrize(
+    ("script", "state", "status"),
+    [
+        (None, "still diverges", 1),
+        ("print('relu: all is well')", "fixed", 0),
+        ("print('something_else: not close'); raise SystemExit(1)", "changed", 1),
+        ("raise SystemExit(2)", "cannot tell", 3),
+        ("raise NameError('the script is broken')", "cannot tell", 3),
+    ],
+)
+def test_replay_tells_what_became_of_a_failure(command, tmp_path, kept, script, state, status):
+    if script is not None:
+        with_script(tmp_path, kept, script)
+    ended = command("replay", kept)
+    assert f"{kept}: {state}\n" in ended.output
+    assert ended.status == status
+
+
+def test_replay_all_passes_over_what_is_damaged(command, tmp_path, kept):
+    with_script(tmp_path, kept, "pass")
+    damaged = tmp_path / ".autotest" / "failures" / "broken-entry"
+    damaged.mkdir()
+    ended = command("replay", "--all")
+    assert f"{kept}: fixed" in ended.output
+    assert "broken-entry: DAMAGED" in ended.output
+    assert ended.status == 0
+
+
+def test_replay_notes_that_a_failure_is_verified(command, tmp_path, kept):
+    assert not Store(tmp_path / ".autotest").load(kept).finding.verified
+    command("replay", kept)
+    assert Store(tmp_path / ".autotest").load(kept).finding.verified == "verified in a fresh interpreter"
+
+
+def test_export_is_a_bug_report_with_versions_expectation_and_script(command, tmp_path, kept):
+    ended = command("export", kept)
+    for part in ("# relu: value differs from torch", "- torch ", "Expected (torch) and seen (faulty)", "def program("):
+        assert part in ended.output
+    command("export", kept, "-o", tmp_path / "bug.md")
+    assert (tmp_path / "bug.md").read_text() == ended.output
+
+
+def test_merge_takes_what_is_not_here_yet_and_prefers_what_is_verified(command, tmp_path, kept):
+    assert "1 failures and 1 campaigns were new" in command("merge", ".autotest", directory="here").output
+    assert "0 failures and 0 campaigns were new" in command("merge", ".autotest", directory="here").output
+    command("replay", kept)
+    assert "1 failures and 0 campaigns were new" in command("merge", ".autotest", directory="here").output
+    assert Store(tmp_path / "here").load(kept).finding.verified
+
+
+def test_a_ledger_entry_quotes_whatever_is_said_and_brings_its_reproducer(command, tmp_path, kept):
+    reason = 'says "no" \\ and é, since\tever'
+    ended = command("ledger", "add", kept, "--reason", reason, "--ledger", tmp_path / "new" / "ledger.toml")
+    assert ended.status == 0, ended.errors
+    (entry,) = read(tmp_path / "new" / "ledger.toml")
+    assert (entry.key, entry.reason, entry.operator, entry.symptom) == (kept, reason, "relu", "value")
+    assert (tmp_path / "new" / entry.reproducer).is_file()
+    again = command("ledger", "add", kept, "--reason", "twice", "--ledger", tmp_path / "new" / "ledger.toml")
+    assert again.status == 2

@@ -1,0 +1,125 @@
+"""`autotest gradients PATH`: what the table says of a suite, and the exit status."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest.cli import main
+from tests.support import faults
+
+SUITE = """
+from autotest import autotest, random_tensor, skip_grad_check, torch
+
+
+@autotest(n=2)
+def test_compared():
+    return torch.relu(random_tensor(shape=(2, 3))), torch.exp(random_tensor(shape=(2,))).argmax()
+
+
+@autotest(n=2, check_grad="numeric")
+def test_numeric():
+    return torch.tanh(random_tensor(shape=(2, 3)))
+
+
+@skip_grad_check(reason="planted in a test")
+@autotest(n=2, auto_backward=False)
+def test_exempt():
+    return torch.sin(random_tensor(shape=(2, 3)))
+
+
+@autotest(n=2)
+def test_of_integers():
+    return torch.square(random_tensor(shape=(2, 3), dtype=int, high=9))
+"""
+FORGETS = """
+
+@autotest(n=2)
+def test_forgets():
+    return torch.cos(random_tensor(shape=(2, 3), requires_grad=False))
+"""
+LEDGER = """
+[[divergence]]
+key = "no-relu"
+test = "test_suite.py::test_compared"
+symptom = "exception"
+reason = "planted"
+"""
+REFUSED = """
+
+@autotest(n=2, auto_backward=False)
+def test_refused():
+    return torch.cosh(random_tensor(shape=(2, 3)))
+"""
+
+
+@pytest.fixture
+def gradients(tmp_path, capsys):
+    """``gradients(text, *arguments)``: the exit status and the lines of the command on a suite."""
+
+    def run(text, *arguments, ledger=""):
+        # A folder of its own: a process imports a test file once.
+        file = tmp_path / str(len(list(tmp_path.iterdir()))) / "test_suite.py"
+        file.parent.mkdir()
+        file.write_text(text)
+        file.with_name("ledger.toml").write_text(ledger)
+        status = main(["gradients", str(file), *arguments])
+        return status, capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def line_of(lines, operator):
+    (line,) = [line for line in lines if line.split()[:1] == [operator]]
+    return line.split(maxsplit=3)[1:]
+
+
+def test_each_operator_is_told_with_what_became_of_its_gradient(gradients):
+    status, lines = gradients(SUITE)
+    assert status == 0
+    assert line_of(lines, "relu") == ["compared", "2/2"]
+    assert line_of(lines, "tanh") == ["numeric", "2/2"]
+    assert line_of(lines, "sin") == ["exempt", "2/2", "planted in a test"]
+    assert line_of(lines, "argmax") == ["exempt", "2/2", "the result holds positions"]
+    assert line_of(lines, "square") == ["exempt", "2/2", "integer or bool inputs"]
+    assert line_of(lines, "exp")[0] == "MISSING"
+    assert lines[-1] == "6 operators in 8 trials: 1 numeric, 1 compared, 3 exempt, 1 missing"
+
+
+def test_an_operator_whose_gradient_no_test_compares_is_missing(gradients):
+    status, lines = gradients(SUITE + FORGETS)
+    assert status == 0
+    why = "its inputs never require grad: test_suite.py::test_forgets"
+    assert line_of(lines, "cos") == ["MISSING", "2/2", why]
+    assert gradients(SUITE + FORGETS, "--fail-missing")[0] == 1
+
+
+def test_one_test_that_compares_it_is_enough(gradients):
+    status, _ = gradients(SUITE.replace(", torch.exp(random_tensor(shape=(2,))).argmax()", ""), "--fail-missing")
+    assert status == 0
+    both = SUITE.replace("torch.tanh", "torch.relu")
+    assert line_of(gradients(both)[1], "relu") == ["numeric", "2/4"]
+
+
+def test_a_test_that_the_gate_refuses_is_named(gradients):
+    status, lines = gradients(SUITE + REFUSED, "--fail-missing", "-k", "refused")
+    assert status == 1
+    assert any(line.startswith("forgot its gradients: test_suite.py::test_refused: ") for line in lines)
+
+
+def test_a_divergence_that_the_ledger_expects_is_the_reason_why_nothing_is_compared(gradients, against):
+    against(faults.missing_relu())
+    assert line_of(gradients(SUITE)[1], "relu")[0] == "MISSING"
+    also = SUITE + FORGETS.replace("cos", "relu")
+    _, lines = gradients(also, ledger=LEDGER)
+    assert line_of(lines, "relu") == ["exempt", "2/4", "known divergence no-relu"]
+
+
+def test_what_cannot_be_run_is_said(gradients):
+    status, lines = gradients(SUITE.replace("torch.sin", "torch.sinn"))
+    assert status == 2
+    assert any(line.startswith("could not be run: test_suite.py::test_exempt: AttributeError") for line in lines)
+
+
+def test_an_empty_suite_is_a_mistake(gradients):
+    assert gradients("x = 1")[0] == 2
+    assert gradients(SUITE, "--trials", "0")[0] == 2

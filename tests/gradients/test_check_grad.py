@@ -1,0 +1,183 @@
+"""``@autotest(check_grad=..., grad_order=...)``: what numbers and second order find that the two sides agree in."""
+
+from __future__ import annotations
+
+import pytest
+import torch as real
+
+from autotest import Divergence, GradientNotCompared, UsageError, autotest, random_tensor, torch
+from autotest.frameworks.oneflow import OneFlowFramework
+from tests.gradients.test_gradcheck import PLANTED, needs_oneflow
+from tests.support.faulty import FaultyTorch, with_gradient
+from tests.support.running import agrees, targets, trial, trials
+
+
+def wrong(change):
+    """torch whose exp hands on a changed gradient."""
+    return FaultyTorch({"exp": with_gradient(change)})
+
+
+def exp():
+    return torch.exp(random_tensor(shape=(10, 10)))
+
+
+def passes(body, candidate=None, **settings):
+    outcome = trial(body, candidate, **settings)
+    assert not outcome.complaint, outcome.complaint
+    return agrees(outcome)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_fault_that_both_sides_share_is_seen_by_numbers_alone(name):
+    fault = wrong(PLANTED[name])
+    assert agrees(trial(exp, fault, reference=wrong(PLANTED[name])))
+    found = trial(exp, fault, reference=wrong(PLANTED[name]), check_grad="numeric").mismatches
+    assert {mismatch.symptom for mismatch in found} == {"gradient"}
+    assert "by central differences in float64" in found[0].message
+
+
+def test_right_gradients_are_counted():
+    outcome = trial(exp, FaultyTorch(), check_grad="numeric")
+    assert agrees(outcome)
+    assert outcome.numeric == 2
+
+
+@pytest.mark.parametrize("check_grad", ["numeric", "forward"])
+@pytest.mark.parametrize("grad_order", [1, 2])
+def test_programs_of_every_kind_can_be_checked(check_grad, grad_order):
+    def several():
+        x, y = random_tensor(shape=(3, 4), low=1, high=2), random_tensor(shape=(1, 4), low=1, high=2)
+        return x * y, (x / y).sum(1)
+
+    def module():
+        return torch.tanh(torch.nn.Linear(4, 3)(random_tensor(shape=(5, 4), layout="transposed")))
+
+    def in_place():
+        x = random_tensor(shape=(3, 4), requires_grad=False)
+        y = random_tensor(shape=(3, 4))
+        x.mul_(2)
+        z = y * x
+        z += 1
+        return z.sin_()
+
+    def no_grad():
+        x = random_tensor(shape=(3, 4))
+        with torch.no_grad():
+            size = x * 2
+        return x * size
+
+    for body in (several, module, in_place, no_grad):
+        outcome = trial(body, check_grad=check_grad, grad_order=grad_order)
+        assert agrees(outcome), outcome.mismatches
+        assert not outcome.complaint
+        assert outcome.numeric > 0
+
+
+def test_forward_mode_is_held_against_numbers_where_there_is_one():
+    class Doubles(real.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, cotangent):
+            return cotangent * 2
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent * 3
+
+    fault = FaultyTorch({"exp": lambda _: lambda x: Doubles.apply(x)})  # noqa: PLW0108 - it has no signature
+    assert agrees(trial(exp, fault, reference=fault, check_grad="numeric"))
+    found = trial(exp, fault, reference=fault, check_grad="forward").mismatches
+    assert "forward mode" in found[0].message
+
+
+def test_a_wrong_gradient_of_a_gradient_needs_the_second_order():
+    class Cubes(real.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, cotangent):
+            (x,) = ctx.saved_tensors
+            return with_gradient(lambda gradient: gradient * 2)(lambda y: y * y)(x) * 3 * cotangent
+
+    def body():
+        return torch.pow(random_tensor(shape=(4, 4)), 3)
+
+    fault = FaultyTorch({"pow": lambda _: lambda x, exponent: Cubes.apply(x)})
+    assert passes(body, fault)
+    assert trial(body, fault, grad_order=2).mismatches[0].stage == "backward"
+    assert passes(body, FaultyTorch(), grad_order=2)
+    found = trial(body, fault, reference=fault, check_grad="numeric", grad_order=2).mismatches
+    assert "output gradient 0" in found[0].message
+
+
+def test_the_second_order_is_recorded_as_calls():
+    outcome = trial(exp, grad_order=2)
+    assert agrees(outcome)
+    assert "autograd.grad" in targets(outcome)
+    assert outcome.gradients >= 3
+
+
+def test_the_second_order_of_a_linear_function():
+    assert passes(lambda: random_tensor(shape=(3,)) * 2, grad_order=2)
+    assert passes(lambda: torch.relu(random_tensor(shape=(3,), low=-1)), grad_order=2)
+    assert passes(lambda: torch.nn.Linear(3, 2)(random_tensor(shape=(4, 3))), grad_order=2)
+
+
+def test_numbers_that_cannot_be_had_are_said():
+    outcome = trial(lambda: torch.nn.functional.dropout(random_tensor(shape=(4,)), 0.5), check_grad="numeric")
+    assert "cannot be met: it computes with contents that nobody specifies" in outcome.complaint
+
+
+def test_a_numeric_mismatch_is_reported_with_its_table(tmp_path):
+    fault = FaultyTorch({"exp": with_gradient(lambda gradient: gradient * 1.001)})
+    with pytest.raises(Divergence) as caught:
+        trials(exp, tmp_path, fault, check_grad="numeric", rtol=1e-2)
+    text = str(caught.value)
+    assert "faulty is wrong: its gradient is not the derivative of its own forward" in text
+    assert "Analytic" in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"check_grad": "both"},
+        {"grad_order": 3},
+        {"grad_order": True},
+        {"check_grad": "numeric", "auto_backward": False},
+    ],
+)
+def test_arguments_that_make_no_sense(arguments):
+    with pytest.raises(UsageError, match=next(iter(arguments))):
+        autotest(**arguments)
+
+
+def test_a_wrong_dtype_of_a_gradient_is_a_divergence():
+    fault = FaultyTorch(gradient=lambda tensor: None if tensor.grad is None else tensor.grad.double())
+    assert trial(exp, fault).mismatches[0].symptom == "dtype"
+
+
+def test_a_missing_gradient_is_a_divergence():
+    assert trial(exp, FaultyTorch(gradient=lambda tensor: None)).mismatches
+
+
+@needs_oneflow
+@pytest.mark.parametrize("grad_order", [1, 2])
+def test_oneflow_is_held_against_numbers(grad_order):
+    def body():
+        return torch.tanh(torch.nn.Linear(4, 3)(random_tensor(shape=(5, 4))))
+
+    outcome = trial(body, OneFlowFramework(), check_grad="numeric", grad_order=grad_order)
+    assert agrees(outcome)
+    assert not outcome.complaint
+    assert outcome.numeric > 3
+
+
+def test_gates_and_numbers_together(tmp_path):
+    with pytest.raises(GradientNotCompared):
+        trials(lambda: exp().argmax(), tmp_path, check_grad="numeric")

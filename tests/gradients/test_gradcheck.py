@@ -1,0 +1,279 @@
+"""`autotest.gradcheck`: planted wrong gradients are caught, right ones pass, and the table says where."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import autotest
+from autotest import GradcheckError, UsageError, gradcheck, gradgradcheck
+from autotest.frameworks.torch import TorchFramework
+from autotest.gradients.checking import Rule, check
+from autotest.gradients.function import Function
+
+needs_oneflow = pytest.mark.skipif(
+    sys.version_info >= (3, 11) or importlib.util.find_spec("oneflow") is None, reason="needs OneFlow"
+)
+STRICT = Rule()
+
+
+def leaf(*shape, seed=0, low=0.5, high=2.0, dtype="float64"):
+    data = np.random.default_rng(seed).uniform(low, high, shape).astype(dtype)
+    return torch.from_numpy(data).requires_grad_()
+
+
+def with_backward(forward, backward):
+    """A function of one tensor that computes `forward` and claims the gradient `backward(x, cotangent)`."""
+
+    class Planted(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return forward(x)
+
+        @staticmethod
+        def backward(ctx, cotangent):
+            return backward(*ctx.saved_tensors, cotangent)
+
+    return Planted.apply
+
+
+def square_with(change):
+    return with_backward(lambda x: x * x, lambda x, cotangent: change(2 * x * cotangent))
+
+
+def one_element(gradient):
+    changed = gradient.clone()
+    changed[3, 4] *= 1.01
+    return changed
+
+
+PLANTED = {
+    "scaled by 1.001": lambda gradient: gradient * 1.001,
+    "one element": one_element,
+    "transposed": lambda gradient: gradient.T.contiguous(),
+    "none at all": lambda gradient: None,
+    "zero": lambda gradient: gradient * 0,
+}
+
+
+def checked(function, *inputs, rule=STRICT):
+    return check(Function(TorchFramework(), function, inputs), rule)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_wrong_gradient_is_found(name, fast):
+    found = checked(square_with(PLANTED[name]), leaf(10, 10), rule=Rule(fast=fast))
+    assert not found.passed
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_right_gradient_passes(fast):
+    assert checked(square_with(lambda gradient: gradient), leaf(10, 10), rule=Rule(fast=fast)).passed
+
+
+@pytest.mark.parametrize("name", sorted(set(PLANTED) - {"scaled by 1.001"}))
+def test_the_public_check_raises_with_a_table(name):
+    with pytest.raises(GradcheckError, match=r"Analytic +Numeric"):
+        gradcheck(square_with(PLANTED[name]), leaf(5, 5))
+    assert gradcheck(square_with(PLANTED[name]), (leaf(5, 5),), raise_exception=False) is False
+
+
+def test_the_tolerance_is_the_one_that_is_stated():
+    scaled = square_with(PLANTED["scaled by 1.001"])
+    assert gradcheck(scaled, leaf(5, 5))
+    with pytest.raises(GradcheckError):
+        gradcheck(scaled, leaf(5, 5), rtol=1e-4)
+
+
+def test_the_row_that_failed_is_the_row_named():
+    def function(x, y):
+        return x * y, square_with(one_element)(y)
+
+    with pytest.raises(GradcheckError) as caught:
+        gradcheck(function, (leaf(5, 5), leaf(5, 5, seed=1)))
+    text = str(caught.value)
+    assert "input 1, output 1: analytic" in text
+    assert "at (3, 4) and (3, 4)" in text.splitlines()[0]
+    rows = {tuple(line.split()[:2]): line for line in text.splitlines() if line[:1].isdigit()}
+    assert sorted(rows) == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
+    assert [key for key, line in rows.items() if "FAIL" in line] == [("1", "1")]
+
+
+def test_a_gradient_that_is_wrong_only_when_it_broadcasts():
+    class Adds(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.shapes = x.shape, y.shape
+            return x + y
+
+        @staticmethod
+        def backward(ctx, cotangent):
+            x, y = ctx.shapes
+            return cotangent, cotangent if x == y else cotangent.mean(0, keepdim=True)
+
+    assert gradcheck(Adds.apply, (leaf(5, 4), leaf(5, 4)))
+    with pytest.raises(GradcheckError, match="input 1, output 0"):
+        gradcheck(Adds.apply, (leaf(5, 4), leaf(1, 4)))
+
+
+def test_a_gradient_of_the_wrong_dtype():
+    # torch casts what a Function returns: the dtype is planted where it is read.
+    class Casting(TorchFramework):
+        def resolve(self, path):
+            found = super().resolve(path)
+            if path != "autograd.grad":
+                return found
+            return lambda *args, **kwargs: [item.float() for item in found(*args, **kwargs)]
+
+    found = check(Function(Casting(), lambda x: x * x, [leaf(4, 4)]), Rule(dtypes=True))
+    assert found.first.note == "the gradient is of float32, its input of float64"
+
+
+def test_a_gradient_that_changes_from_run_to_run():
+    drawn = iter(range(1000))
+    noisy = with_backward(lambda x: x * x, lambda x, cotangent: 2 * x * cotangent + next(drawn) * 1e-9)
+    assert "another gradient the second time" in checked(noisy, leaf(3)).first.note
+    assert checked(noisy, leaf(3), rule=Rule(nondet_tol=1e-3)).passed
+
+
+def test_a_gradient_of_second_order_alone():
+    class Cubes(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, cotangent):
+            (x,) = ctx.saved_tensors
+            return square_with(lambda gradient: 2 * gradient)(x) * 3 * cotangent
+
+    assert gradcheck(Cubes.apply, leaf(4, 4))
+    with pytest.raises(GradcheckError):
+        gradgradcheck(Cubes.apply, leaf(4, 4))
+    assert gradgradcheck(lambda x: x**3, leaf(4, 4))
+
+
+def test_zero_at_a_kink_is_right():
+    x = torch.tensor([-1.0, 0.0, 2.0], dtype=torch.float64, requires_grad=True)
+    with pytest.warns(UserWarning, match="1 derivatives were taken at a kink"):
+        assert gradcheck(torch.relu, x)
+    assert gradcheck(torch.abs, x)
+
+
+def test_a_wrong_value_at_a_kink_is_wrong():
+    five = with_backward(torch.relu, lambda x, cotangent: cotangent * ((x > 0) + 5.0 * (x == 0)))
+    x = torch.tensor([-1.0, 0.0, 2.0], dtype=torch.float64, requires_grad=True)
+    with pytest.raises(GradcheckError, match="at \\(1,\\)"):
+        gradcheck(five, x)
+
+
+def test_a_kink_does_not_excuse_its_neighbours():
+    # Right at 0 by luck, and wrong on one side of it.
+    leaky = with_backward(torch.relu, lambda x, cotangent: cotangent * 0)
+    with pytest.raises(GradcheckError):
+        gradcheck(leaky, torch.zeros(3, dtype=torch.float64, requires_grad=True))
+
+
+def test_complex_inputs_and_outputs():
+    z = torch.from_numpy(np.random.default_rng(0).normal(size=(4, 4)) + 1j).requires_grad_()
+    for function in (lambda z: z * z, torch.abs, lambda z: z.conj() * 2, torch.view_as_real):
+        assert gradcheck(function, z)
+        assert checked(function, z).passed
+        assert checked(function, z, rule=Rule(fast=False)).passed
+    conjugated = with_backward(lambda z: z * z, lambda z, cotangent: 2 * z * cotangent)
+    assert not checked(conjugated, z).passed
+
+
+def test_inputs_of_low_precision_are_warned_of():
+    with pytest.warns(UserWarning, match=r"double precision|float32"):
+        gradcheck(lambda x: x * 2, leaf(3, dtype="float32"), atol=1.0)
+
+
+def test_elements_that_share_memory_are_warned_of_and_copied():
+    x = torch.ones(1, 3, dtype=torch.float64).expand(4, 3).detach().requires_grad_()
+    with pytest.warns(UserWarning, match="share memory"):
+        assert gradcheck(lambda x: x * x, x)
+
+
+def test_module_parameters_are_reached_through_a_closure():
+    module = torch.nn.Linear(3, 2).double()
+    assert checked(lambda x, weight: module(x), leaf(4, 3), module.weight).passed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"inputs": 3}, "expected tensors of"),
+        ({"inputs": torch.ones(2)}, "requires grad"),
+        ({"check_backward_ad": False}, "to be True"),
+        ({"eps": 0.0}, "eps > 0"),
+    ],
+)
+def test_arguments_that_make_no_sense(arguments, said):
+    with pytest.raises(UsageError, match=said):
+        gradcheck(**{"fn": torch.relu, "inputs": leaf(3), **arguments})
+
+
+def test_a_dual_tensor_is_refused(against):
+    against()
+    with pytest.raises(UsageError, match=r"x\.reference or x\.candidate"):
+        gradcheck(torch.relu, autotest.random_tensor())
+
+
+# -- OneFlow ------------------------------------------------------------------------------------------------
+
+
+@needs_oneflow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+class TestOneFlow:
+    @pytest.fixture
+    def flow(self):
+        from autotest.frameworks import registry
+
+        return registry.framework("oneflow").root
+
+    def test_right_gradients_pass(self, flow):
+        x = flow.tensor(np.random.default_rng(0).uniform(1, 2, (5, 4)), dtype=flow.float64, requires_grad=True)
+        y = flow.tensor(np.random.default_rng(1).uniform(1, 2, (1, 4)), dtype=flow.float64, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            assert gradcheck(lambda x, y: (x * y, x.sin()), (x, y))
+            assert gradcheck(lambda x, y: x / y, (x, y), fast_mode=True)
+
+    def test_a_wrong_gradient_is_found(self, flow):
+        class Squares(flow.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, cotangent):
+                return ctx.saved_tensors[0] * cotangent * 2.01
+
+        x = flow.tensor(np.random.default_rng(0).uniform(1, 2, (5, 4)), dtype=flow.float64, requires_grad=True)
+        with pytest.raises(GradcheckError, match="a gradient of oneflow is not its derivative: input 0, output 0"):
+            gradcheck(Squares.apply, x)
+        assert not gradcheck(Squares.apply, x, fast_mode=True, raise_exception=False)
+
+    def test_a_kink_is_warned_of(self, flow):
+        x = flow.tensor([-1.0, 0.0, 2.0], dtype=flow.float64, requires_grad=True)
+        with pytest.warns(UserWarning, match="kink"):
+            assert gradcheck(flow.relu, x)
+
+    def test_second_order(self, flow):
+        x = flow.tensor(np.random.default_rng(0).uniform(1, 2, (3, 4)), dtype=flow.float64, requires_grad=True)
+        assert gradgradcheck(lambda x: x * x * x, x)
+
+    def test_what_it_cannot_do_is_refused(self, flow):
+        x = flow.ones(2, dtype=flow.float64, requires_grad=True)
+        with pytest.raises(UsageError, match="oneflow has nothing to check this with"):
+            gradcheck(flow.sin, x, check_forward_ad=True)

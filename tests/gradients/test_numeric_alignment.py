@@ -1,0 +1,63 @@
+"""The differentiable operators of ``tests/alignment/``, one trial each, held against differences on torch itself.
+
+What torch means to be no derivative is named here, and must go from the list when it becomes one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from pathlib import Path
+
+import pytest
+
+from autotest.collection import collect
+from autotest.driving import driven_by
+from autotest.identity import trial_seed
+from autotest.trial import run_trial
+
+ALIGNMENT = Path(__file__).parents[1] / "alignment"
+FILES = sorted(path.name for path in ALIGNMENT.glob("test_*.py") if "ledger" not in path.name)
+EXCEPTIONS = {
+    "test_embedding.py::TestEmbedding.test_gradients_are_scaled_by_frequency": "scale_grad_by_freq scales on purpose",
+    "test_embedding.py::TestEmbedding.test_padding_gets_no_gradient": "the row at padding_idx gets none on purpose",
+    "test_embedding.py::TestEmbedding.test_rows_are_scaled_to_a_greatest_norm": "max_norm scales outside of autograd",
+    "test_loss.py::test_binary_cross_entropy[weighted=True]": "the weight of a loss is no input to autograd",
+    "test_reduction.py::TestReduction.test_nansum": "where() of a branch that holds NaN has a gradient of NaN",
+}
+
+
+def numeric_complaints(item):
+    """What differences say of the first trial that torch accepts; None where nothing was checked."""
+    found = []
+
+    def drive(test, pair, ledger):
+        settings = dataclasses.replace(test.settings, check_grad="numeric")
+        for index in range(40):
+            outcome = run_trial(test.body, trial_seed(0, test.id, index), settings, pair)
+            if outcome.rejection is None:
+                found.append(outcome)
+                return
+
+    with driven_by(drive), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        item.call()
+    (outcome,) = found
+    return outcome.numeric, [mismatch.message for mismatch in outcome.mismatches] + [outcome.complaint] * bool(
+        outcome.complaint
+    )
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_torch_agrees_with_numbers_but_for_named_exceptions(file):
+    tests = [item for item in collect([ALIGNMENT / file]).tests if item.settings.auto_backward is not False]
+    tests = [item for item in tests if not item.settings.skip_grad]
+    checked, wrong = 0, {}
+    for item in tests:
+        numeric, complaints = numeric_complaints(item)
+        checked += numeric
+        if complaints:
+            wrong[item.id] = complaints
+    assert {test: told for test, told in wrong.items() if test not in EXCEPTIONS} == {}
+    assert set(wrong) == {test for test in EXCEPTIONS if test.startswith(file)}
+    assert checked or not tests or file == "test_optimizer.py"

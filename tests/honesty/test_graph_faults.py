@@ -1,0 +1,141 @@
+"""Faults of graph mode (13): a disagreement with eager mode must fail the test, in every part of it.
+
+The candidate is torch with a graph mode that runs eagerly, so that faults can be planted in it alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+import torch as real
+
+from autotest import Divergence, autotest, graph, random_tensor, torch
+from autotest.frameworks.base import Graphed
+from tests.support.faulty import FaultyTorch, with_gradient
+from tests.support.running import trials
+
+
+class GraphTorch(FaultyTorch):
+    """torch whose graph mode has faults of its own: `inside` replaces functions while a graph is run."""
+
+    graph_mode = "graph"
+
+    def __init__(self, inside=None, refuses=()):
+        self.running = False
+        inside = inside or {}
+        super().__init__({path: self._inside_only(fault) for path, fault in inside.items()})
+        self.refuses = refuses
+
+    def _inside_only(self, fault):
+        def replacement(original):
+            wrong = fault(original)
+            # Decided at each call: the pair keeps what it resolved.
+            return lambda *args, **kwargs: (wrong if self.running else original)(*args, **kwargs)  # noqa: PLW0108
+
+        return replacement
+
+    @contextlib.contextmanager
+    def _graph(self):
+        self.running = True
+        try:
+            yield
+        finally:
+            self.running = False
+
+    def run_in_graph(self, build, inputs, leaves, modules, trained):
+        if self.refuses:
+            raise RuntimeError(*self.refuses)
+        held = [leaf.detach().requires_grad_() for leaf in leaves]
+        with self._graph():
+            outputs, loss = build(list(inputs), list(held), list(modules))
+        wanted = [*held, *trained]
+        gradients = list(real.autograd.grad(loss, wanted)) if wanted and loss is not None else []
+        return Graphed(outputs, gradients[: len(held)], gradients[len(held) :])
+
+
+def relu():
+    return torch.relu(random_tensor(shape=(2, 3), low=1, high=2))
+
+
+def parts():
+    return torch.split(torch.exp(random_tensor(shape=(6,))), 2)
+
+
+def layers():
+    return torch.nn.Linear(3, 4)(random_tensor(shape=(2, 3)))
+
+
+@pytest.mark.parametrize("body", [relu, parts, layers])
+def test_a_right_graph_passes(tmp_path, body):
+    tally = trials(body, tmp_path, GraphTorch(), n=4, check_graph=True)
+    assert tally.accepted == 4
+    assert tally.graphed > 0
+
+
+def failing(body, fault, **settings):
+    with pytest.raises(Divergence) as raised:
+        autotest(**{"n": 3, "check_graph": True, **settings})(body)()
+    return raised.value
+
+
+def wrong_last(original):
+    def wrong(*args):
+        *first, last = original(*args)
+        return (*first, last + 1)
+
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "fault"),
+    [
+        (relu, "relu", lambda relu: lambda x: relu(x) + 1e-2),
+        (relu, "relu", lambda relu: lambda x: relu(x)[:1].expand(2, 3)),
+        (relu, "relu", lambda relu: lambda x: relu(x).double()),
+        (parts, "split", wrong_last),
+        (relu, "relu", with_gradient(lambda gradient: 2 * gradient)),
+    ],
+    ids=["value", "broadcast", "dtype", "one part of a tuple", "gradient"],
+)
+def test_a_wrong_graph_fails_the_test(against, body, path, fault):
+    against(GraphTorch({path: fault}))
+    autotest(n=3)(body)()
+    raised = failing(body, fault)
+    assert raised.finding.first.symptom == "graph"
+    assert "graph disagrees with eager" in str(raised)
+
+
+def test_a_graph_that_cannot_be_built_fails_the_test(against):
+    against(GraphTorch(refuses=("no graph of that",)))
+    autotest(n=2)(relu)()
+    assert "no graph of that" in str(failing(relu, None))
+
+
+def test_one_wrong_program_among_many_is_the_one_that_is_told(against):
+    def body():
+        return torch.relu(random_tensor(shape=(random_size(),), low=1, high=2))
+
+    def random_size():
+        return random_tensor(ndim=2).shape[1]
+
+    against(GraphTorch({"relu": lambda relu: lambda x: relu(x) + (len(x) == 5)}))
+    raised = failing(body, None, n=30)
+    assert tuple(raised.finding.program.arrays[-2].data.shape) == (5,) or "(5,)" in str(raised)
+
+
+def test_a_fault_of_the_harness_itself_is_no_refusal_of_the_graph(against, monkeypatch):
+    def broken(*args, **kwargs):
+        raise KeyError("ours")
+
+    against(GraphTorch())
+    monkeypatch.setattr(graph, "compare_values", broken)
+    with pytest.raises(KeyError, match="ours"):
+        autotest(n=2, check_graph=True)(relu)()
+
+
+def test_without_its_check_a_wrong_graph_goes_unnoticed(against, monkeypatch):
+    against(GraphTorch({"relu": lambda relu: lambda x: relu(x) + 1}))
+    failing(relu, None)
+    monkeypatch.setattr(graph, "compare_values", lambda *args, **kwargs: ())
+    autotest(n=3, check_graph=True)(relu)()

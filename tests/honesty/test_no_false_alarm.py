@@ -1,0 +1,40 @@
+"""A framework against itself: 2,000 trials over the alignment bodies, and not one false alarm.
+
+The candidate is torch under another name. Bodies that draw random numbers inside of an operation take part: their
+contents are known not to be evidence, and everything else about them must agree.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from autotest import decorator
+from autotest.collection import collect
+from autotest.ledger import Ledger
+from tests.support import faults
+
+ALIGNMENT = Path(__file__).parents[1] / "alignment"
+TRIALS = 2000
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # what torch warns of is no matter of agreement
+def test_torch_against_torch_is_never_accused(against, monkeypatch):
+    against(faults.none())
+    # What is known of OneFlow must not excuse torch.
+    monkeypatch.setattr(decorator, "_ledger", lambda *place: Ledger())
+    found = collect([ALIGNMENT])
+    assert not found.broken
+    each = math.ceil(TRIALS / len(found.tests))
+    monkeypatch.setenv("AUTOTEST_N", str(each))
+    accused = {}
+    for test in found.tests:
+        try:
+            test.call()
+        except AssertionError as error:  # noqa: PERF203 - every one of them is to be told
+            accused[test.id] = str(error)
+    assert not accused, "\n\n".join(accused.values())
+    assert each * len(found.tests) >= TRIALS

@@ -1,0 +1,112 @@
+"""A graph that disagrees with eager mode fails the test, whatever it disagrees in; one that agrees does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autotest import graph
+from autotest.frameworks import Framework, Pair
+from autotest.frameworks.base import Graphed
+from autotest.oneflow import random_tensor, torch
+from autotest.oneflow.frameworks_here import style_pair
+from autotest.settings import Settings
+from autotest.trial import run_trial
+
+SETTINGS = Settings(n=3, rtol=1e-4, atol=1e-5, check_graph=True)
+
+
+def checked(
+    body: Callable[[], Any], monkeypatch: pytest.MonkeyPatch | None = None, change: Any = None
+) -> graph.GraphReport:
+    """What graph mode says of three trials of `body`; `change` is done to what every graph gives."""
+    pair: Pair = style_pair()
+    if change is not None:
+        assert monkeypatch is not None
+        kind = type(pair.candidate)
+        run = kind.run_in_graph
+        monkeypatch.setattr(kind, "run_in_graph", lambda self, *given: change(run(self, *given)))
+    outcomes = [run_trial(body, seed, SETTINGS, pair) for seed in range(3)]
+    assert all(not outcome.mismatches and outcome.rejection is None for outcome in outcomes)
+    return graph.check([outcome.recorder for outcome in outcomes], SETTINGS)
+
+
+def linear() -> Any:
+    return torch.nn.Linear(4, 3)(random_tensor(2, dim1=4)).tanh()
+
+
+def test_values_gradients_and_parameters_agree() -> None:
+    report = checked(linear)
+    assert report.mismatches == [[], [], []]
+    # Two results in three programs; gradients of input, weight and bias in the first two.
+    assert report.compared == 2 * 3 + 3 * graph.GRADIENTS
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda made: made._replace(outputs=[item + 1 for item in made.outputs]), "not close"),
+        (lambda made: made._replace(outputs=[item.reshape(-1) for item in made.outputs]), "shape"),
+        (lambda made: made._replace(outputs=[item.double() for item in made.outputs]), "dtype"),
+        (lambda made: made._replace(leaves=[item * 2 for item in made.leaves]), ".grad: not close"),
+        (lambda made: made._replace(trained=[item * 2 for item in made.trained]), "weight.grad: not close"),
+    ],
+    ids=["value", "shape", "dtype", "gradient", "gradient of a parameter"],
+)
+def test_a_planted_difference_is_found(
+    change: Callable[[Graphed], Graphed], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = checked(linear, monkeypatch, change)
+    found = [mismatch for mismatches in report.mismatches for mismatch in mismatches]
+    assert found
+    assert {mismatch.symptom for mismatch in found} == {"graph"}
+    assert any(said in mismatch.message for mismatch in found)
+
+
+def test_a_graph_that_cannot_be_built_is_a_finding_named_after_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Framework, build: Any, inputs: Any, leaves: Any, modules: Any, trained: Any) -> Graphed:
+        build(list(inputs), list(leaves), list(modules))
+        raise RuntimeError("no kernel for it")
+
+    monkeypatch.setattr(type(style_pair().candidate), "run_in_graph", refuse)
+    report = checked(lambda: torch.exp(random_tensor(2, requires_grad=False)))
+    message = report.mismatches[0][0].message
+    assert message.startswith("exp: oneflow accepts it in eager mode, nn.Graph raised RuntimeError: no kernel for it")
+
+
+def test_what_a_graph_cannot_hold_is_left_out_with_its_reason() -> None:
+    def on_the_host() -> Any:
+        x = random_tensor(2, 3, 4)
+        return x * x.sum().item()
+
+    def in_a_context() -> Any:
+        with torch.no_grad():
+            return random_tensor(2, 3, 4) * 2
+
+    def parameters() -> Any:
+        return torch.nn.Parameter(random_tensor(2, 3, 4, requires_grad=False)) * 2
+
+    assert checked(on_the_host).left_out == {"values on the host": 3}
+    assert checked(in_a_context).left_out == {"context managers": 3}
+    assert checked(parameters).left_out == {"creation of parameters": 3}
+
+
+def test_calls_in_place_are_built_too() -> None:
+    def body() -> Any:
+        y = random_tensor(2, 3, 4) + 1
+        y.mul_(2)
+        y += 1
+        return torch.nn.functional.relu(y, inplace=True)
+
+    report = checked(body)
+    assert report.mismatches == [[], [], []]
+    assert report.compared > 0
+    assert not report.left_out
+
+
+def test_tensors_without_elements_do_not_kill_the_process() -> None:
+    report = checked(lambda: random_tensor(2, 0, 3) + random_tensor(2, 1, 3))
+    assert report.mismatches == [[], [], []]
+    assert report.compared > 3

@@ -1,0 +1,98 @@
+"""Two ranks on CPU: the same draws, one verdict, told once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+STYLE = Path(__file__).parents[1]
+
+
+LAUNCH = (
+    "import runpy, warnings; warnings.simplefilter('ignore'); "
+    "from autotest.frameworks.preload import import_oneflow; import_oneflow(); "
+    "runpy.run_module('oneflow.distributed.launch', run_name='__main__', alter_sys=True)"
+)
+
+
+def launched(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Two ranks of `command`; tried once more when OneFlow's ranks wait for each other for ever, as they may."""
+    try:
+        return _launched(folder, 100.0, *command)
+    except subprocess.TimeoutExpired:
+        return _launched(folder, 180.0, *command)
+
+
+def _launched(folder: Path, seconds: float, *command: str) -> subprocess.CompletedProcess[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        "PYTHONPATH": str(ROOT),
+        "AUTOTEST_DIR": str(folder / "kept"),
+    }
+    # OneFlow alone does not find its libraries: the launcher imports it first thing.
+    arguments = [sys.executable, "-c", LAUNCH, "--nproc_per_node", "2", "--master_port", str(port), *command]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(arguments, cwd=ROOT, env=environment, text=True, start_new_session=True, **pipes) as launcher:
+        try:
+            output, errors = launcher.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(launcher.pid, signal.SIGKILL)  # the ranks too, which would go on without their launcher
+            raise
+    return subprocess.CompletedProcess(arguments, launcher.returncode, output, errors)
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, str], list[float]]]:
+    """What each rank saw."""
+    folder = tmp_path_factory.mktemp("ranks")
+    done = launched(folder, str(Path(__file__).with_name("on_two_ranks.py")), str(folder))
+    assert done.returncode == 0, done.stderr[-2000:]
+    seen: list[Any] = [json.loads((folder / f"{rank}.json").read_text(encoding="utf-8")) for rank in (0, 1)]
+    return seen
+
+
+def test_ranks_agree_and_draw_the_same(ranks: Any) -> None:
+    (first, drawn), (second, drawn_there) = ranks
+    assert (first["agrees"], second["agrees"]) == ("passed", "passed")
+    assert len(drawn) == 6
+    assert drawn == drawn_there
+
+
+def test_rank_0_tells_and_says_how_to_launch_the_reproducer(ranks: Any) -> None:
+    (first, _), (second, _) = ranks
+    assert first["fails_everywhere"].startswith("oneflow diverges from torch: ")
+    assert "python -m oneflow.distributed.launch --nproc_per_node 2" in first["fails_everywhere"]
+    assert "fails_everywhere: rank 0 of 2 reports it" in second["fails_everywhere"]
+    assert len(second["fails_everywhere"].splitlines()) == 1
+
+
+def test_a_failure_on_one_rank_fails_all_and_the_next_test_runs(ranks: Any) -> None:
+    (first, _), (second, _) = ranks
+    assert "passed on rank 0, failed on rank 1 of 2" in first["fails_on_the_second"]
+    assert "planted" in first["fails_on_the_second"]
+    assert "planted" in second["fails_on_the_second"]
+    assert (first["again"], second["again"]) == ("passed", "passed")
+
+
+def test_broadcast_hands_on_what_rank_0_has(ranks: Any) -> None:
+    assert [results["from rank 0"] for results, _ in ranks] == ["rank 0", "rank 0"]
+
+
+def test_the_global_test_files_pass_on_two_ranks(tmp_path: Path) -> None:
+    files = [str(path) for path in sorted(STYLE.glob("test_global_*.py"))]
+    assert len(files) == 3
+    done = launched(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    assert done.stdout.count("4 passed") == 2

@@ -1,0 +1,329 @@
+"""What the pytest plugin adds to a run: options, header, sections, properties, summary."""
+
+from __future__ import annotations
+
+import os
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from autotest.options import PROFILES, Options
+from autotest.report import session
+
+AGREES = """
+@autotest(n=4)
+def test_exp():
+    return torch.exp(random_tensor())
+"""
+DIVERGES = """
+@autotest(n=4)
+def test_relu():
+    return torch.relu(random_tensor())
+"""
+PLAIN = """
+def test_plain():
+    pass
+"""
+#: Writes what it draws to where its test can read it.
+DRAWS = """
+@autotest(n=4)
+def test_draws():
+    with open("drawn.txt", "a") as file:
+        file.write(f"{random(0, 1 << 30).value()}\\n")
+    return torch.ones(2)
+"""
+
+
+def drawn(pytester):
+    return (pytester.path / "drawn.txt").read_text().split()
+
+
+def autotest_variables():
+    return {name: value for name, value in os.environ.items() if name.startswith("AUTOTEST_")}
+
+
+def all_drawn(pytester, run, *arguments):
+    run(*arguments).assert_outcomes(passed=1)
+    numbers = drawn(pytester)
+    (pytester.path / "drawn.txt").unlink()
+    return numbers
+
+
+# -- header and summary --------------------------------------------------------------------------------------
+
+
+def test_the_header_names_the_pair_and_the_seed(suite, run):
+    suite(AGREES + PLAIN)
+    counted, pair = "1 test (and 1 test of other kinds)", "tests.support.faults:wrong_relu against torch [12]*"
+    run().stdout.fnmatch_lines([f"autotest: {counted} of {pair}, base seed 0"])
+
+
+def test_the_summary_counts_trials_rejections_and_findings(suite, run):
+    suite(
+        AGREES
+        + DIVERGES
+        + """
+@autotest(n=2)
+def test_sometimes_refused():
+    return torch.ones(random(2, 4).to(int)) @ torch.ones(2)
+"""
+    )
+    result = run()
+    result.assert_outcomes(passed=2, failed=1)
+    text = result.stdout.str()
+    match = re.search(r"3 tests ran (\d+) trials: 7 accepted, (\d+) rejected by the reference", text)
+    assert match, text
+    assert int(match[1]) == 7 + int(match[2])
+    assert int(match[2]) == 0 or re.search(rf" {match[2]} x matmul: RuntimeError", text)
+    result.stdout.fnmatch_lines(["1 finding:", "  relu, value (forward): python *repro.py"])
+
+
+def test_a_run_without_autotests_says_nothing_of_them(suite, run, monkeypatch):
+    monkeypatch.delenv("AUTOTEST_CANDIDATE")
+    suite(PLAIN)
+    result = run()
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*autotest*base seed*")
+    result.stdout.no_fnmatch_line("*trials*")
+
+
+def test_what_the_ledger_expects_is_counted_apart():
+    heard = {
+        "accepted": 4,
+        "rejections": {"matmul: RuntimeError": 3},
+        "expected": {"relu-value": 2},
+        "cleared": 1,
+        "base_seed": 7,
+        "versions": {"torch": "2.0.1", "oneflow": ""},
+        "found": None,
+    }
+    assert session.summary([heard, heard]) == [
+        "2 tests ran 14 trials: 8 accepted, 6 rejected by the reference",
+        "base seed 7; torch 2.0.1, oneflow",
+        "rejected most often:",
+        "    6 x matmul: RuntimeError",
+        "2 mismatches were only rounding, says the float64 referee",
+        "diverged as the ledger expects:",
+        "    4 x relu-value",
+    ]
+
+
+# -- failures ------------------------------------------------------------------------------------------------
+
+
+def test_a_divergence_is_shown_as_its_report_with_the_reproducer_in_a_section(suite, run, quick):
+    suite(DIVERGES)
+    result = run()
+    result.assert_outcomes(failed=1)
+    (folder,) = (quick / "failures").iterdir()
+    result.stdout.fnmatch_lines(
+        [
+            "faulty diverges from torch: relu, value (forward)",
+            "*Program:*",
+            "*- autotest -*",
+            f"reproducer  python {folder}/repro.py*",
+            "this trial  AUTOTEST_SEED=0 AUTOTEST_TRIAL=0 pytest test_inner.py::test_relu",
+            "FAILED test_inner.py::test_relu - Divergence: faulty diverges from torch*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*runner.py*")
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_the_named_command_brings_the_trial_back(suite, run, monkeypatch):
+    suite(DIVERGES)
+    line = next(line for line in run().outlines if line.startswith("this trial"))
+    settings = dict(re.findall(r"(AUTOTEST_\w+)=(\d+)", line))
+    assert settings.keys() == {"AUTOTEST_SEED", "AUTOTEST_TRIAL"}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    result = run(line.split()[-1])
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["1 test ran 1 trial: 1 accepted*"])
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("torch.reluu(random_tensor())", "E * has no attribute 'reluu'"),
+        ("random_tensor(dim0=random(5, 2))", "E *BadBounds: random(5, 2) at *test_inner.py:5*"),
+        ("random_tensor(low=3, high=1)", "E *BadBounds: random_array(low=3, high=1) at *test_inner.py:5*"),
+        ("random_tensor(contents='purple')", "E *contents='purple': expected one of *"),
+    ],
+)
+def test_what_the_body_got_wrong_is_shown_at_its_own_line(body, said, suite, run):
+    suite(f"@autotest(n=2)\ndef test_wrong():\n    return {body}\n")
+    result = run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f">       return {body}", said, "test_inner.py:5: *"])
+    result.stdout.no_fnmatch_line("*autotest/*.py:*")
+    result.stdout.no_fnmatch_line("*generators/*.py:*")
+
+
+def test_an_assertion_of_the_body_keeps_its_frames(suite, run):
+    suite(
+        """
+def check(x):
+    assert x.dim() == 77
+
+@autotest(n=2)
+def test_asserts():
+    check(random_tensor(ndim=2))
+"""
+    )
+    result = run()
+    result.stdout.fnmatch_lines(
+        [">       check(random_tensor(ndim=2))*", ">       assert x.dim() == 77", "E *assert 2 == 77"]
+    )
+
+
+def test_a_mistake_inside_of_the_library_keeps_the_librarys_frames(suite, run):
+    suite(
+        """
+from autotest import tensors
+
+@autotest(n=2)
+def test_broken(monkeypatch):
+    monkeypatch.setattr(tensors, "DIFFERENTIABLE", None)
+    return random_tensor()
+"""
+    )
+    run().stdout.fnmatch_lines(["*autotest/tensors.py:*: in random_tensor", "E *TypeError: *NoneType*"])
+
+
+def test_full_trace_shows_everything(suite, run):
+    suite(DIVERGES)
+    run("--full-trace").stdout.fnmatch_lines(["*autotest/runner.py:*"])
+
+
+def test_a_unittest_class_is_told_of_in_the_same_way(suite, run):
+    suite(
+        """
+import unittest
+
+class TestIt(unittest.TestCase):
+    @autotest(n=3)
+    def test_relu(self):
+        return torch.relu(random_tensor())
+
+    @autotest(n=3)
+    def test_exp(self):
+        return torch.exp(random_tensor())
+"""
+    )
+    result = run()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["faulty diverges from torch: relu*", "reproducer  python *", "2 tests ran 4 trials*"])
+    result.stdout.no_fnmatch_line("*runner.py*")
+
+
+# -- JUnit ---------------------------------------------------------------------------------------------------
+
+
+def test_junit_files_hold_seed_trials_and_reproducer(suite, run, pytester):
+    suite(AGREES + DIVERGES + PLAIN)
+    run("--junitxml=out.xml", "--autotest-seed=5")
+    cases = {case.get("name"): case for case in ET.parse(pytester.path / "out.xml").iter("testcase")}
+    told = {
+        name: {item.get("name"): item.get("value") for item in case.iter("property")} for name, case in cases.items()
+    }
+    assert told["test_exp"]["autotest.seed"] == "5"
+    assert told["test_exp"]["autotest.trials"] == "4"
+    assert told["test_relu"]["autotest.finding"] == "relu, value (forward)"
+    assert told["test_relu"]["autotest.reproducer"].endswith("repro.py")
+    assert told["test_plain"] == {}
+    assert "Mismatches:" in cases["test_relu"].find("failure").text
+
+
+# -- options -------------------------------------------------------------------------------------------------
+
+
+def test_the_seed_is_fixed_unless_another_is_given(suite, run, pytester):
+    suite(DRAWS)
+    usual = all_drawn(pytester, run)
+    assert all_drawn(pytester, run) == usual
+    assert all_drawn(pytester, run, "--autotest-seed=0") == usual
+    other = all_drawn(pytester, run, "--autotest-seed=7")
+    assert set(other).isdisjoint(usual)
+    assert all_drawn(pytester, run, "--autotest-seed=7") == other
+
+
+def test_a_random_seed_is_drawn_once_and_named(suite, run, pytester):
+    suite(DRAWS)
+    result = run("--autotest-seed=random")
+    numbers = drawn(pytester)
+    seed = re.search(r"base seed (\d+)", result.stdout.str())[1]
+    (pytester.path / "drawn.txt").unlink()
+    assert all_drawn(pytester, run, f"--autotest-seed={seed}") == numbers
+
+
+def test_the_number_of_trials_can_be_given(suite, run, pytester):
+    suite(DRAWS)
+    assert len(all_drawn(pytester, run, "--autotest-n=7")) == 7
+
+
+@pytest.mark.parametrize(("profile", "trials"), [("dev", 1), ("ci", 4), ("thorough", 40)])
+def test_a_profile_says_how_many_times_the_trials(profile, trials, suite, run, pytester):
+    suite(DRAWS)
+    assert len(all_drawn(pytester, run, "--autotest-profile", profile)) == trials
+
+
+def test_a_given_number_goes_before_the_profile(suite, run, pytester):
+    suite(DRAWS)
+    assert len(all_drawn(pytester, run, "--autotest-profile=thorough", "--autotest-n=2")) == 2
+
+
+def test_a_profile_that_runs_fewer_trials_does_not_ask_the_ledger_what_is_missing():
+    assert not Options(times=PROFILES["dev"].times).usual
+    assert Options(times=PROFILES["ci"].times).usual
+    assert Options(times=PROFILES["thorough"].times).usual
+
+
+def test_the_candidate_can_be_given(suite, run):
+    suite(DIVERGES)
+    run("--autotest-candidate=torch").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("--autotest-seed=soon", "*--autotest-seed='soon': expected a whole number, or random"),
+        ("--autotest-n=0", "*--autotest-n='0': expected a number of trials, at least 1"),
+        ("--autotest-profile=fast", "*--autotest-profile='fast': expected dev, ci, thorough"),
+    ],
+)
+def test_a_bad_option_is_a_usage_error_that_names_it(argument, said, suite, run):
+    suite(AGREES)
+    result = run(argument)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+
+
+def test_options_leave_no_trace_in_the_environment(suite, run):
+    suite(AGREES)
+    before = autotest_variables()
+    run("--autotest-seed=5", "--autotest-n=1", "--autotest-profile=dev")
+    assert autotest_variables() == before
+
+
+# -- with other options of pytest ----------------------------------------------------------------------------
+
+
+def test_first_failure_ends_the_run(suite, run):
+    suite(DIVERGES + AGREES)
+    result = run("-x")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["1 test ran 1 trial*"])
+
+
+def test_last_failed_runs_the_failed_one_again(suite, run):
+    suite(AGREES + DIVERGES)
+    run("-q")
+    result = run("--lf")
+    result.assert_outcomes(failed=1)
+
+
+def test_the_summary_is_left_out_when_nobody_wants_any(suite, run):
+    suite(AGREES)
+    run("--collect-only").stdout.no_fnmatch_line("*trials*")

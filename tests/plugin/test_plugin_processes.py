@@ -1,0 +1,147 @@
+"""What of the pytest plugin must be seen from outside: imports, other plugins, workers, processes that die."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from autotest.pytest_plugin import _plain_name
+from tests.plugin.conftest import INSTALLED, PLUGIN
+from tests.plugin.test_plugin import AGREES, DIVERGES
+
+FATAL = """
+@autotest(n=3)
+def test_sinh():
+    return torch.sinh(random_tensor())
+"""
+
+
+def test_importing_the_plugin_imports_nothing_of_weight(importable_elsewhere):
+    code = (
+        "import sys, pytest; before = set(sys.modules)\n"
+        "import autotest.pytest_plugin\n"
+        "print(*sorted(name for name in set(sys.modules) - before if '.' not in name or name.startswith('autotest')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    foreign = set(done.stdout.split()) - set(sys.stdlib_module_names)
+    assert foreign == {"autotest", "autotest.pytest_plugin"}
+
+
+def test_a_run_without_autotests_imports_neither_numpy_nor_a_framework(pytester, run_outside):
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_plain():
+            assert not {"numpy", "torch", "oneflow", "generators", "autotest.runner"} & set(sys.modules)
+        """
+    )
+    # Hypothesis, where it is installed, has a plugin that may import NumPy.
+    run_outside(*PLUGIN, "-p", "no:hypothesispytest").assert_outcomes(passed=1)
+
+
+def test_a_divergence_is_told_without_the_plugin_too(suite, run_outside):
+    suite(DIVERGES + AGREES)
+    result = run_outside(*(("-p", "no:autotest") if INSTALLED else ()))
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["E *Divergence: faulty diverges from torch: relu*", "*Reproducer: python *"])
+    result.stdout.no_fnmatch_line("*runner.py*")
+    result.stdout.no_fnmatch_line("*- autotest -*")
+
+
+@pytest.mark.slow
+def test_workers_of_xdist_draw_the_same_seed_and_tell_the_controller(suite, run_outside, pytester):
+    pytest.importorskip("xdist")
+    suite(DIVERGES + AGREES)
+    result = run_outside(*PLUGIN, "-n", "2", "--autotest-seed=random", "--junitxml=out.xml")
+    result.assert_outcomes(failed=1, passed=1)
+    seed = re.search(r"autotest: seed (\d+)", result.stdout.str())[1]
+    result.stdout.fnmatch_lines(
+        ["reproducer  python *", "2 tests ran 5 trials: 5 accepted*", f"base seed {seed}; torch *", "1 finding:"]
+    )
+    assert f'name="autotest.seed" value="{seed}"' in (pytester.path / "out.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    "node",
+    ["test_x.py::test_it", "a/test_x.py::TestIt::test_it", "test_x.py::test_it[a.b]", "test_x.py::test_it@group"],
+)
+def test_a_crashed_item_is_known_by_its_functions_name(node):
+    assert _plain_name(node) == _plain_name("test_x.py::TestIt.test_it[x=1.5]") == "test_it"
+
+
+@pytest.mark.slow
+def test_a_worker_that_died_leaves_the_reproducer_of_its_trial(suite, run_outside):
+    pytest.importorskip("xdist")
+    suite(FATAL + AGREES)
+    result = run_outside(*PLUGIN, "-n", "1", "--autotest-candidate=tests.support.deadly:six")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "worker 'gw0' crashed while running *test_sinh*",
+            "faulty diverges from torch: sinh, crash (forward)",
+            "*sinh: faulty dies (SIGSEGV)*",
+            "reproducer  python *repro.py*",
+            "1 finding:",
+            "  sinh, crash (forward): python *",
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_an_isolated_trial_that_dies_costs_a_worker_and_not_the_run(suite, run_outside):
+    pytest.importorskip("pebble")
+    suite(
+        FATAL
+        + AGREES
+        + DIVERGES
+        + """
+import pytest
+
+@pytest.fixture
+def two():
+    return 2
+
+@autotest(n=2)
+def test_with_a_fixture(two):
+    return random_tensor() * two
+
+@autotest(n=2)
+def test_wrong():
+    assert 1 == 2
+"""
+    )
+    result = run_outside(*PLUGIN, "--autotest-isolate", "--autotest-candidate=tests.support.deadly:six")
+    result.assert_outcomes(failed=2, passed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*trials in a worker process",
+            "faulty diverges from torch: sinh, crash (forward)",
+            "reproducer  python *repro.py*",
+            "*in its worker process:",
+            "*assert 1 == 2*",
+            "5 tests ran 11 trials: 11 accepted*",
+            "1 finding:",
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_isolated_trials_are_those_that_would_run_here(suite, run_outside, run, quick):
+    pytest.importorskip("pebble")
+    suite(DIVERGES)
+
+    def trial(result):
+        result.assert_outcomes(failed=1)
+        said = r"Test:\s+test_inner.py::test_relu, (trial \d+ of base seed \d+ \(seed \d+\))"
+        return re.search(said, result.stdout.str())[1]
+
+    here = trial(run("--autotest-seed=3"))
+    shutil.rmtree(quick)
+    assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=3")) == here
+    # What is kept is tried first.
+    assert trial(run_outside(*PLUGIN, "--autotest-isolate", "--autotest-seed=5")) == here

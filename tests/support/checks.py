@@ -1,0 +1,114 @@
+"""Takes checks out of the library, one at a time, to show that it is they which catch a fault.
+
+Enters what a careless harness would do instead; leaves functions that patch it in until a test ends. Stands alone so
+that the list of checks stays readable. Must not know any fault.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autotest import observe
+from autotest.comparison import TensorValue
+
+Remove = Callable[[pytest.MonkeyPatch], None]
+
+
+def compared(change: Callable[..., Any]) -> Remove:
+    """Let ``change(expected, actual)`` stand between what was observed and its comparison; None leaves it out."""
+
+    def remove(patch: pytest.MonkeyPatch) -> None:
+        honest = observe.compare_values
+
+        def careless(name: Any, slot: Any, stage: Any, expected: Any, actual: Any, *rest: Any, **options: Any) -> Any:
+            changed = change(expected, actual)
+            return () if changed is None else honest(name, slot, stage, *changed, *rest, **options)
+
+        patch.setattr(observe, "compare_values", careless)
+
+    return remove
+
+
+def of_tensors(change: Callable[[TensorValue, TensorValue], Any]) -> Remove:
+    """The same for tensors alone; anything else is compared as ever."""
+
+    def pair(expected: Any, actual: Any) -> Any:
+        tensors = isinstance(expected, TensorValue) and isinstance(actual, TensorValue)
+        return change(expected, actual) if tensors else (expected, actual)
+
+    return compared(pair)
+
+
+def copying(*fields: str) -> Remove:
+    """Give the candidate's tensor the reference's attributes before they are compared."""
+    return of_tensors(
+        lambda one, other: (one, dataclasses.replace(other, **{field: getattr(one, field) for field in fields}))
+    )
+
+
+def with_data(change: Callable[[np.ndarray], np.ndarray]) -> Remove:
+    return of_tensors(
+        lambda one, other: tuple(dataclasses.replace(side, data=change(side.data)) for side in (one, other))
+    )
+
+
+def broadcast(one: TensorValue, other: TensorValue) -> Any:
+    try:
+        return tuple(
+            dataclasses.replace(side, data=data)
+            for side, data in zip((one, other), np.broadcast_arrays(one.data, other.data), strict=True)
+        )
+    except ValueError:
+        return one, other
+
+
+def as_floats(one: TensorValue, other: TensorValue) -> Any:
+    return tuple(dataclasses.replace(side, data=side.data.astype("float64"), dtype="float64") for side in (one, other))
+
+
+def plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def replaced(owner: Any, name: str, value: Any) -> Remove:
+    return lambda patch: patch.setattr(owner, name, value)
+
+
+def wrapped(owner: Any, name: str, change: Callable[[Any], Any]) -> Remove:
+    return lambda patch: patch.setattr(owner, name, change(getattr(owner, name)))
+
+
+def pairings(keep: Callable[[Any, Any], bool]) -> Remove:
+    """Leave out of the comparison what ``keep(pairing, call)`` does not want."""
+
+    def careless(pair_up: Any) -> Any:
+        def some(recorder: Any) -> Any:
+            found, count = pair_up(recorder)
+            return [item for item in found if keep(item, recorder.calls[item.slot])], count
+
+        return some
+
+    return wrapped(observe, "pair_up", careless)
+
+
+def without_error_parity(refused: Any) -> Any:
+    def careless(self: Any, *args: Any) -> Any:
+        self.check_errors = False
+        return refused(self, *args)
+
+    return careless
+
+
+def both(one: Remove, other: Remove) -> Remove:
+    """Take out two checks that each catch the same fault."""
+
+    def remove(patch: pytest.MonkeyPatch) -> None:
+        one(patch)
+        other(patch)
+
+    return remove

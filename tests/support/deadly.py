@@ -1,0 +1,61 @@
+"""torch whose operators kill or block the process: faults that no `except` catches.
+
+A factory each for ``AUTOTEST_CANDIDATE=tests.support.deadly:six``. Must only run in processes that may be lost.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.faulty import FaultyTorch
+
+
+def _segfault() -> None:
+    ctypes.string_at(0)
+
+
+def _trap() -> None:
+    os.kill(os.getpid(), signal.SIGFPE)
+
+
+def _loop() -> None:
+    while True:
+        pass
+
+
+def _allocate() -> None:
+    import torch
+
+    torch.empty(1 << 40, dtype=torch.uint8).fill_(1)
+
+
+def _exit() -> None:
+    os._exit(3)
+
+
+def six() -> FaultyTorch:
+    """Six operators die, each in a way of its own."""
+    ways: dict[str, Callable[[], None]] = {
+        "sinh": _segfault,
+        "cosh": os.abort,
+        "tan": _trap,
+        "atan": _loop,
+        "asinh": _allocate,
+        "erf": _exit,
+    }
+    return FaultyTorch({name: _first(way) for name, way in ways.items()}, origin=f"{__name__}:six")
+
+
+def _first(deed: Callable[[], None]) -> Callable[[Any], Any]:
+    def replacement(original: Any) -> Any:
+        def deadly(*args: Any, **kwargs: Any) -> Any:
+            deed()
+            return original(*args, **kwargs)
+
+        return deadly
+
+    return replacement

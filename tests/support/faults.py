@@ -1,0 +1,53 @@
+"""Planted faults with a name, so that another process can be given the same.
+
+Each is a factory that leaves a `FaultyTorch`: ``AUTOTEST_CANDIDATE=tests.support.faults:wrong_relu``. Faults that one
+test alone needs are better planted in that test.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
+
+
+def none() -> FaultyTorch:
+    """torch under another name: nothing is wrong."""
+    return FaultyTorch(origin=f"{__name__}:none")
+
+
+def wrong_relu() -> FaultyTorch:
+    """relu is off by one."""
+    return FaultyTorch({"relu": plus(1.0)}, origin=f"{__name__}:wrong_relu")
+
+
+def wrong_relu_gradient() -> FaultyTorch:
+    """relu passes twice its gradient on."""
+    return FaultyTorch({"relu": with_gradient(lambda gradient: gradient * 2)}, origin=f"{__name__}:wrong_relu_gradient")
+
+
+def wrong_in_this_process() -> FaultyTorch:
+    """relu is off by one in the process that made the fault, and right in any other."""
+    home = os.environ.setdefault("TESTS_FAULT_HOME", str(os.getpid()))
+    amount = 1.0 if home == str(os.getpid()) else 0.0
+    return FaultyTorch({"relu": plus(amount)}, origin=f"{__name__}:wrong_in_this_process")
+
+
+def missing_relu() -> FaultyTorch:
+    """There is no relu."""
+    return FaultyTorch(missing=("relu",), origin=f"{__name__}:missing_relu")
+
+
+def short_relu() -> FaultyTorch:
+    """relu drops the last row."""
+    return FaultyTorch({"relu": returning(lambda result: result[:-1])}, origin=f"{__name__}:short_relu")
+
+
+def dies_of_nothing() -> FaultyTorch:
+    """relu kills the process when it is given no elements."""
+
+    def dying(relu: Any) -> Any:
+        return lambda x: relu(x) if x.numel() else os.abort()
+
+    return FaultyTorch({"relu": dying}, origin=f"{__name__}:dies_of_nothing")

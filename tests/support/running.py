@@ -1,0 +1,63 @@
+"""One trial of a body, or one call of the loop of trials, without a decorator or an environment.
+
+Enter bodies and settings; leave outcomes and tallies of the real machinery. The pair is torch with torch unless a
+test gives another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from autotest.frameworks import Framework, Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.ledger import Ledger
+from autotest.options import Options
+from autotest.runner import Tally, run_test
+from autotest.settings import Settings
+from autotest.trial import Outcome, Test, run_trial
+
+
+def pair_with(candidate: Framework | None = None, reference: Framework | None = None) -> Pair:
+    """A pair of torch with torch, or with what is given."""
+    return Pair(reference or TorchFramework(), candidate or TorchFramework())
+
+
+def trial(
+    body: Callable[[], Any],
+    candidate: Framework | None = None,
+    *,
+    reference: Framework | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> Outcome:
+    """One trial of `body`."""
+    return run_trial(body, seed, Settings(**settings), pair_with(candidate, reference))
+
+
+def trials(
+    body: Callable[[], Any],
+    folder: Path,
+    candidate: Framework | None = None,
+    *,
+    test: str = "test_it.py::test_it",
+    ledger: Ledger | None = None,
+    options: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Tally:
+    """The loop of trials of `body`; findings are kept in `folder`."""
+    chosen = Options(**{"directory": folder, "verify": False, "shrink": 0.0, **(options or {})})
+    return run_test(Test(test, body, Settings(**settings)), pair_with(candidate), chosen, ledger or Ledger())
+
+
+def agrees(outcome: Outcome) -> bool:
+    """Whether a trial was accepted, compared something and found nothing."""
+    assert outcome.rejection is None, outcome.rejection
+    assert outcome.mismatches == [], [mismatch.message for mismatch in outcome.mismatches]
+    return outcome.compared > 0
+
+
+def targets(outcome: Outcome) -> list[str]:
+    """What was called, in order."""
+    return [call.target for call in outcome.recorder.calls]

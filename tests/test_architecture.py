@@ -1,0 +1,314 @@
+"""The house rules, read from the source and enforced: who imports whom, where state and printing may be.
+
+Each rule is a function from a file's place and text to what is wrong with it, so that the second half of this
+file can plant a violation of every rule and see it found. A new file in `autotest/` belongs into `LAYERS`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT: Final = Path(__file__).parent.parent
+
+#: Layers, lowest first. Imports go to the same layer or below.
+LAYERS: Final = (
+    # 0 data
+    "errors nondifferentiable options program randomness rejection settings".split(),
+    # 1 pure, and the doors to frameworks
+    (
+        "comparison counterparts elementwise emission finding frameworks gate gradient_account gradient_rows ledger "
+        "reduction rewriting selection "
+        "serialisation standing tasks verdict"
+    ).split(),
+    # 2 live
+    "adoption carrying dual lowering observe record recorder tensors".split(),
+    # 3 telling
+    "report".split(),
+    # 4 running
+    (
+        "agreement apart breadcrumb campaign collection crashing deaths diagnosis driving explanation exploring "
+        "gradients graph history identity isolation keeping listening locating referee replay reproduction runner "
+        "scouting shrinking staging store store_format tracing trial verification witnesses workers"
+    ).split(),
+    # 5 doors to people
+    "__init__ __main__ cli decorator oneflow pytest_failures pytest_plugin".split(),
+)
+LAYER_OF: Final = {name: layer for layer, names in enumerate(LAYERS) for name in names}
+
+#: The only places that may import a framework, and the only ones that may print.
+DOORS_TO_FRAMEWORKS: Final = ("frameworks", "oneflow")
+DOORS_TO_PEOPLE: Final = ("cli", "pytest_plugin", "__main__")
+FRAMEWORKS: Final = ("torch", "oneflow", "jax", "mindspore", "paddle", "tensorflow", "tinygrad")
+
+#: What turns data into other data: NumPy at most, and no look at the world outside.
+PURE: Final = "comparison elementwise emission finding program reduction selection serialisation verdict".split()
+OUTSIDE: Final = frozenset(
+    "asyncio glob logging multiprocessing os pathlib shutil socket subprocess tempfile threading".split()
+)
+
+LONGEST: Final = 400
+#: Brackets keep the pattern from finding itself.
+PLACES: Final = re.compile(r"p[y]pi[.]org|python[h]osted|/r[o]ot/|/w[o]rk/|/t[m]p/|/h[o]me/")
+
+MAKES_MUTABLE: Final = frozenset(
+    "list dict set bytearray defaultdict Counter deque OrderedDict ChainMap count "
+    "WeakKeyDictionary WeakValueDictionary WeakSet".split()
+)
+CHANGES: Final = frozenset(
+    "append extend insert remove pop clear sort reverse add discard update setdefault popitem "
+    "appendleft popleft subtract".split()
+)
+
+
+# -- reading a file -----------------------------------------------------------------------------------------
+
+
+def package_of(file: str) -> str:
+    return file.partition("/")[0]
+
+
+def component_of(file: str) -> str:
+    """The row of `LAYERS` that a file of `autotest/` belongs to: its own name or its folder's."""
+    return file.split("/")[1].removesuffix(".py")
+
+
+def imported(file: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every import, wherever it stands, as line and absolute dotted name; also `import_module("name")`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from ((node.lineno, alias.name) for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                base = file.split("/")[:-level] if level else []
+                yield from ((node.lineno, ".".join([*base, *filter(None, [module]), alias.name])) for alias in names)
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                yield node.lineno, name
+
+
+def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when the module is imported, those under `if`, `try` and `with` too."""
+    for node in body:
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for field in ("body", "orelse", "finalbody"):
+                yield from top_level(getattr(node, field, []))
+            for handler in getattr(node, "handlers", []):
+                yield from top_level(handler.body)
+
+
+def last_name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+# -- the rules ----------------------------------------------------------------------------------------------
+
+
+def layering(file: str, tree: ast.Module) -> Iterator[str]:
+    if package_of(file) != "autotest":
+        return
+    here = component_of(file)
+    if here not in LAYER_OF:
+        yield f"{file}: {here!r} has no layer; add it to the table LAYERS in tests/test_architecture.py"
+        return
+    for line, name in imported(file, tree):
+        package, _, rest = name.partition(".")
+        if package != "autotest":
+            continue
+        there = rest.partition(".")[0]
+        # `from autotest import torch`: what is no file of the package is a name that its front door exports.
+        layer = LAYER_OF.get(there, LAYER_OF["__init__"])
+        if layer > LAYER_OF[here]:
+            yield f"{file}:{line}: {here} (layer {LAYER_OF[here]}) imports {name} (layer {layer})"
+
+
+def dependencies(file: str, tree: ast.Module) -> Iterator[str]:
+    inside_door = package_of(file) == "autotest" and component_of(file) in DOORS_TO_FRAMEWORKS
+    pure = package_of(file) == "autotest" and component_of(file) in PURE
+    for line, name in imported(file, tree):
+        package = name.split(".")[0]
+        if package in FRAMEWORKS and not inside_door:
+            yield f"{file}:{line}: imports {package} outside of autotest/frameworks and autotest/oneflow"
+        elif package_of(file) == "generators" and package not in {*sys.stdlib_module_names, "numpy", "generators"}:
+            yield f"{file}:{line}: generators/ imports {package}; the standard library and NumPy are all it may use"
+        elif pure and package in OUTSIDE:
+            yield f"{file}:{line}: a pure part imports {package}, which reaches outside of the process's data"
+        elif pure and package not in {*sys.stdlib_module_names, "numpy", "generators", "autotest"}:
+            yield f"{file}:{line}: a pure part imports {package}; the standard library and NumPy are all it may use"
+
+
+def printing(file: str, tree: ast.Module) -> Iterator[str]:
+    if package_of(file) == "autotest" and component_of(file) in DOORS_TO_PEOPLE:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "print":
+            yield f"{file}:{node.lineno}: prints; only {', '.join(DOORS_TO_PEOPLE)} may"
+
+
+def state(file: str, tree: ast.Module) -> Iterator[str]:
+    """Constants may be dicts, if nobody changes them. Nothing else that can change lives in a module."""
+    for node in top_level(tree.body):
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        value = node.value
+        mutable = isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp) or (
+            isinstance(value, ast.Call) and last_name(value.func) in MAKES_MUTABLE
+        )
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            name = last_name(target)
+            if mutable and not name.isupper() and not name.startswith("__"):
+                yield f"{file}:{node.lineno}: module-level state {name!r}; it belongs into the Trial, or is a CONSTANT"
+    for inner in ast.walk(tree):
+        if isinstance(inner, ast.Global):
+            yield f"{file}:{inner.lineno}: global {', '.join(inner.names)}; state belongs into the Trial"
+        for changed in changes(inner):
+            if len(last_name(changed)) > 1 and last_name(changed).isupper():
+                yield f"{file}:{changed.lineno}: changes the constant {last_name(changed)}"
+
+
+def changes(node: ast.AST) -> Iterator[ast.expr]:
+    """The expressions whose value a statement changes in place."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in CHANGES:
+            yield value
+        case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
+            yield value
+        case ast.AugAssign(target=target):
+            yield target
+
+
+def length(file: str, text: str) -> Iterator[str]:
+    if (lines := text.count("\n")) > LONGEST:
+        yield f"{file}: {lines} lines; more than {LONGEST} hold more than one idea"
+
+
+def places(file: str, text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := PLACES.search(line):
+            yield f"{file}:{number}: {found[0]!r} is a registry's host or a path of one machine"
+
+
+def violations(file: str, text: str) -> list[str]:
+    """What is wrong with a file of the library; `file` is its path from the root, with slashes."""
+    tree = ast.parse(text)
+    found = [*length(file, text), *places(file, text)]
+    for rule in (layering, dependencies, printing, state):
+        found += rule(file, tree)
+    if text.strip() and ast.get_docstring(tree) is None:
+        found.append(f"{file}: says nowhere what it is for; its first lines are a docstring")
+    return found
+
+
+# -- the house as it is -------------------------------------------------------------------------------------
+
+
+def sources(*folders: str) -> dict[str, str]:
+    files = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
+@pytest.mark.parametrize("file", sources("autotest", "generators"))
+def test_a_library_file_keeps_the_house_rules(file: str) -> None:
+    assert violations(file, (ROOT / file).read_text(encoding="utf-8")) == []
+
+
+def test_the_library_was_found_at_all() -> None:
+    assert {"generators/core.py", "autotest/frameworks/preload.py"} <= set(sources("autotest", "generators"))
+
+
+def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
+    plain = [ROOT / name for name in ("pyproject.toml", "README.md", "CHANGELOG.md", ".gitignore", ".ci/run")]
+    kinds = {".py", ".md", ".toml", ".txt", ".json", ".yml", ".html"}
+    folders = (ROOT / name for name in ("tests", "benchmarks"))
+    files = [*plain, *(path for folder in folders for path in folder.rglob("*") if path.suffix in kinds)]
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files if path.is_file()}
+    assert [line for file, text in texts.items() for line in places(file, text)] == []
+
+
+def test_mypy_is_strict_on_the_generators_and_on_layers_0_and_1() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
+    strict = {name for part in settings["overrides"] if part.get("disallow_untyped_defs") for name in part["module"]}
+    assert {"generators.*", *(f"autotest.{name}.*" for name in (*LAYERS[0], *LAYERS[1]))} == strict
+
+
+# -- each rule finds what it is for -------------------------------------------------------------------------
+
+PLANTED: Final = {
+    "a layer that reaches up": ("autotest/program.py", "from autotest.trial import Trial", "layer 0"),
+    "a layer that reaches up to a module by name": ("autotest/trial.py", "from autotest import cli", "layer 5"),
+    "a layer that reaches up by a relative import": (
+        "autotest/emission/code.py",
+        "from ..report import text",
+        "layer 3",
+    ),
+    "a layer that reaches up lazily": ("autotest/errors.py", "def f():\n    import autotest.runner", "layer 0"),
+    "a layer that uses the front door": ("autotest/recorder.py", "from autotest import torch", "layer 5"),
+    "a file without a layer": ("autotest/novelty.py", "x = 1", "add it to the table"),
+    "a framework above its adapter": ("autotest/trial.py", "def f():\n    import torch.nn", "imports torch"),
+    "a framework imported by its name": ("autotest/trial.py", 'importlib.import_module("oneflow")', "imports oneflow"),
+    "a framework in the generators": ("generators/arrays.py", "from torch import Size", "imports torch"),
+    "autotest in the generators": ("generators/arrays.py", "import autotest.program", "may use"),
+    "another package in the generators": ("generators/core.py", "import typing_extensions", "may use"),
+    "another package in a pure part": ("autotest/verdict.py", "import scipy.stats", "a pure part"),
+    "input and output in a pure part": ("autotest/emission/code.py", "from pathlib import Path", "a pure part"),
+    "a print": ("autotest/runner.py", "def f():\n    print(1)", "prints"),
+    "a print handed on": ("generators/core.py", "show = print", "prints"),
+    "a list in a module": ("autotest/runner.py", "seen = []", "'seen'"),
+    "a counter in a module": ("autotest/runner.py", "tally: Counter[str] = collections.Counter()", "'tally'"),
+    "a cache made conditionally": ("autotest/runner.py", "if FAST:\n    known = {}", "'known'"),
+    "a global flag": ("autotest/runner.py", "def f():\n    global busy\n    busy = True", "global busy"),
+    "a constant that grows": ("autotest/runner.py", "KINDS = []\ndef f():\n    KINDS.append(1)", "KINDS"),
+    "a constant of another module set": ("autotest/runner.py", "def f():\n    settings.TABLE['x'] = 1", "TABLE"),
+    "a constant that counts": ("autotest/runner.py", "def f():\n    options.COUNT += 1", "COUNT"),
+    "a file that is too long": ("autotest/runner.py", "x = 1\n" * 401, "more than one idea"),
+    "a path of one machine": ("autotest/runner.py", "HOME = '/{}/x'".format("root"), "path of one machine"),
+    "a registry's host": ("autotest/runner.py", "HOST = 'https://{}.org'".format("pypi"), "registry"),
+}
+
+
+@pytest.mark.parametrize(("file", "text", "said"), PLANTED.values(), ids=PLANTED)
+def test_a_planted_violation_is_found(file: str, text: str, said: str) -> None:
+    (found,) = violations(file, f'"""Planted."""\n{text}\n')
+    assert said in found
+
+
+def test_a_file_without_a_docstring_is_found() -> None:
+    assert "docstring" in violations("autotest/runner.py", "x = 1\n")[0]
+
+
+def test_what_the_rules_allow_passes() -> None:
+    allowed = '''\
+        """Allowed."""
+        import contextvars
+        import numpy as np
+        from autotest.program import Program
+        from autotest.recorder import Recorder
+        from generators import core
+        TABLE = {"a": 1}
+        __all__ = ["f"]
+        current = contextvars.ContextVar("current")
+        def f(self, A):
+            here = []
+            here.append(TABLE["a"])
+            self.seen[0] = here
+            A[0] += 1
+            return "print", here
+    '''
+    assert violations("autotest/trial.py", textwrap.dedent(allowed)) == []
+    assert violations("autotest/frameworks/torch.py", '"""A door."""\nimport torch\n') == []
+    assert violations("autotest/cli.py", '"""A door."""\nfrom autotest import report\nprint(report)\n') == []

@@ -1,0 +1,96 @@
+"""The README is executed: its snippets run, its commands exist, and the reproducers that it shows are those kept here.
+
+A block is told by its language: ``python`` is run (as tests when it holds any), ``py`` is a reproducer and exits 1,
+``console`` lists commands of which those of this library are run for a few seconds, ``text`` is output of a run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def commands() -> list[str]:
+    return [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
+
+
+def run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "AUTOTEST_DIR": str(folder / "kept"), **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
+def test_there_is_something_to_execute() -> None:
+    assert len(blocks("python")) >= 4
+    assert len(commands()) >= 2
+
+
+@pytest.mark.oneflow
+@pytest.mark.parametrize("index", range(len(blocks("python"))))
+def test_python_snippets_run(index: int, tmp_path: Path) -> None:
+    snippet = blocks("python")[index]
+    file = tmp_path / "test_snippet.py"
+    file.write_text(snippet, encoding="utf-8")
+    tests = re.search(r"def test_", snippet) is not None
+    runner = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")] if tests else []
+    done = run([sys.executable, *runner, str(file)], tmp_path)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.oneflow
+def test_the_unittest_snippet_runs_under_unittest_too(tmp_path: Path) -> None:
+    snippet = next(block for block in blocks("python") if "unittest.TestCase" in block)
+    (tmp_path / "test_snippet.py").write_text(snippet, encoding="utf-8")
+    done = run([sys.executable, "-m", "unittest", "test_snippet"], tmp_path)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_set_up_commands_are_the_two_that_were_promised() -> None:
+    assert "pip install uv && uv run autotest fuzz tests/alignment --time 60s" in commands()
+    assert "pip install uv && uv run pytest" in commands()
+
+
+@pytest.mark.oneflow
+@pytest.mark.parametrize("command", [c for c in dict.fromkeys(commands()) if "autotest " in c and "KEY" not in c])
+def test_commands_of_this_library_run(command: str, tmp_path: Path) -> None:
+    words = shlex.split(command.rpartition("uv run ")[2].replace("tests/alignment", str(ROOT / "tests/alignment")))
+    assert words[0] == "autotest"
+    # A few seconds show that the command works; what it explores by the way is not this test's business.
+    words = ["5s" if re.fullmatch(r"\d+(s|m|h)", word) else word for word in words]
+    done = run([sys.executable, "-m", *words], tmp_path, AUTOTEST_VERIFY="0", AUTOTEST_SHRINK="0")
+
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+
+
+@pytest.mark.oneflow
+@pytest.mark.parametrize("index", range(len(blocks("py"))))
+def test_reproducers_that_it_shows_still_show_their_divergence(index: int, tmp_path: Path) -> None:
+    script = tmp_path / "repro.py"
+    script.write_text(blocks("py")[index], encoding="utf-8")
+    done = run([sys.executable, str(script)], tmp_path)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(script.read_text(encoding="utf-8").splitlines()) < 25

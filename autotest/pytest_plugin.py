@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from autotest.apart import Apart
+    from autotest.campaigns.apart import Apart
     from autotest.finding import Finding
     from autotest.frameworks import Pair
     from autotest.options import Options
@@ -143,7 +143,7 @@ class Session:
         if not self._config.getoption("autotest_isolate") or not is_autotest(item) or _needs_fixtures(item):
             yield
             return
-        from autotest.apart import Apart
+        from autotest.campaigns.apart import Apart
         from autotest.driving import driven_by
 
         if self._apart is None:
@@ -196,7 +196,8 @@ class Session:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: object) -> None:
         """A worker of pytest-xdist died: say what it died of, and with which reproducer."""
-        from autotest import breadcrumb, deaths, options
+        from autotest import breadcrumb, options
+        from autotest.campaigns import deaths
 
         asked = options.from_environment()
         for path, position in breadcrumb.dead(breadcrumb.folder(asked.directory)):

@@ -2,7 +2,7 @@
 
 Enters a `Program` or choices, leave candidates and a cost to order them by. Stands alone because what "smaller" means
 is one idea, and testable without running anything. Whether a candidate still fails is for
-`autotest.shrinking` to find out. Pure: NumPy and the standard library.
+`autotest.diagnosis.shrinking` to find out. Pure: NumPy and the standard library.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Enters a `Test` and the process's `Options`; returns when the test passed, and otherwise raises one
 exception that says what was found and what brings it back. Seeds, stored failures, rejections and the
-ledger are dealt with here; a single trial is `autotest.trial`, what a mismatch means `autotest.diagnosis`.
+ledger are dealt with here; a single trial is `autotest.trial`, what a mismatch means `autotest.diagnosis.failed_trial`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
-from autotest import breadcrumb, deaths, diagnosis, driving, graph, listening
+from autotest import breadcrumb, driving, graph, listening
+from autotest.campaigns import deaths
+from autotest.diagnosis import failed_trial
 from autotest.errors import Divergence, GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
 from autotest.finding import Finding
 from autotest.frameworks import Pair
@@ -25,7 +27,7 @@ from autotest.options import Options
 from autotest.program import operator_of
 from autotest.recorder import watched
 from autotest.report import text
-from autotest.store import Store, StoreUnwritable
+from autotest.storage.store import Store, StoreUnwritable
 from autotest.tasks import DEADLY
 from autotest.trial import Outcome, Test, run_trial
 
@@ -127,7 +129,7 @@ def _run_trials(
         elif outcome.mismatches:
             first = outcome.mismatches[0]
             entry = ledger.expects(test.id, first, operator_of(outcome.recorder.calls, first.slot))
-            if entry is None and diagnosis.cleared(test, outcome, pair) is not None:
+            if entry is None and failed_trial.cleared(test, outcome, pair) is not None:
                 tally.cleared += 1
                 tally.accepted += 1
             elif entry is None:
@@ -209,7 +211,7 @@ def _agree_in_graph_mode(
 
 
 def _divergence(test: Test, outcome: Outcome, pair: Pair, options: Options, index: int, store: Store) -> Divergence:
-    finding = diagnosis.diagnose(test, outcome, pair, options, index)
+    finding = failed_trial.diagnose(test, outcome, pair, options, index)
     place, trouble = _keep(finding, store)
     return Divergence(text.divergence(finding, place, trouble), finding, place)
 

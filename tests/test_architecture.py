@@ -39,9 +39,8 @@ LAYERS: Final = (
     "report".split(),
     # 4 running
     (
-        "agreement apart breadcrumb campaign collection crashing deaths diagnosis driving explanation exploring "
-        "gradients graph history identity isolation keeping listening locating referee replay reproduction runner "
-        "scouting shrinking staging store store_format tracing trial verification witnesses workers"
+        "breadcrumb campaigns collection diagnosis driving gradients graph identity listening replay runner "
+        "staging storage tracing trial"
     ).split(),
     # 5 doors to people
     "__init__ __main__ cli decorator oneflow pytest_failures pytest_plugin".split(),

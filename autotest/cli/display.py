@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from autotest.campaign import Observer, Plan
+from autotest.campaigns.campaign import Observer, Plan
 from autotest.collection import Collection
 from autotest.report import campaign as report
 from autotest.standing import Standing

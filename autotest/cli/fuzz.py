@@ -14,20 +14,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from autotest import options, workers
-from autotest.campaign import Campaign, Plan, standing_of
+from autotest import options
+from autotest.campaigns import workers
+from autotest.campaigns.campaign import Campaign, Plan, standing_of
+from autotest.campaigns.history import History
+from autotest.campaigns.isolation import InProcess
+from autotest.campaigns.workers import Workers
 from autotest.cli import FINDINGS, NOTHING_NEW, USAGE
 from autotest.cli.display import display
 from autotest.collection import Collection, collect
 from autotest.errors import UsageError
-from autotest.history import History
-from autotest.isolation import InProcess
 from autotest.report import campaign as report
 from autotest.report import data, github, junit, markdown
 from autotest.selection import selection
 from autotest.standing import Standing
 from autotest.tasks import NOT_LOOKED_INTO, Conditions
-from autotest.workers import Workers
 
 DEFAULT_SECONDS = 60.0
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}

@@ -14,7 +14,7 @@ from autotest.cli import NOTHING_NEW
 from autotest.cli.stored import find
 from autotest.errors import UsageError
 from autotest.finding import Finding
-from autotest.store import Store
+from autotest.storage.store import Store
 
 
 def add_to(commands: Any) -> None:

@@ -8,13 +8,14 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from autotest import breadcrumb, deaths, options
+from autotest import breadcrumb, options
+from autotest.campaigns import deaths
+from autotest.campaigns.history import History
 from autotest.cli import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.errors import UsageError
-from autotest.history import History
 from autotest.report import markdown, text
-from autotest.reproduction import reproduce
-from autotest.store import Damaged, Store, Stored
+from autotest.storage.reproduction import reproduce
+from autotest.storage.store import Damaged, Store, Stored
 
 
 def add_to(commands: Any) -> None:

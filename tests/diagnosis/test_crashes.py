@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autotest import crashing
+from autotest.diagnosis import crashing
 from autotest.program import Array, Call, Captured, Program, Ref
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autotest.agreement import agree
-from autotest.referee import cleared, examine
+from autotest.diagnosis.agreement import agree
+from autotest.diagnosis.referee import cleared, examine
 from autotest.settings import Settings
 from tests.diagnosis.ordering import Case, case
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from autotest.diagnosis.scouting import scout
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
-from autotest.scouting import scout
 from tests.diagnosis.test_crashes import dying
 from tests.support import faults
 

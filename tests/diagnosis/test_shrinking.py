@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 import autotest as at
-from autotest import diagnosis
 from autotest import torch as dual
-from autotest.agreement import agree
+from autotest.diagnosis import failed_trial
+from autotest.diagnosis.agreement import agree
+from autotest.diagnosis.referee import examine
+from autotest.diagnosis.shrinking import Shrinker, Shrunk
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.options import Options
 from autotest.program import Program
-from autotest.referee import examine
 from autotest.settings import Settings
-from autotest.shrinking import Shrinker, Shrunk
 from autotest.trial import Outcome, run_trial
 from autotest.trial import Test as ATest
 from tests.diagnosis.planted import BUGS, Bug, function, more, when, x
@@ -39,7 +39,7 @@ def shrunk(bug: Bug, seconds: float = 60.0) -> tuple[Shrunk, Program]:
     pair = Pair(TorchFramework(), bug.faulty())
     agreement = agree(failing(bug.body, pair).program, pair, SETTINGS)
     opinion = examine(agreement, pair, SETTINGS)
-    failure = diagnosis.failure_of(agreement, opinion, pair, SETTINGS)
+    failure = failed_trial.failure_of(agreement, opinion, pair, SETTINGS)
     alone = [opinion.located.alone.program] if opinion.located.alone is not None else []
     return Shrinker(agreement, failure, pair, SETTINGS, seconds).shrink(alone), agreement.program
 
@@ -88,7 +88,7 @@ def test_an_end_in_the_middle_keeps_what_was_found() -> None:
     pair = Pair(TorchFramework(), bug.faulty())
     agreement = agree(failing(bug.body, pair).program, pair, SETTINGS)
     opinion = examine(agreement, pair, SETTINGS)
-    failure = diagnosis.failure_of(agreement, opinion, pair, SETTINGS)
+    failure = failed_trial.failure_of(agreement, opinion, pair, SETTINGS)
     result = Shrinker(agreement, failure, pair, SETTINGS, 60.0, limit=5).shrink()
     assert not result.complete
     assert result.executions == 5
@@ -101,7 +101,7 @@ def diagnosed(body: Any, pair: Pair, settings: Settings = SETTINGS) -> Any:
         if outcome.mismatches:
             break
     options = Options(verify=False, shrink=30.0)
-    return diagnosis.diagnose(ATest("it.py::test_it", body, settings), outcome, pair, options, 0)
+    return failed_trial.diagnose(ATest("it.py::test_it", body, settings), outcome, pair, options, 0)
 
 
 def test_a_module_shrinks_by_the_choices_that_made_it() -> None:
@@ -148,7 +148,7 @@ def test_tolerances_of_the_test_are_law_and_the_table_is_not() -> None:
     for settings, clears in ((Settings(auto_backward=False), True), (Settings(auto_backward=False, atol=1e-9), False)):
         outcome = run_trial(body, 0, settings, pair)
         assert outcome.mismatches
-        verdict = diagnosis.cleared(ATest("it.py::test_it", body, settings), outcome, pair)
+        verdict = failed_trial.cleared(ATest("it.py::test_it", body, settings), outcome, pair)
         assert (verdict is not None) is clears
 
 

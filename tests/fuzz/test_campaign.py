@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autotest.campaign import DEATHS_ALLOWED, Campaign, Plan, standing_of
+from autotest.campaigns.campaign import DEATHS_ALLOWED, Campaign, Plan, standing_of
 from autotest.collection import Collected, Collection
 from autotest.settings import Settings
 from autotest.tasks import (

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from autotest.campaigns.history import History
 from autotest.errors import StoreUnwritable, UsageError
-from autotest.history import History
 from autotest.standing import Standing, TestStanding
 from autotest.tasks import Explored, Found, Identity, Where
 
@@ -77,7 +77,7 @@ WRITER = """
     import sys
     from pathlib import Path
     from tests.fuzz.test_history import standing
-    from autotest.history import History
+    from autotest.campaigns.history import History
 
     history = History(Path(sys.argv[1]))
     campaign = history.begin(standing(), "1/1")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from autotest.store import Store, Stored
+from autotest.storage.store import Store, Stored
 from tests.fuzz.conftest import SUITES
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("importable_elsewhere")]

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from autotest.ledger import read
-from autotest.store import Store
+from autotest.storage.store import Store
 from tests.fuzz.conftest import SUITES
 
 FAULTY = "tests.support.faults:wrong_relu"

@@ -17,7 +17,7 @@ from autotest.errors import StoreDamaged, UsageError
 from autotest.finding import Finding
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.settings import Tolerance
-from autotest.store import Damaged, Store, Stored, StoreUnwritable, key_of
+from autotest.storage.store import Damaged, Store, Stored, StoreUnwritable, key_of
 
 
 def finding(test: str = "tests/test_relu.py::test_relu", seed: int = 17, message: str = "x0.grad: 3 differ") -> Finding:
@@ -213,7 +213,7 @@ def test_the_temporary_store_takes_what_the_proper_one_cannot():
 WRITER = """
 import dataclasses, pathlib, sys
 from autotest.settings import Tolerance
-from autotest.store import Store
+from autotest.storage.store import Store
 store = Store(pathlib.Path(sys.argv[1]))
 finding = dataclasses.replace(store.load(sys.argv[2]).finding, seed=int(sys.argv[3]))
 for _ in range(40):

@@ -12,20 +12,22 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
-from autotest import collection, deaths, diagnosis
+from autotest import collection
 from autotest.breadcrumb import Breadcrumb, called
+from autotest.campaigns import deaths
 from autotest.comparison import Mismatch
+from autotest.diagnosis import failed_trial
 from autotest.driving import driven_by
 from autotest.errors import FrameworkMissing, TrialEnd
 from autotest.finding import Finding
 from autotest.frameworks import Pair
 from autotest.identity import trial_seed
-from autotest.keeping import keep
 from autotest.ledger import Ledger
 from autotest.options import Options
 from autotest.program import Call, CallKind, Operand, Program, operator_of
 from autotest.recorder import Recorder, watched
 from autotest.rejection import Rejection
+from autotest.storage.keeping import keep
 from autotest.tasks import (
     SET_ASIDE,
     Conditions,
@@ -104,7 +106,7 @@ def _count(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair,
     suspect = Suspect(index, _identity(outcome))
     # Judging costs many replays: not again for what was found to be no rounding a moment ago.
     known = any(other.identity == suspect.identity for other in result.suspects)
-    if not known and diagnosis.cleared(test, outcome, pair) is not None:
+    if not known and failed_trial.cleared(test, outcome, pair) is not None:
         result.cleared += 1
     else:
         result.suspects.append(suspect)
@@ -137,12 +139,12 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
         if outcome.mismatches:
             identity = _identity(outcome)
             if task.thorough and task.shrink:
-                finding = diagnosis.diagnose(test, outcome, pair, options, task.index)
+                finding = failed_trial.diagnose(test, outcome, pair, options, task.index)
             else:
                 # On disk first: what comes later runs the candidate again, and may die of it.
-                finding = diagnosis.recorded(test, outcome, pair, options, task.index)
+                finding = failed_trial.recorded(test, outcome, pair, options, task.index)
                 if finding.program is not None and finding.first.symptom != "graph":
-                    finding = diagnosis.scripted(finding, pair, options)
+                    finding = failed_trial.scripted(finding, pair, options)
             found.append(keep(finding, identity, task.where, conditions.directory))
 
     _call(task.where, drive)

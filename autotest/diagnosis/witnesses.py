@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from autotest.agreement import Agreement, Place, results
 from autotest.comparison import Mismatch, TensorValue
 from autotest.counterparts import vote
+from autotest.diagnosis.agreement import Agreement, Place, results
+from autotest.diagnosis.locating import operands
 from autotest.elementwise import distance
 from autotest.frameworks import Framework, Pair
-from autotest.locating import operands
 from autotest.program import Array, Program, Ref, Root, map_operand, operator_of
 from autotest.replay import replay
 from autotest.rewriting import in_place, is_backward, with_arrays

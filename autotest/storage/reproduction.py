@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from autotest.diagnosis.verification import run_script
 from autotest.finding import Finding
 from autotest.tasks import DEADLY
-from autotest.verification import run_script
 
 
 class Verdict(NamedTuple):

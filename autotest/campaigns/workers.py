@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from autotest import breadcrumb
+from autotest.campaigns.exploring import perform
 from autotest.errors import FrameworkMissing, UsageError
-from autotest.exploring import perform
 from autotest.frameworks import chosen
 from autotest.tasks import Conditions, Death, Explore, Result, Task
 from autotest.tracing import describe, last_words, limit_memory

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-from autotest.crashing import Child
+from autotest.diagnosis.crashing import Child
 from autotest.frameworks import Pair
 from autotest.program import Program
 

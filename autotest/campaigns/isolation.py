@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 
 from autotest import breadcrumb
-from autotest.exploring import perform
+from autotest.campaigns.exploring import perform
 from autotest.frameworks import chosen
 from autotest.tasks import Conditions, Result, Task
 

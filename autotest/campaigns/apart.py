@@ -11,7 +11,8 @@ import contextlib
 from pathlib import Path
 
 from autotest import listening
-from autotest.campaign import Campaign, Plan
+from autotest.campaigns.campaign import Campaign, Plan
+from autotest.campaigns.workers import Workers, available
 from autotest.errors import AutotestError, Divergence, NothingCompared, StaleLedgerEntry, TooFewAccepted, UsageError
 from autotest.finding import Finding
 from autotest.frameworks import Pair
@@ -21,10 +22,9 @@ from autotest.options import Options, from_environment
 from autotest.report import text
 from autotest.runner import ATTEMPTS_PER_TRIAL, Tally
 from autotest.standing import Standing, TestStanding
-from autotest.store import Store
+from autotest.storage.store import Store
 from autotest.tasks import Conditions, Found, Where
 from autotest.trial import Test
-from autotest.workers import Workers, available
 
 # What runs a test is no part of its traceback.
 __tracebackhide__ = True

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import IO
 
 from autotest import reduction, serialisation
+from autotest.diagnosis.locating import operands
 from autotest.frameworks import chosen
-from autotest.locating import operands
 from autotest.program import Program, operator_of
 from autotest.replay import replay
 from autotest.rewriting import isolated, needed, without
@@ -174,7 +174,7 @@ class Child:
     def _started() -> subprocess.Popen[bytes]:
         path = os.pathsep.join([str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
         return subprocess.Popen(
-            [sys.executable, "-m", "autotest.crashing"],
+            [sys.executable, "-m", "autotest.diagnosis.crashing"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

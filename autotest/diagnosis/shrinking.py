@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from autotest import reduction
-from autotest.agreement import Agreement, agree, results
 from autotest.comparison import Mismatch, TensorValue
+from autotest.diagnosis.agreement import Agreement, agree, results
 from autotest.errors import AutotestError
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, Ref, operator_of, refs

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autotest.finding import Finding
 from autotest.report import text
-from autotest.store import Store, StoreUnwritable, key_from
+from autotest.storage.store import Store, StoreUnwritable, key_from
 from autotest.tasks import Found, Identity, Where
 
 

@@ -11,23 +11,24 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from autotest import breadcrumb, collection, diagnosis
+from autotest import breadcrumb, collection
 from autotest.breadcrumb import Position
 from autotest.comparison import Mismatch, Symptom
+from autotest.diagnosis import failed_trial
+from autotest.diagnosis.verification import verify
 from autotest.emission import emit
 from autotest.errors import NotReplayable
 from autotest.finding import Finding
 from autotest.frameworks import chosen
 from autotest.identity import trial_seed
-from autotest.keeping import keep, shortened
 from autotest.options import Options
 from autotest.program import operator_of
 from autotest.settings import Settings
-from autotest.store import Store
+from autotest.storage.keeping import keep, shortened
+from autotest.storage.store import Store
 from autotest.tasks import DEADLY, NOT_LOOKED_INTO, Conditions, DiagnoseDeath, Found, Identity, Where
 from autotest.tracing import Traced, trace
 from autotest.verdict import Evidence, judge
-from autotest.verification import verify
 
 
 def finding_of(
@@ -141,14 +142,14 @@ def _shrunk(traced: Traced, symptom: str, conditions: Conditions) -> tuple[Trace
         return traced, ()
     try:
         # Every success costs the start of a process, so that seconds buy less here than elsewhere.
-        from autotest import crashing  # brings thread pools, which a run without a death does not need
+        from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
 
         smaller = crashing.shrink(traced.program, seconds=4 * conditions.shrink, deadline=conditions.deadline)
     except (OSError, NotReplayable) as error:
         return traced, (f"Shrunk:     not at all ({error})",)
     if smaller is None:
         return traced, ("Shrunk:     not at all, since its program alone survives",)
-    line = diagnosis.sizes(traced.program, smaller.program, smaller.executions, smaller.complete)
+    line = failed_trial.sizes(traced.program, smaller.program, smaller.executions, smaller.complete)
     return dataclasses.replace(traced, program=smaller.program), (line,)
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from autotest.agreement import Agreement
 from autotest.comparison import TensorValue
+from autotest.diagnosis.agreement import Agreement
 from autotest.elementwise import distance
 from autotest.emission import names, program_text
 from autotest.program import Array, Program, leaves, map_operand

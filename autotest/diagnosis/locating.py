@@ -12,8 +12,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from autotest.agreement import Agreement, agree
 from autotest.comparison import Mismatch, TensorValue, compare_values
+from autotest.diagnosis.agreement import Agreement, agree
 from autotest.frameworks import Framework, Pair
 from autotest.observe import freeze
 from autotest.program import Array, Call, Program, refs

@@ -10,24 +10,24 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-from autotest import referee
-from autotest.agreement import Agreement, agree
+from autotest.diagnosis import referee
+from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.explanation import explain
+from autotest.diagnosis.referee import Opinion, examine
+from autotest.diagnosis.scouting import scout
+from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
+from autotest.diagnosis.verification import verify
 from autotest.emission import emit
 from autotest.errors import NotReplayable
-from autotest.explanation import explain
 from autotest.finding import Finding
 from autotest.frameworks import Pair
 from autotest.gradients.trials import verdict
 from autotest.options import Options
 from autotest.program import Program, operator_of
-from autotest.referee import Opinion, examine
 from autotest.rewriting import is_class
-from autotest.scouting import scout
 from autotest.settings import Settings
-from autotest.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
 from autotest.trial import Outcome, Test
 from autotest.verdict import Verdict
-from autotest.verification import verify
 
 
 def diagnose(test: Test, outcome: Outcome, pair: Pair, options: Options, index: int) -> Finding:

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from autotest.errors import StoreDamaged, StoreUnwritable, UsageError
 from autotest.finding import Finding
-from autotest.store_format import FILES, Stored, from_files, to_files
+from autotest.storage.store_format import FILES, Stored, from_files, to_files
 
 __all__ = ["Damaged", "Store", "StoreUnwritable", "Stored", "key_of"]
 

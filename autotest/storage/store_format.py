@@ -1,6 +1,6 @@
 """One stored failure as files: bytes by name, and back.
 
-Enters a `Finding`, leave the contents of its folder; and back as `Stored`. Stands apart from `autotest.store`
+Enters a `Finding`, leave the contents of its folder; and back as `Stored`. Stands apart from `autotest.storage.store`
 because what the files say changes for other reasons than how they get to disk. Must not touch the disk.
 """
 

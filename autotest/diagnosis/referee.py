@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from autotest.agreement import Agreement, Place, results
 from autotest.comparison import Mismatch, TensorValue
+from autotest.diagnosis.agreement import Agreement, Place, results
+from autotest.diagnosis.locating import Located, locate
+from autotest.diagnosis.witnesses import numeric_gradient, third_voter, ties
 from autotest.elementwise import differing, distance
 from autotest.frameworks import Pair
-from autotest.locating import Located, locate
 from autotest.program import Array, Program
 from autotest.rewriting import widened, with_arrays
 from autotest.settings import Settings
 from autotest.verdict import HARMLESS, ROUNDOFF, Evidence, Measured, Verdict, judge, measure
-from autotest.witnesses import numeric_gradient, third_voter, ties
 
 #: Runs with moved inputs. An element that one input reaches is taken for one that many do once in 2 ** RUNS.
 RUNS = 8

@@ -1,0 +1,1 @@
+"""Findings on disk: kept, read again and run again."""

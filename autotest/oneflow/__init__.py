@@ -12,6 +12,8 @@ import os
 
 from autotest.oneflow import generators, global_scope, profiler, torch_flow_dual_object, util
 from autotest.oneflow.generators import (
+    all_cpu_placement,
+    all_cuda_placement,
     all_placement,
     all_sbp,
     choice_pytorch_tensor,
@@ -24,18 +26,27 @@ from autotest.oneflow.generators import (
     random_bool,
     random_cpu_placement,
     random_device,
-    random_dtype,
     random_gpu_placement,
     random_or_nothing,
     random_placement,
+    random_pytorch_dtype,
     random_pytorch_tensor,
     random_sbp,
 )
 from autotest.oneflow.profiler import profile
 from autotest.oneflow.standing_in import stand_in
-from autotest.oneflow.torch_flow_dual_object import autotest, choice_tensor, globaltest, random_tensor, torch
+from autotest.oneflow.torch_flow_dual_object import (
+    autotest,
+    choice_tensor,
+    globaltest,
+    random_dtype,
+    random_tensor,
+    torch,
+)
 
 __all__ = [
+    "all_cpu_placement",
+    "all_cuda_placement",
     "all_placement",
     "all_sbp",
     "autotest",
@@ -60,6 +71,7 @@ __all__ = [
     "random_gpu_placement",
     "random_or_nothing",
     "random_placement",
+    "random_pytorch_dtype",
     "random_pytorch_tensor",
     "random_sbp",
     "random_tensor",

@@ -15,6 +15,7 @@ import numpy as np
 import generators as algebra
 from autotest.errors import UsageError
 from autotest.oneflow import switches
+from autotest.oneflow.dtypes import dtype_of, random_pytorch_dtype
 from autotest.oneflow.frameworks_here import flow, style_pair
 from autotest.program import Array
 from generators import (
@@ -69,19 +70,6 @@ class gpu_device(Generator):
         return "cuda"
 
 
-class random_dtype(Generator):
-    """The dual dtype of one of `names`: by default one of those that both frameworks calculate in."""
-
-    __slots__ = ("_names",)
-
-    def __init__(self, names: Sequence[str] = ("float32", "float64", "int32", "int64")) -> None:
-        super().__init__()
-        self._names = [*names]
-
-    def _draw(self, source: algebra.Source, annotation: Any) -> str:
-        return self._names[source.index(len(self._names))]
-
-
 class _Listed(Generator):
     """A generator whose value may be a sequence, and which then can be used as one."""
 
@@ -129,8 +117,8 @@ class random_placement(all_placement):
         return placements[source.index(len(placements))]
 
 
-class random_cpu_placement(random_placement):
-    """One of those on CPU."""
+class all_cpu_placement(all_placement):
+    """Those on CPU."""
 
     __slots__ = ()
 
@@ -138,13 +126,25 @@ class random_cpu_placement(random_placement):
         return ["cpu"]
 
 
-class random_gpu_placement(random_placement):
-    """One of those on CUDA devices."""
+class all_cuda_placement(all_placement):
+    """Those on CUDA devices."""
 
     __slots__ = ()
 
     def _device_types(self) -> list[str]:
         return ["cuda"]
+
+
+class random_cpu_placement(random_placement, all_cpu_placement):
+    """One of those on CPU."""
+
+    __slots__ = ()
+
+
+class random_gpu_placement(random_placement, all_cuda_placement):
+    """One of those on CUDA devices."""
+
+    __slots__ = ()
 
 
 class all_sbp(_Listed):
@@ -259,19 +259,10 @@ def drawn_array(
     return algebra.random_array(ndim=ndim, dims=[*dims], low=low, high=high, dtype=dtype, **further)
 
 
-def dtype_of(dtype: Any) -> Any:
-    """What the core calls a dtype: ``float`` is float32, ``complex`` complex64; a framework's own goes by its name."""
-    if isinstance(dtype, (Generator, str)) or dtype in (int, bool):
-        return dtype
-    if dtype is float or dtype is complex:
-        return "float32" if dtype is float else "complex64"
-    if isinstance(dtype, type):
-        return np.dtype(dtype).name
-    return str(getattr(dtype, "pytorch", dtype)).rpartition(".")[2]
-
-
 __all__ = [
     "Nothing",
+    "all_cpu_placement",
+    "all_cuda_placement",
     "all_placement",
     "all_sbp",
     "choice_pytorch_tensor",
@@ -286,10 +277,10 @@ __all__ = [
     "random_bool",
     "random_cpu_placement",
     "random_device",
-    "random_dtype",
     "random_gpu_placement",
     "random_or_nothing",
     "random_placement",
+    "random_pytorch_dtype",
     "random_pytorch_tensor",
     "random_sbp",
     "tuple",

@@ -115,17 +115,6 @@ def test_verbose_tells_what_was_compared_and_what_the_graph_left_out(
     assert capsys.readouterr().err == ""
 
 
-def test_names_of_later_releases_are_taken() -> None:
-    from autotest.oneflow import autotest, random_dtype, random_tensor, torch
-
-    @autotest(n=2, check_graph="ValidatedFalse", include_complex=True, auto_backward=False)
-    def mixed(case: object) -> object:
-        x = random_tensor(2, 3, 4, dtype=random_dtype(["float32", "float64"]), requires_grad=False)
-        return torch.abs(x)
-
-    mixed(None)
-
-
 def test_equal_and_reversed_bounds_are_taken_as_numpy_takes_them() -> None:
     from autotest.oneflow import random_tensor
 

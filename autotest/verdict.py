@@ -45,6 +45,7 @@ ROUNDOFF = {
     "complex128": 2.0**-52,
 }
 _TINY = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
+_GREATEST = float(np.finfo(np.float64).max)
 #: How many roundoffs a roundoff of the inputs may become before a result is called ill-conditioned.
 _AMPLIFIED = 1000.0
 
@@ -149,9 +150,14 @@ def measure(
     wide_allowed = np.where(finite, ratio * np.maximum(64 * np.where(finite, allowed, 0.0), backdrop), np.inf)
     errors = [distance(_rounded(truth, dtype), np.asarray(side).astype(truth.dtype)) for side in pair]
     gap = distance(truth, np.asarray(wide[1]).astype(truth.dtype))
-    excess = np.maximum(*errors) / np.maximum(allowed, 1e-320)
-    at = _greatest(np.where(mask, np.nan_to_num(excess, nan=np.inf, posinf=np.inf), -1.0))
-    wide_at = _greatest(np.where(mask, gap - wide_allowed, -np.inf))
+    # What is allowed anything is in excess of nothing, however far off it is.
+    with np.errstate(over="ignore"):  # a finite error may be an infinite multiple of what is allowed
+        excess = np.divide(
+            np.maximum(*errors), np.maximum(allowed, 1e-320), out=np.zeros(truth.shape), where=np.isfinite(allowed)
+        )
+    beyond = np.subtract(gap, wide_allowed, out=np.full(truth.shape, -_GREATEST), where=np.isfinite(wide_allowed))
+    at = _greatest(np.where(mask, excess, -1.0))
+    wide_at = _greatest(np.where(mask, beyond, -np.inf))
     scale = ROUNDOFF.get(dtype, 1.0) * max(float(np.abs(truth[at])), _TINY.get(dtype, 1.0))
     return Measured(
         wrong=(int((errors[0] > allowed)[mask].sum()), int((errors[1] > allowed)[mask].sum())),

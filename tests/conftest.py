@@ -6,7 +6,8 @@ keeps findings in the test's own folder and leaves out what takes seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,16 @@ import pytest
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[1]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Raise what was only shown: inside of trials a warning is no error, so that it is no refusal; here it is one."""
+    with warnings.catch_warnings(record=True) as shown:
+        result = yield
+    for one in shown:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return result
 
 
 @pytest.fixture

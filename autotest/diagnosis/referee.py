@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -188,9 +189,12 @@ class Laboratory:
         values = [value for value in self.sides[0].values() if type(value) is TensorValue and value.data.size]
         floats = [np.abs(value.data[np.isfinite(value.data)]) for value in values if value.data.dtype.kind == "f"]
         greatest = max([1.0, *(float(item.max(initial=0.0)) for item in floats)])
-        summed = max([1.0, *(float(item.sum()) for item in floats)])
+        with np.errstate(over="ignore"):  # an infinite backdrop would excuse everything
+            sums = [min(float(item.sum(dtype=np.float64)), sys.float_info.max) for item in floats]
+        summed = max([1.0, *sums])
         dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
-        return ROUNDOFF.get(dtype, ROUNDOFF["float32"]) * (100 * greatest + 4 * summed)
+        roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
+        return 100 * roundoff * greatest + 4 * roundoff * summed
 
 
 def _array(value: Any) -> np.ndarray[Any, Any] | None:
@@ -209,7 +213,10 @@ def _nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
             continue
         shape = array.data.shape
         step = random.uniform(-roundoff, roundoff, shape) * random.integers(0, 2, shape)
-        moved.append(dataclasses.replace(array, data=np.asarray(array.data * (1 + step))))
+        with np.errstate(over="ignore"):
+            data = np.asarray(array.data * (1 + step))
+        # The greatest numbers stay where they are: what moves to infinity makes everything look ill-conditioned.
+        moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
     return moved
 
 

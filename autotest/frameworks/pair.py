@@ -23,10 +23,15 @@ def warnings_shown() -> Iterator[None]:
     """What a framework warns of is no outcome.
 
     Under ``-W error`` it would be raised in the middle of a call, and one side would seem to refuse what the other
-    accepts; here it is shown instead.
+    accepts; here it is shown instead. What is to be ignored stays ignored.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("default")
+        filters: list[Any] = list(warnings.filters)
+        warnings.resetwarnings()
+        for action, message, category, module, line in filters:
+            kept = "default" if action == "error" else action
+            patterns = [str(getattr(pattern, "pattern", pattern or "")) for pattern in (message, module)]
+            warnings.filterwarnings(kept, patterns[0], category, patterns[1], line, append=True)
         yield
 
 

@@ -1,0 +1,50 @@
+"""What is measured on numbers alone: infinities and the greatest floats neither excuse nor hide anything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotest.diagnosis.referee import Laboratory
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array, Call, Captured, Program
+from autotest.verdict import Measured, measure
+
+GREATEST = np.finfo(np.float64).max
+
+
+def measured(true: list[float], actual: list[float], claimed: list[float], *moved: list[float]) -> Measured:
+    """The reference is right; the candidate gives `actual`, and `claimed` in double precision."""
+    mask = np.array(true) != np.array(actual)
+    runs = [np.array(run) for run in moved]
+    single = [np.array(values, "float32") for values in (true, actual)]
+    return measure((single[0], single[1]), (np.array(true), np.array(claimed)), runs, "float32", 1.0, mask)
+
+
+def test_a_gap_without_bound_hides_no_other() -> None:
+    # Element 0 may be anything, since a roundoff of the inputs makes it infinite; element 1 is simply wrong.
+    found = measured([1.0, 2.0], [np.inf, 7.0], [np.inf, 7.0], [np.inf, 2.0])
+    assert found.index == (1,)
+    assert found.wrong == (0, 1)
+    assert not found.wide_agrees
+
+
+def test_what_may_be_anything_is_in_excess_of_nothing() -> None:
+    found = measured([1.0], [np.inf], [np.inf], [np.inf])
+    assert found.wrong == (0, 0)
+    assert found.wide_agrees
+
+
+def test_an_excess_too_great_for_a_float_is_one() -> None:
+    found = measure((np.array([5]), np.array([6])), (np.array([5]), np.array([6])), [], "int64", 1.0, np.array([True]))
+    assert found.wrong == (0, 1)
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("float32", 3e38), ("float64", GREATEST)])
+def test_great_numbers_are_no_excuse(dtype: str, value: float) -> None:
+    calls = (Call("tensor", dtype, (Captured(0),), {"requires_grad": False, "device": "cpu"}, 0),)
+    program = Program(calls, (Array(np.full(8, value, dtype), dtype),))
+    laboratory = Laboratory(program, Pair(TorchFramework(), TorchFramework()))
+    assert np.isfinite(laboratory.backdrop())
+    assert all(np.isfinite(run[0, ""].data).all() for run in laboratory.moved(dtype))

@@ -29,7 +29,7 @@ def warnings_shown() -> Iterator[None]:
         filters: list[Any] = list(warnings.filters)
         warnings.resetwarnings()
         for action, message, category, module, line in filters:
-            kept = "default" if action == "error" else action
+            kept: Any = "default" if action == "error" else action
             patterns = [str(getattr(pattern, "pattern", pattern or "")) for pattern in (message, module)]
             warnings.filterwarnings(kept, patterns[0], category, patterns[1], line, append=True)
         yield

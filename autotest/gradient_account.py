@@ -16,10 +16,12 @@ State = Literal["numeric", "compared", "exempt", "missing"]
 STATES: tuple[State, ...] = ("missing", "exempt", "compared", "numeric")
 #: What the reason of a use begins with whose trial ended in a divergence that the ledger expects.
 KNOWN = "known divergence"
+#: The reason of a use that was checked numerically, but not on as many elements as it should.
+SMALL = "an input of fewer than 100 elements"
 
 
 class Use(NamedTuple):
-    """One operator in one trial, and what became of its gradient; `reason` where nothing was compared."""
+    """One operator in one trial, and what became of its gradient; `reason` where that is less than it might be."""
 
     operator: str
     state: State
@@ -49,9 +51,12 @@ class Account:
 
     @property
     def reason(self) -> str:
-        """Why nothing was compared, the commonest reason of its state."""
+        """Why nothing was compared, the commonest reason of its state; or what was checked on too few elements."""
         if self.state == "exempt" and self._known:
             return self._known
+        if self.state == "numeric":
+            small = self.reasons["numeric", SMALL]
+            return f"{SMALL} in {small} of {self.trials['numeric']}" if small else ""
         own = [(count, reason) for (state, reason), count in self.reasons.items() if state == self.state and reason]
         return max(own)[1] if own else ""
 

@@ -57,6 +57,8 @@ class Outcome:
     gradients: int = 0
     #: How many input/output pairs were held against differences, on both sides together.
     numeric: int = 0
+    #: Inputs that this was done for with fewer than a hundred elements, since no larger ones are accepted.
+    small: list[str] = dataclasses.field(default_factory=list)
     #: What the gradient gate has against this trial; "" when it may pass.
     complaint: str = ""
 
@@ -110,7 +112,7 @@ def run_trial(
 
 def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
     found = held_against_numbers(outcome.recorder, settings)
-    outcome.mismatches, outcome.numeric = found.mismatches, found.pairs
+    outcome.mismatches, outcome.numeric, outcome.small = found.mismatches, found.pairs, found.small
     if found.unchecked and not (found.mismatches or settings.skip_grad):
         asked = f"check_grad={settings.check_grad!r} was asked for and cannot be met: {found.unchecked}"
         outcome.complaint = outcome.complaint or asked

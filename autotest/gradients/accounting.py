@@ -14,7 +14,7 @@ from autotest.driving import driven_by
 from autotest.errors import FrameworkMissing
 from autotest.frameworks import Pair
 from autotest.frameworks.namespace import DIFFERENTIABLE
-from autotest.gradient_account import KNOWN, Books, Use
+from autotest.gradient_account import KNOWN, SMALL, Books, Use
 from autotest.identity import trial_seed
 from autotest.ledger import Ledger
 from autotest.nondifferentiable import listed
@@ -85,7 +85,9 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
             continue  # it makes a tensor of nothing, or a number of one
         if not in_place(call) and {id(result) for result in results} <= {id(operand) for operand in operands}:
             continue  # it gave back what it was given, as a dropout that is not training does
-        use = _use(call, record, results, operands, settings, (call.slot in reached, bool(outcome.numeric)))
+        use = _use(
+            call, record, results, operands, settings, (call.slot in reached, bool(outcome.numeric), outcome.small)
+        )
         if known and use.state == "missing":
             # The trial ended there; without the divergence it would have gone on.
             use = Use(use.operator, "exempt", f"{KNOWN} {known}")
@@ -98,12 +100,12 @@ def _use(
     results: list[object],
     operands: list[object],
     settings: Settings,
-    done: tuple[bool, bool],
+    done: tuple[bool, bool, Sequence[str]],
 ) -> Use:
     operator = operator_of(record.calls, call.slot) or call.target
-    compared, numeric = done
+    compared, numeric, small = done
     if compared:
-        return Use(operator, "numeric" if numeric else "compared")
+        return Use(operator, "numeric" if numeric else "compared", SMALL if numeric and small else "")
     entry = listed(operator)
     if entry is not None:
         return Use(operator, "exempt", entry.reason)

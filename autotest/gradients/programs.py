@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from autotest.carrying import is_push
 from autotest.emission import names
@@ -52,18 +52,15 @@ def check_program(
     Raises:
         NotNumeric: the program computes with undefined contents, or cannot run in double precision on this framework.
     """
-    push = next((call for call in program.calls if is_push(call)), None)
-    if push is None:
+    if not any(map(is_push, program.calls)):
         return Checked(), {}
     if program.undefined:
         raise NotNumeric("it computes with contents that nobody specifies, such as a random mask")
-    wide, places = widened(program)
-    back = {new: old for old, new in places.items()}
+    wide, upto, roots, back = differentiated(program)
     shown = names(program)
-    roots = list(dict.fromkeys(item.slot for item in leaves(push.args[0]) if type(item) is Ref))
-    outputs = [shown[slot] for slot in roots]
+    outputs = [shown[back[slot]] for slot in roots]
     try:
-        runner = Replays(wide, places[push.slot], [places[slot] for slot in roots], framework)
+        runner = Replays(wide, upto, roots, framework)
         varied = runner.leaves
         inputs = [leaf.tensor for leaf in varied]
         slots = {shown[back[leaf.slot]] + leaf.suffix: back[leaf.slot] for leaf in varied}
@@ -74,7 +71,7 @@ def check_program(
             found.rows += forward_rows(function, rule, (list(slots), outputs), substituted)
         if order == 2 and found.passed:
             cotangents = made_cotangents(framework, runner, inputs)
-            slots.update({f"cotangent of {shown[slot]}": slot for slot in roots})
+            slots.update({f"cotangent of {shown[back[slot]]}": back[slot] for slot in roots})
             twice = second_order(framework, runner, len(inputs))
             again = Function(framework, twice, [*inputs, *cotangents])
             second = [f"gradient {position}" for position in range(len(again.outputs()))]
@@ -86,6 +83,25 @@ def check_program(
         said = f"{type(error).__name__}: {lines[-1][:200]}"
         raise NotNumeric(f"{framework.name} cannot run it in double precision ({said})") from error
     return found, slots
+
+
+class Differentiated(NamedTuple):
+    """A program in double precision, as far as cotangents are first pushed back: ``program.calls[:upto]``."""
+
+    program: Program
+    upto: int
+    #: The slots that cotangents are pushed into.
+    roots: list[int]
+    #: Which slot of the program as it was recorded each one of this program's is.
+    recorded: dict[int, int]
+
+
+def differentiated(program: Program) -> Differentiated:
+    """What of `program`, which pushes something back, is a function of its leaves."""
+    push = next(call for call in program.calls if is_push(call))
+    wide, places = widened(program)
+    roots = dict.fromkeys(places[item.slot] for item in leaves(push.args[0]) if type(item) is Ref)
+    return Differentiated(wide, places[push.slot], list(roots), {new: old for old, new in places.items()})
 
 
 class Replays:
@@ -173,4 +189,4 @@ class Replays:
         return self._framework.tensor(array, device=device, requires_grad=requires_grad)
 
 
-__all__ = ["Leaf", "NotNumeric", "check_program"]
+__all__ = ["Leaf", "NotNumeric", "Replays", "check_program", "differentiated"]

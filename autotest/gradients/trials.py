@@ -1,18 +1,22 @@
 """What a trial under ``check_grad="numeric"`` does beyond comparing the two sides.
 
 Enters the program of a trial in which both sides agreed, leaves a mismatch for every gradient that is not the
-derivative of its own side's forward. Two frameworks that are wrong alike agree; numbers disagree with both.
+derivative of its own side's forward. Two frameworks that are wrong alike agree; numbers disagree with both. The
+program is checked as it was drawn, and once more on larger inputs where these have fewer than a hundred elements.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from autotest.comparison import Mismatch, Side
 from autotest.errors import NotReplayable
-from autotest.frameworks import Pair
-from autotest.gradients.checking import Rule
+from autotest.frameworks import Framework, Pair
+from autotest.gradients.checking import Checked, Rule
+from autotest.gradients.enlarging import ENOUGH, Enlarged, below_enough, enlarged
 from autotest.gradients.programs import NotNumeric, check_program
+from autotest.program import Program
 from autotest.record import Record
 from autotest.report import gradients as report
 from autotest.settings import Settings
@@ -28,6 +32,8 @@ class Numbers:
     mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
     #: Input/output pairs that were checked, on both sides together.
     pairs: int = 0
+    #: Inputs that were checked with fewer than `ENOUGH` elements only, since nothing larger was accepted.
+    small: list[str] = dataclasses.field(default_factory=list)
     #: Why the check that was asked for could not be made.
     unchecked: str = ""
 
@@ -42,23 +48,50 @@ def held_against_numbers(record: Record, settings: Settings) -> Numbers:
         program = record.program()
     except NotReplayable as error:
         return Numbers(unchecked=str(error))
+    larger: Enlarged | None = None
     for side, framework in zip(sides[: 1 if same else 2], (pair.reference, pair.candidate), strict=False):
         try:
-            forward = settings.check_grad == "forward"
-            found, slots = check_program(program, framework, RULE, order=settings.grad_order, forward=forward)
+            found, slots = _checked(program, framework, settings)
         except NotNumeric as error:
             result.unchecked = str(error)
             continue
         result.pairs += len(found.rows)
-        for row in found.rows:
-            if not row.passed:
-                rows = [row, *(other for other in found.rows if other is not row)]
-                told = report.failure(rows, f"{row.input}.grad of {framework.name}")
-                message = f"{told}\n(of its own forward, by central differences in float64)"
-                result.mismatches.append(
-                    Mismatch(f"{row.input}.grad", slots[row.input], "gradient", "replay", side, message)
-                )
+        larger = larger or (enlarged(program, pair.reference) if found.rows and found.passed else None)
+        small = [] if larger is None else below_enough(larger.after)
+        told = _smallness(small)
+        if larger is not None and found.passed and str(larger):
+            try:
+                found, slots = _checked(larger.program, framework, settings)
+                told = f"\n(on larger inputs: {larger}){told}"
+            except NotNumeric as error:
+                small = below_enough(larger.before)
+                told = f"\n(only as it was drawn; on larger inputs {error})"
+        result.small += [name for name in small if name not in result.small]
+        result.mismatches += mismatches_of(found, slots, side, framework, told)
     return result
+
+
+def _checked(program: Program, framework: Framework, settings: Settings) -> tuple[Checked, dict[str, int]]:
+    forward = settings.check_grad == "forward"
+    return check_program(program, framework, RULE, order=settings.grad_order, forward=forward)
+
+
+def _smallness(small: Sequence[str]) -> str:
+    return f"\n(fewer than {ENOUGH} elements, since nothing larger is accepted: {', '.join(small)})" if small else ""
+
+
+def mismatches_of(
+    found: Checked, slots: dict[str, int], side: Side, framework: Framework, told: str = ""
+) -> list[Mismatch]:
+    """A mismatch for each row that failed; `told` is added to what it says."""
+    failed = [row for row in found.rows if not row.passed]
+    mismatches: list[Mismatch] = []
+    for row in failed:
+        rows = [row, *(other for other in found.rows if other is not row)]
+        table = report.failure(rows, f"{row.input}.grad of {framework.name}")
+        message = f"{table}\n(of its own forward, by central differences in float64){told}"
+        mismatches.append(Mismatch(f"{row.input}.grad", slots[row.input], "gradient", "replay", side, message))
+    return mismatches
 
 
 def verdict(mismatch: Mismatch, pair: Pair) -> str:

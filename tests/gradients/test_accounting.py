@@ -123,3 +123,9 @@ def test_what_cannot_be_run_is_said(gradients):
 def test_an_empty_suite_is_a_mistake(gradients):
     assert gradients("x = 1")[0] == 2
     assert gradients(SUITE, "--trials", "0")[0] == 2
+
+
+def test_numbers_of_few_elements_are_told(gradients):
+    few = SUITE.replace("torch.tanh(random_tensor(shape=(2, 3)))", "torch.tanh(random_tensor(shape=()))")
+    why = "an input of fewer than 100 elements in 2 of 2"
+    assert line_of(gradients(few)[1], "tanh") == ["numeric", "2/2", why]

@@ -1,0 +1,97 @@
+"""Numeric checks look at a hundred elements of each input where that can grow, and name the inputs that cannot."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from autotest import random_tensor, torch
+from autotest.frameworks.torch import TorchFramework
+from autotest.gradients.enlarging import ENOUGH, below_enough, enlarged
+from tests.support.faulty import FaultyTorch, with_gradient
+from tests.support.running import agrees, trial
+
+
+def larger(body):
+    found = enlarged(trial(body).program, TorchFramework())
+    assert found is not None
+    return found
+
+
+def late(gradient):
+    """A gradient that is wrong in its last element, where there are more than sixty."""
+    changed = gradient.clone()
+    if changed.numel() > 60:
+        changed.view(-1)[-1] *= 1.01
+    return changed
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda: torch.exp(random_tensor(shape=(2, 3))),
+        lambda: torch.exp(random_tensor(shape=(1,))),
+        lambda: random_tensor(shape=(2, 3)) @ random_tensor(shape=(3, 4)),
+        lambda: torch.exp(random_tensor(shape=(3, 4), layout="transposed")),
+        lambda: torch.nn.Linear(4, 3)(random_tensor(shape=(5, 4))),
+        lambda: torch.nn.functional.embedding(
+            random_tensor(shape=(4,), dtype=int, high=3), random_tensor(shape=(3, 2))
+        ),
+    ],
+)
+def test_inputs_grow_to_a_hundred_elements(body):
+    found = larger(body)
+    assert below_enough(found.after) == []
+    assert all(math.prod(shape) >= ENOUGH for shape in found.after.values())
+
+
+def test_what_broadcasts_still_does():
+    found = larger(lambda: random_tensor(shape=(5, 4)) + random_tensor(shape=(1, 4)))
+    assert found.after["x1"][0] == 1 < found.after["x0"][0]
+
+
+def test_what_was_drawn_stays_where_it_was():
+    program = trial(lambda: torch.exp(random_tensor(shape=(2, 3)))).program
+    found = enlarged(program, TorchFramework())
+    old, new = program.arrays[0].data, found.program.arrays[0].data
+    assert (new[:2, :3] == old).all()
+    assert old.min() <= new.min()
+    assert new.max() <= old.max()
+    assert len(set(new.reshape(-1).tolist())) == new.size
+
+
+def test_a_fault_in_a_late_element_is_found_although_the_trial_drew_few():
+    fault = FaultyTorch({"exp": with_gradient(late)})
+
+    def body():
+        return torch.exp(random_tensor(shape=(3, 4)))
+
+    assert agrees(trial(body, fault))
+    (found,) = trial(body, fault, check_grad="numeric").mismatches
+    assert "on larger inputs: x0 (3, 4) -> (25, 4)" in found.message
+
+
+def test_inputs_that_cannot_grow_are_named():
+    outcome = trial(lambda: torch.exp(random_tensor(shape=())) * random_tensor(shape=(10, 10)), check_grad="numeric")
+    assert agrees(outcome)
+    assert outcome.small == ["x0"]
+    assert trial(lambda: torch.exp(random_tensor(shape=(2, 3))), check_grad="numeric").small == []
+
+
+def test_what_the_candidate_refuses_on_larger_inputs_is_checked_as_it_was_drawn():
+    def refuses_many(exp):
+        def replaced(x):
+            if x.numel() > 60:
+                raise RuntimeError("too many")
+            return exp(x)
+
+        return replaced
+
+    outcome = trial(
+        lambda: torch.exp(random_tensor(shape=(3, 4))), FaultyTorch({"exp": refuses_many}), check_grad="numeric"
+    )
+    assert agrees(outcome)
+    assert not outcome.complaint
+    assert outcome.numeric == 2
+    assert outcome.small == ["x0"]

@@ -2,7 +2,7 @@
 
 Enter paths, leave `Collected` tests that can be called without unittest or pytest, and what had to be left
 out, each with its reason. Stands alone because a campaign's parent and its workers must find the same tests
-under the same names. Imports the test files, and neither pytest nor a framework.
+under the same names. Imports the test files and what they were said to need, and neither pytest nor a framework.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from autotest import options
 from autotest.errors import UsageError
 from autotest.identity import test_id
 from autotest.settings import Settings
@@ -79,13 +80,18 @@ def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is wha
 
 
 def load(file: Path) -> ModuleType:
-    """The module of a test file, imported once a process, with its folder importable as a script's is."""
+    """The module of a test file, imported once a process, with its folder importable as a script's is.
+
+    After the modules that ``AUTOTEST_IMPORT`` names; raises `UsageError` when one of these cannot be imported.
+    """
     file = file.resolve()
     digest = hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]
     name = f"autotest_collected_{digest}_{file.stem}"
     known = sys.modules.get(name)
     if known is not None:
         return known
+    for wanted in options.imports():
+        _import(wanted)
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))
     spec = importlib.util.spec_from_file_location(name, file)
@@ -98,6 +104,13 @@ def load(file: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def _import(wanted: str) -> None:
+    try:
+        importlib.import_module(wanted)
+    except ImportError as error:
+        raise UsageError(f"AUTOTEST_IMPORT={wanted}: expected a module that can be imported ({error})") from error
 
 
 def _files(path: Path) -> Iterator[Path]:

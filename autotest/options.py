@@ -14,6 +14,8 @@ variable                    meaning
 ``AUTOTEST_DIR``            where failures are kept, instead of ``.autotest``
 ``AUTOTEST_VERIFY``         ``0``: do not run a reproducer in a fresh interpreter before reporting it
 ``AUTOTEST_SHRINK``         seconds that shrinking may take; ``0`` turns it off
+``AUTOTEST_IMPORT``         modules, with commas between, to import before test files where pytest does not import them:
+                            in ``autotest fuzz``, and in worker processes
 ``AUTOTEST_REFERENCE``      the reference framework, ``torch``
 ``AUTOTEST_CANDIDATE``      the candidate framework, ``oneflow``
 =========================== ============================================================================
@@ -91,6 +93,12 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Options:
         verify=given.get("AUTOTEST_VERIFY", "1") != "0",
         shrink=_seconds(given, "AUTOTEST_SHRINK", profile.shrink),
     )
+
+
+def imports(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The modules that `environment` (the process's own by default) wants imported before test files are."""
+    given = os.environ if environment is None else environment
+    return tuple(name.strip() for name in given.get("AUTOTEST_IMPORT", "").split(",") if name.strip())
 
 
 def _profile(given: Mapping[str, str]) -> Profile:

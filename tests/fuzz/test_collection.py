@@ -157,3 +157,18 @@ def test_a_missing_path_and_a_test_that_is_gone_are_said(file, tmp_path):
         collect([tmp_path / "nothing"])
     with pytest.raises(UsageError, match=r"no decorated test 'test_it\.py::test_gone'"):
         find(file(""), "test_it.py::test_gone")
+
+
+def test_what_autotest_import_names_is_imported_before_the_file(file, tmp_path, monkeypatch):
+    (tmp_path / "prepares_it.py").write_text("import os\nos.environ['PREPARED_BY_IMPORT'] = 'yes'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PREPARED_BY_IMPORT", "no")
+    monkeypatch.setenv("AUTOTEST_IMPORT", "prepares_it")
+    path = file("import os\nassert os.environ['PREPARED_BY_IMPORT'] == 'yes'\n", "test_prepared.py")
+    load(path)
+
+
+def test_a_module_of_autotest_import_that_is_not_there_is_told_by_name(file, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_IMPORT", "no_such_module_here")
+    with pytest.raises(UsageError, match=r"AUTOTEST_IMPORT=no_such_module_here: .*No module named"):
+        load(file("", "test_unprepared.py"))

@@ -20,6 +20,11 @@ class TestOneOf(flow.unittest.TestCase):
         x = random_tensor(ndim=3, dim0=2, dim1=3, dim2=4)
         return torch.transpose(x, 0, oneof(1, 2, possibility=0.5))
 
+    @autotest(n=6)
+    def test_a_condition(test_case):
+        x = random_tensor(ndim=2)
+        return torch.mul(x, 3.14 if oneof(True, False) else x)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from autotest.errors import Divergence, UsageError
+from generators import Source, using
 
 
 def files_of_the_wheel() -> dict[str, ast.Module]:
@@ -152,3 +153,12 @@ def test_numpy_reads_a_dual_array_beside_a_plain_one() -> None:
         return torch.exp(x)
 
     mixed(None)
+
+
+def test_a_condition_that_is_oneof_is_what_it_draws() -> None:
+    from autotest.oneflow import oneof
+
+    with using(Source(3)):
+        assert {bool(oneof(True, False)) for _ in range(30)} == {True, False}
+        drawn = oneof(True, False)
+        assert bool(drawn) is drawn.value()

@@ -15,19 +15,22 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from autotest.comparison import Side
 from autotest.program import CallKind, Operand, Ref
 from autotest.recorder import Recorder
 
 _MAGIC = b"autotest trail 1\n"
-#: Index of the trial or -1 between trials; calls recorded so far; whether it is a backward call; operator's number.
+#: Index of the trial or -1 between trials; calls recorded so far; what kind of call it is; operator's number.
 _STATE = struct.Struct("<qqqq")
 _STATE_AT = 32
 _CALL = struct.Struct("<qqq")
 _CALL_AT = _STATE_AT + 8
+#: Kinds of calls, added up: a backward call, one that the reference refused, one that the reference is asked for.
+_BACKWARD, _REFUSED, _OF_REFERENCE = 1, 2, 4
 _PID = struct.Struct("<q")
 _PID_AT = 64
 _TEST_AT = 128
@@ -52,6 +55,10 @@ class Position:
     pid: int
     #: What the process had been asked for that another must be, too.
     settings: dict[str, Any]
+    #: Which side was asked last. An asynchronous candidate may die of an earlier call while the reference is asked.
+    side: Side = "candidate"
+    #: Whether the reference had refused the call that the candidate was asked for.
+    refused: bool = False
 
 
 class Breadcrumb:
@@ -86,8 +93,18 @@ class Breadcrumb:
         self._operator = 0
         _STATE.pack_into(self._memory, _STATE_AT, index, 0, 0, 0)
 
+    def asks_reference(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
+        self._goes_to(recorder, kind, target, operands, _OF_REFERENCE)
+
     def about_to(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: tuple[Operand, ...], named: dict[str, Operand]
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
+        self._goes_to(recorder, kind, target, operands, 0 if recorder.rejection is None else _REFUSED)
+
+    def _goes_to(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], marks: int
     ) -> None:
         if target == "__call__":
             target = called(recorder, target, operands)
@@ -95,10 +112,10 @@ class Breadcrumb:
         if number is None:
             number = self._number(kind, target)
         if number < 0:  # a backward call: what it goes back through is more telling than its own name
-            _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), 1, self._operator)
+            _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), marks | _BACKWARD, self._operator)
             return
         self._operator = number
-        _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), 0, number)
+        _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), marks, number)
 
     def _number(self, kind: CallKind, target: str) -> int:
         if target in ("backward", "autograd.backward"):
@@ -126,7 +143,7 @@ class Breadcrumb:
         self._file.close()
 
 
-def called(recorder: Recorder, target: str, operands: tuple[Operand, ...]) -> str:
+def called(recorder: Recorder, target: str, operands: Sequence[Operand]) -> str:
     """What a call is best known by: a module's class instead of ``__call__``."""
     if target == "__call__" and type(operands[0]) is Ref:
         return recorder.calls[operands[0].slot].target
@@ -139,7 +156,7 @@ def read(path: Path) -> Position | None:
         data = path.read_bytes()
         if len(data) != _SIZE or not data.startswith(_MAGIC):
             return None
-        index, call, backward, number = _STATE.unpack_from(data, _STATE_AT)
+        index, call, marks, number = _STATE.unpack_from(data, _STATE_AT)
         (pid,) = _PID.unpack_from(data, _PID_AT)
         at = _NAMES_AT + _NAME_SIZE * number
         operator = data[at : at + _NAME_SIZE].partition(b"\0")[0].decode(errors="replace")
@@ -149,8 +166,10 @@ def read(path: Path) -> Position | None:
         file, test, base_seed, settings = json.loads(text)
     except (OSError, ValueError, struct.error):
         return None
-    stage = "backward" if backward else "forward"
-    return Position(Path(file), test, base_seed, index, call, operator, stage, pid, settings)
+    stage = "backward" if marks & _BACKWARD else "forward"
+    side: Side = "reference" if marks & _OF_REFERENCE else "candidate"
+    refused = bool(marks & _REFUSED)
+    return Position(Path(file), test, base_seed, index, call, operator, stage, pid, settings, side, refused)
 
 
 def dead(folder: Path) -> Iterator[tuple[Path, Position]]:

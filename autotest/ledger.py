@@ -13,6 +13,9 @@ all of its entries: ``candidate = "oneflow"``. Example of an entry::
     reason = "OneFlow 0.9.0 gives NaN where all elements are -inf"
     reproducer = "reproducers/logsumexp-minus-inf.py"
     date = 2026-11-20
+
+Where the symptom is ``crash``, ``hang`` or ``out of memory``, the test runs in a worker process, whoever calls it. One
+death is waited for; after it the call that kills is not made again in that run, so what kills wants a test of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from typing import Any
 
 from autotest.comparison import Mismatch
 from autotest.errors import UsageError
+from autotest.tasks import DEADLY
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -53,6 +57,11 @@ class Entry:
     #: The candidate that diverges so; any one if empty.
     candidate: str = ""
 
+    @property
+    def kills(self) -> bool:
+        """Whether the process in which it happens does not live on."""
+        return self.symptom in DEADLY
+
     def speaks_of(self, test: str) -> bool:
         # A test's id ends in [arguments] where it has any; brackets mean something else to fnmatch. An entry that
         # names no arguments speaks of all of them.
@@ -76,6 +85,10 @@ class Ledger:
 
     def entries_for(self, test: str) -> list[Entry]:
         return [entry for entry in self.entries if entry.speaks_of(test)]
+
+    def expects_death(self, test: str) -> bool:
+        """Whether `test` is known to kill the process that it runs in."""
+        return any(entry.kills for entry in self.entries_for(test))
 
     def expects(self, test: str, mismatch: Mismatch, operator: str) -> Entry | None:
         """The entry that covers a trial whose first mismatch is this one, if there is one."""

@@ -46,12 +46,17 @@ def recording(recorder: Recorder) -> Iterator[Recorder]:
 
 
 class Watch(Protocol):
-    """Is told of each call before the candidate is asked to make it, since the process may die of it."""
+    """Is told of each call before either side is asked to make it, since the process may die of it."""
+
+    def asks_reference(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
+        """The reference comes first."""
 
     def about_to(
         self, recorder: Recorder, kind: CallKind, target: str, operands: tuple[Operand, ...], named: dict[str, Operand]
     ) -> None:
-        """May end the trial, by noting a rejection and raising `TrialEnd`."""
+        """Now the candidate. May end the trial, by noting a rejection and raising `TrialEnd`."""
 
 
 @contextlib.contextmanager
@@ -128,6 +133,8 @@ class Recorder(Record):
             expected_kwargs[key] = one
             actual_kwargs[key] = other
             named[key] = operand
+        if self.watch is not None:
+            self.watch.asks_reference(self, kind, target, operands, named)
         try:
             expected = self._run(target, reference, expected_args, expected_kwargs)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is

@@ -30,6 +30,10 @@ class TestStanding:
     mishaps: int = 0
     accepted: int = 0
     seconds: float = 0.0
+    #: Seconds of a trial in the last task; None before the first.
+    pace: float | None = None
+    #: Trials one after the other in which everything was set aside.
+    idle: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
@@ -55,6 +59,7 @@ class TestStanding:
     def add(self, result: Explored) -> None:
         """Take in what some of its trials came to."""
         self.tried += result.done
+        self.pace = result.seconds / result.done if result.done else self.pace
         self.accepted += result.accepted
         self.rejections += result.rejections
         self.expected += result.expected
@@ -90,11 +95,13 @@ class Standing:
     vanished: list[tuple[Where, int]] = dataclasses.field(default_factory=list)
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     cleared: int = 0
-    #: How many worker processes were lost, and the operators that are not tried any more.
+    #: How many worker processes were lost, and in how many trials, by test and call.
     workers_lost: int = 0
+    deaths: collections.Counter[tuple[str, str]] = dataclasses.field(default_factory=collections.Counter)
     #: Tests that cannot be explored, and files that cannot be imported.
     left_out: list[LeftOut] = dataclasses.field(default_factory=list)
     files_broken: list[LeftOut] = dataclasses.field(default_factory=list)
+    #: Calls that are not tried any more because they kill, for people to read.
     set_aside: set[str] = dataclasses.field(default_factory=set)
     seconds: float = 0.0
     #: Why it ended before its time, if it did.

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from autotest.comparison import Mismatch
+from autotest.comparison import Mismatch, Side
 from autotest.program import Program
 
 #: The type of rejection that stands for an operator that is not tried any more.
@@ -21,6 +21,8 @@ SET_ASIDE = "set aside"
 DEADLY = ("crash", "hang", "out of memory")
 #: Of a death that is kept, but was not traced yet.
 NOT_LOOKED_INTO = "it was not looked into yet"
+#: Of a death that is kept, and did not happen again.
+SURVIVED = "its trial survives in a process of its own"
 
 
 class Identity(NamedTuple):
@@ -71,7 +73,7 @@ class Explore:
     where: Where
     indices: range
     seconds: float
-    #: Operators that killed too many workers to be tried again.
+    #: Calls that killed too many workers to be tried again, as `fatal_call` names them.
     set_aside: frozenset[str] = frozenset()
 
 
@@ -147,6 +149,14 @@ class Found:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """A death that the ledger expects, as tracing it showed: the trail alone had not told."""
+
+    #: Of the ledger's entry.
+    key: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Vanished:
     """A failure that did not happen when its trial was run again."""
 
@@ -156,6 +166,7 @@ class Vanished:
 
 _NAMES = re.compile(r"\b[a-z]{1,4}\d+\b")
 _NUMBERS = re.compile(r"[-+]?\d[\d.e+-]*")
+_CHECK = re.compile(r"Check failed: (.*)")
 
 
 def identity_of(mismatch: Mismatch, operator: str, program: Program) -> Identity:
@@ -163,6 +174,23 @@ def identity_of(mismatch: Mismatch, operator: str, program: Program) -> Identity
     message = mismatch.key.replace(mismatch.name, "it")
     message = _NUMBERS.sub("N", _NAMES.sub("it", message))
     return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, _shapes(program))
+
+
+def death_of(operator: str, symptom: str, stage: str, side: str, how: str, last_words: str) -> Identity:
+    """Which death it was: two checks that fail in one operator are two of them."""
+    check = _CHECK.search(last_words)
+    said = f"{how}: {_NUMBERS.sub('N', check[1].strip())}" if check else how
+    return Identity(operator, symptom, stage, side, said, "")
+
+
+def fatal_call(operator: str, refused: bool) -> str:
+    """What is set aside when it kills. A call that the reference refuses says nothing about those that it makes."""
+    return f"{operator} (calls that the reference refuses)" if refused else operator
+
+
+def is_set_aside(reason: str) -> bool:
+    """Whether a trial was rejected because of a call that is set aside."""
+    return f": {SET_ASIDE}:" in reason
 
 
 def _shapes(program: Program) -> str:
@@ -187,7 +215,11 @@ class Death:
     index: int | None
     operator: str
     stage: str
+    #: Who was being asked, as far as can be told from outside.
+    side: Side = "candidate"
+    #: Whether the reference had refused the call that the candidate was being asked for.
+    refused: bool = False
 
 
 Task = Explore | Diagnose | DiagnoseDeath
-Result = Explored | Found | Vanished | Death
+Result = Explored | Found | Known | Vanished | Death

@@ -1,7 +1,7 @@
 """Runs one trial in a process of its own that may die, and tells what it was doing then.
 
 Enters a test and the index of a trial, leaves the Program up to and with the call that the process died in.
-The child (this file run as a module) writes the Program before each call of the candidate; the parent reads
+The child (this file run as a module) writes the Program before each call of either side; the parent reads
 what was written last. Must not decide what a death means.
 """
 
@@ -12,13 +12,16 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from autotest import collection, serialisation
+from autotest.comparison import Side
 from autotest.driving import driven_by
 from autotest.errors import NotReplayable
 from autotest.frameworks import Pair
@@ -29,8 +32,12 @@ from autotest.recorder import Recorder, watched
 from autotest.trial import Test, run_trial
 
 _PROGRAM, _ARRAYS, _REFUSAL, _SURVIVED = "program.json", "arrays.npz", "refusal.txt", "survived"
+#: Is there while the reference is asked.
+_OF_REFERENCE = "of-reference"
 #: What frameworks say when they are loaded, on machines without the hardware that they look for.
 _NOISE = ("libibverbs", "@", "*", "File ")
+#: What glog puts in front of a line: severity, date, time and thread.
+_STAMP = re.compile(r"^[IWEF]\d{8} [\d:.]+ +\d+ ")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ class Traced:
     last_words: str
     #: What the reference raised for the call that the process died in, if it did.
     refusal: str = ""
+    #: Who was making the last call of the program.
+    side: Side = "candidate"
 
     @property
     def hangs(self) -> bool:
@@ -75,7 +84,8 @@ def trace(
             death = ""
         refusal = folder / _REFUSAL
         said = refusal.read_text(encoding="utf-8") if refusal.exists() else ""
-        return Traced(death, _read(folder), last_words(errors.read_text(errors="replace")), said)
+        side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
+        return Traced(death, _read(folder), last_words(errors.read_text(errors="replace")), said, side)
 
 
 def _wait(child: subprocess.Popen[bytes], folder: Path, deadline: float) -> str:
@@ -107,7 +117,7 @@ def describe(status: int) -> str:
 
 def last_words(text: str) -> str:
     """The line of a dead process's standard error that tells most: a failed check, or else the last."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [_STAMP.sub("", line.strip()) for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "Check failed" in line or "Error" in line or "terminate called" in line]
     return (telling or [line for line in lines if not line.startswith(_NOISE)] or [""])[-1][:300]
 
@@ -124,21 +134,31 @@ def _read(folder: Path) -> Program | None:
 
 
 class _Writer:
-    """Writes the program, with the call that is about to be made, before every call of the candidate."""
+    """Writes the program, with the call that is about to be made, before either side is asked for it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def about_to(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: tuple[Operand, ...], named: dict[str, Operand]
+    def asks_reference(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
     ) -> None:
         # An asynchronous candidate dies of its last call here, while that is the last one written.
+        recorder.pair.candidate.synchronize()
+        self._write(recorder, Call(kind, target, tuple(operands), named, len(recorder.calls)))
+        (self._folder / _OF_REFERENCE).touch()
+
+    def about_to(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
         recorder.pair.candidate.synchronize()
         if recorder.rejection is not None:
             first = recorder.rejection.text.partition("\n")[0]
             (self._folder / _REFUSAL).write_text(f"{recorder.rejection.type}: {first}", encoding="utf-8")
+        self._write(recorder, Call(kind, target, tuple(operands), named, len(recorder.calls)))
+        (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
+
+    def _write(self, recorder: Recorder, call: Call) -> None:
         made = recorder.snapshot()
-        call = Call(kind, target, operands, named, len(made.calls))
         program = Program((*made.calls, call), tuple(recorder.arrays), made.undefined)
         with contextlib.suppress(NotReplayable):
             document, arrays = serialisation.to_json(program), serialisation.pack_arrays(program)

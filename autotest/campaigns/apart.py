@@ -7,7 +7,9 @@ test that ends at its first finding. The body is never called in this process.
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import functools
 from pathlib import Path
 
 from autotest import listening
@@ -23,13 +25,15 @@ from autotest.report import text
 from autotest.runner import ATTEMPTS_PER_TRIAL, Tally
 from autotest.standing import Standing, TestStanding
 from autotest.storage.store import Store
-from autotest.tasks import Conditions, Found, Where
+from autotest.tasks import Conditions, Found, Where, is_set_aside
 from autotest.trial import Test
 
 # What runs a test is no part of its traceback.
 __tracebackhide__ = True
 __unittest = True
 
+#: How many workers a test lost, by test and call.
+Deaths = collections.Counter[tuple[str, str]]
 #: Bytes that a worker may take on top of what importing the frameworks took.
 MEMORY = 4 << 30
 
@@ -67,18 +71,32 @@ class Apart:
             self._workers = None
 
 
+@functools.lru_cache(maxsize=4)
+def shared(pid: int) -> Apart:
+    """The worker process of this process, whose id is `pid`, for tests that nobody else has one for."""
+    import atexit
+
+    apart = Apart()
+    atexit.register(apart.close)
+    return apart
+
+
 def run_apart(test: Test, workers: Workers, options: Options, ledger: Ledger, tally: Tally) -> None:
-    """Stored failures first, then trials 0, 1, 2, ... until enough were accepted or something was found."""
+    """Stored failures first, then trials 0, 1, 2, ... until enough were accepted or something was found.
+
+    A death that the ledger expects counts as accepted, and what would only repeat it counts as tried.
+    """
     if test.file is None:
         raise UsageError(f"{test.id} cannot run in a worker process, which has no file to find it in")
+    deaths: Deaths = collections.Counter()
     if options.trial is None:
         for record in Store(options.directory).for_test(test.id):
-            _go(test, test.file, workers, options, Tally(), record.finding.base_seed, record.index, 1)
+            _go(test, test.file, workers, options, Tally(), deaths, record.finding.base_seed, record.index, 1)
     needed = options.trials(test.settings.n)
     at, end = options.trial or 0, needed * ATTEMPTS_PER_TRIAL
     while tally.accepted < needed and at < end:
         missing = min(needed - tally.accepted, end - at)
-        _go(test, test.file, workers, options, tally, options.seed, at, missing)
+        needed -= _go(test, test.file, workers, options, tally, deaths, options.seed, at, missing)
         at += missing
         if options.trial is not None:
             return
@@ -90,14 +108,25 @@ def run_apart(test: Test, workers: Workers, options: Options, ledger: Ledger, ta
 
 
 def _go(
-    test: Test, file: Path, workers: Workers, options: Options, tally: Tally, base: int, first: int, count: int
-) -> None:
-    """Run `count` trials from `first` on and add them to `tally`; raises what they found."""
+    test: Test,
+    file: Path,
+    workers: Workers,
+    options: Options,
+    tally: Tally,
+    deaths: Deaths,
+    base: int,
+    first: int,
+    count: int,
+) -> int:
+    """Run `count` trials from `first` on and add them to `tally`; raises what they found.
+
+    Returns how many of them were left out, because they make a call that killed already.
+    """
     one = TestStanding(Where(file, test.id, base), next=first)
-    standing = Standing(base, [one])
-    Campaign(standing, Plan(base, trials=first + count, fail_fast=True), workers, _Silent()).run()
-    tally.accepted += one.accepted
-    tally.rejections += one.rejections
+    standing = Standing(base, [one], deaths=deaths)
+    Campaign(standing, Plan(base, trials=first + count, fail_fast=True, deaths=1), workers, _Silent()).run()
+    left_out = collections.Counter({why: times for why, times in one.rejections.items() if is_set_aside(why)})
+    tally.rejections += one.rejections - left_out
     tally.expected += standing.expected
     tally.cleared += standing.cleared
     tally.compared += one.compared
@@ -105,6 +134,7 @@ def _go(
         raise KeyboardInterrupt
     for found in standing.found.values():
         raise Divergence(found.report, _finding(found, options), found.place)
+    tally.accepted += one.accepted + one.died
     if standing.vanished:
         where, index = standing.vanished[0]
         raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
@@ -112,6 +142,7 @@ def _go(
         raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
     if one.accepted and not one.compared and not standing.expected:
         raise NothingCompared(text.nothing_compared(test.id, trial_seed(base, test.id, first), first))
+    return left_out.total()
 
 
 def _finding(found: Found, options: Options) -> Finding | None:

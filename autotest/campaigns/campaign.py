@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from autotest import ledger
+from autotest.campaigns.killers import Killers
 from autotest.collection import Collection
 from autotest.comparison import Mismatch
 from autotest.frameworks import chosen
 from autotest.standing import Standing, TestStanding
 from autotest.tasks import (
-    SET_ASIDE,
     Death,
     Diagnose,
     DiagnoseDeath,
@@ -27,9 +27,13 @@ from autotest.tasks import (
     Explored,
     Found,
     Identity,
+    Known,
     Result,
     Task,
     Where,
+    death_of,
+    fatal_call,
+    is_set_aside,
 )
 
 #: Seconds of trials in one task: long enough to make handing it over cheap, short enough to stop soon.
@@ -45,8 +49,10 @@ RESTART_SECONDS = 5.0
 #: Seconds that what is under way may take when the time is over, and seconds between two notes of where it stands.
 GRACE = 20.0
 RECORD_SECONDS = 3.0
-#: How many workers one operator may kill before it is not tried any more.
+#: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.killers`.
 DEATHS_ALLOWED = 3
+#: A test is over when everything it did was set aside in this many trials running.
+IDLE_TRIALS = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,6 +67,8 @@ class Plan:
     #: This run's trials are those whose index, divided by the second number, leaves the first less one.
     shard: tuple[int, int] = (1, 1)
     fail_fast: bool = False
+    #: How many workers the same call may kill.
+    deaths: int = DEATHS_ALLOWED
 
     def index(self, position: int) -> int:
         """The index of the trial at `position` of this shard."""
@@ -112,7 +120,9 @@ class Campaign:
         self._diagnosed: list[float] = []
         self._started: dict[int, float] = {}
         self._begin = 0.0
-        self._deaths: collections.Counter[str] = collections.Counter()
+        self._killers = Killers(standing, plan.deaths)
+        #: What tracing made of deaths: another identity than their trail gave them, or an entry of the ledger.
+        self._settled: dict[Identity, Identity | str] = {}
         for found in standing.found.values():
             if not found.verified.startswith("verified"):
                 self._kept.append(_again(found))
@@ -204,13 +214,13 @@ class Campaign:
         if chosen is None:
             return None
         indices = self._indices(chosen)
-        return Explore(chosen.where, indices, TASK_SECONDS, frozenset(self.standing.set_aside))
+        return Explore(chosen.where, indices, TASK_SECONDS, self._killers.set_aside(chosen.where.test))
 
     def _indices(self, test: TestStanding) -> range:
         """The next trials of `test`: what an earlier task could not do, or as many new ones as fit into one."""
         if test.returned:
             return test.returned.pop()
-        pace = test.seconds / test.tried if test.tried else TASK_SECONDS / 10
+        pace = TASK_SECONDS / 10 if test.pace is None else test.pace
         count = max(1, min(TASK_TRIALS, self._remaining(test), int(TASK_SECONDS / max(pace, 1e-6))))
         indices = range(self.plan.index(test.next), self.plan.index(test.next + count), self.plan.shard[1])
         test.next += count
@@ -229,9 +239,14 @@ class Campaign:
         if isinstance(result, Explored):
             assert isinstance(task, Explore)
             self._explored(task, result)
+        elif isinstance(result, Known):
+            assert isinstance(task, DiagnoseDeath)
+            self._settle(task.identity, result.key)
         elif isinstance(result, Found):
-            self._keep(result)
             assert not isinstance(task, Explore)
+            if isinstance(task, DiagnoseDeath) and result.identity != task.identity:
+                self._settle(task.identity, result.identity)
+            self._keep(result)
             if task.thorough:
                 self._diagnosed.append(seconds)
             else:
@@ -249,7 +264,8 @@ class Campaign:
     def _explored(self, task: Explore, result: Explored) -> None:
         test = self._by_where[task.where]
         test.add(result)
-        if result.done and sum(result.rejections.values()) == result.done and _all_set_aside(result):
+        test.idle = test.idle + result.done if result.done and _all_set_aside(result) else 0
+        if test.idle >= IDLE_TRIALS:
             test.set_aside = "all it does was set aside"
         if result.done < len(task.indices) and not result.broken:
             test.returned.append(task.indices[result.done :])
@@ -286,20 +302,29 @@ class Campaign:
         """A trial that kills the process is a finding."""
         assert death.index is not None
         operator = death.operator or "tensor"
-        identity = Identity(operator, death.symptom, death.stage, "candidate", death.how, "")
-        message = f"{operator}: the candidate {'hangs' if death.symptom == 'hang' else 'dies'} ({death.how})"
+        self._killers.killed(task.where.test, fatal_call(operator, death.refused))
+        identity = death_of(operator, death.symptom, death.stage, death.side, death.how, death.last_words)
+        message = f"{operator}: the {death.side} {'hangs' if death.symptom == 'hang' else 'dies'} ({death.how})"
         message += f": {death.last_words}" if death.last_words else ""
-        mismatch = Mismatch(operator, 0, death.symptom, death.stage, "candidate", message)  # type: ignore[arg-type]
-        self._deaths[operator] += 1
-        if self._deaths[operator] >= DEATHS_ALLOWED:
-            self.standing.set_aside.add(operator)
+        mismatch = Mismatch(operator, 0, death.symptom, death.stage, death.side, message)  # type: ignore[arg-type]
         entry = ledger.find(task.where.file, chosen().candidate.name).expects(task.where.test, mismatch, operator)
-        if entry is not None:
-            self.standing.expected[entry.key] += 1
+        settled = self._settled.get(identity, identity)
+        if entry is not None or isinstance(settled, str):
+            self.standing.expected[entry.key if entry is not None else str(settled)] += 1
             return
-        self.standing.seen[identity] += 1
-        if self.standing.seen[identity] == 1:
-            self._fresh.append(DiagnoseDeath(task.where, death.index, identity, message, thorough=False))
+        self.standing.seen[settled] += 1
+        if self.standing.seen[settled] == 1:
+            self._fresh.append(DiagnoseDeath(task.where, death.index, settled, message, thorough=False))
+
+    def _settle(self, before: Identity, after: Identity | str) -> None:
+        """Tracing a death tells better than its trail which call it was, and whose; that may be known already."""
+        self._settled[before] = after
+        times = self.standing.seen.pop(before, 1)
+        self.standing.found.pop(before, None)
+        if isinstance(after, Identity):
+            self.standing.seen[after] += times
+        else:
+            self.standing.expected[after] += times
 
     def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
         """The finding is on disk already; what cost the worker is left out of the next attempt."""
@@ -331,7 +356,7 @@ def _again(found: Found) -> Diagnose | DiagnoseDeath:
 
 
 def _all_set_aside(result: Explored) -> bool:
-    return all(f": {SET_ASIDE}:" in reason for reason in result.rejections)
+    return sum(times for reason, times in result.rejections.items() if is_set_aside(reason)) == result.done
 
 
 __all__ = ["Campaign", "Executor", "Observer", "Plan", "standing_of"]

@@ -7,41 +7,91 @@ trial itself is never run in this process.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from autotest import breadcrumb, collection
+from autotest import breadcrumb, collection, ledger
 from autotest.breadcrumb import Position
 from autotest.comparison import Mismatch, Symptom
 from autotest.diagnosis import failed_trial
 from autotest.diagnosis.verification import verify
 from autotest.emission import emit
-from autotest.errors import NotReplayable
+from autotest.errors import AutotestError, NotReplayable
 from autotest.finding import Finding
 from autotest.frameworks import chosen
 from autotest.identity import trial_seed
 from autotest.options import Options
 from autotest.program import operator_of
-from autotest.settings import Settings
-from autotest.storage.keeping import keep, shortened
+from autotest.storage.keeping import keep, key_of_identity, shortened
 from autotest.storage.store import Store
-from autotest.tasks import DEADLY, NOT_LOOKED_INTO, Conditions, DiagnoseDeath, Found, Identity, Where
+from autotest.tasks import (
+    DEADLY,
+    NOT_LOOKED_INTO,
+    SURVIVED,
+    Conditions,
+    DiagnoseDeath,
+    Found,
+    Identity,
+    Known,
+    Where,
+    death_of,
+)
 from autotest.tracing import Traced, trace
 from autotest.verdict import Evidence, judge
 
 
-def finding_of(
-    task: DiagnoseDeath, conditions: Conditions, interim: Callable[[Finding], object] = lambda finding: None
-) -> Finding | None:
-    """The finding that a death is; with its program and script when `task.thorough`, unless it survives then.
-
-    `interim` is given it with a script before it is shrunk and verified, which takes long.
-    """
-    item = collection.find(task.where.file, task.where.test)
-    finding = _bare(task, conditions, item.settings)
+def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
+    """Keep the finding that a death is. A thorough look may say that it is another one, or one that is known."""
     if not task.thorough:
-        return finding
+        return keep(_bare(task, conditions), task.identity, task.where, conditions.directory)
+    autopsy = _autopsy(task, conditions)
+    if autopsy is None:
+        # A death is worth telling although nobody can say yet what brings it back.
+        survived = dataclasses.replace(_bare(task, conditions), verified=SURVIVED)
+        return keep(survived, task.identity, task.where, conditions.directory)
+    finding = autopsy.at_once()
+    known = ledger.find(task.where.file, chosen().candidate.name)
+    entry = known.expects(task.where.test, finding.first, finding.operator)
+    if entry is None:
+        # With a script before it is shrunk and verified, which takes long.
+        keep(finding, autopsy.identity, task.where, conditions.directory)
+    if entry is not None or autopsy.identity != task.identity:
+        with contextlib.suppress(AutotestError):
+            Store(conditions.directory).remove(key_of_identity(task.identity))
+    if entry is not None:
+        return Known(entry.key)
+    return keep(autopsy.in_full(), autopsy.identity, task.where, conditions.directory)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Autopsy:
+    """What running a deadly trial once more showed."""
+
+    bare: Finding
+    traced: Traced
+    symptom: Symptom
+    conditions: Conditions
+    #: In place of what the trail of the first process said, which knows the call only nearly.
+    identity: Identity
+
+    def at_once(self) -> Finding:
+        """The finding with what is known already."""
+        return _described(self.bare, self.symptom, self.traced, (), verified=False, deadline=self.conditions.deadline)
+
+    def in_full(self) -> Finding:
+        """The finding with a program as small as can be, and a script that was run."""
+        conditions = self.conditions
+        traced, shrinking = _shrunk(self.traced, self.symptom, conditions)
+        return _described(
+            self.bare, self.symptom, traced, shrinking, verified=conditions.verify, deadline=conditions.deadline
+        )
+
+
+def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> _Autopsy | None:
+    """Run the trial again in a process of its own; None when it survives."""
+    bare = _bare(task, conditions)
     traced = trace(
         task.where.file,
         task.where.test,
@@ -53,15 +103,16 @@ def finding_of(
     )
     if not traced.death:
         return None
-    symptom = _symptom(finding.first.symptom, traced)
-    interim(_described(finding, symptom, traced, (), dataclasses.replace(conditions, verify=False)))
-    return _described(finding, symptom, *_shrunk(traced, symptom, conditions), conditions)
+    symptom = _symptom(bare.first.symptom, traced)
+    operator = _operator(traced, bare.first.name)
+    identity = death_of(operator, symptom, bare.first.stage, traced.side, traced.death, traced.last_words)
+    return _Autopsy(bare, traced, symptom, conditions, identity)
 
 
 def task_of(position: Position) -> DiagnoseDeath:
     """What to do about a trail that a process left: how it died is found out by doing it again."""
     operator = position.operator or "tensor"
-    identity = Identity(operator, "crash", position.stage, "candidate", "left a trail", "")
+    identity = Identity(operator, "crash", position.stage, position.side, "left a trail", "")
     where = Where(position.file, position.test, position.base_seed)
     message = f"{operator}: the process ended in the middle of trial {position.index}"
     return DiagnoseDeath(where, position.index, identity, message, thorough=True)
@@ -72,9 +123,11 @@ def conditions_of(position: Position, directory: Path, verify: bool) -> Conditio
     return Conditions(directory, check_errors=bool(position.settings.get("check_errors")), verify=verify)
 
 
-def _bare(task: DiagnoseDeath, conditions: Conditions, settings: Settings) -> Finding:
+def _bare(task: DiagnoseDeath, conditions: Conditions) -> Finding:
+    """What is known of a death before anybody looked into it."""
+    settings = collection.find(task.where.file, task.where.test).settings
     pair, identity = chosen(), task.identity
-    first = Mismatch(identity.operator, 0, identity.symptom, identity.stage, "candidate", task.message)  # type: ignore[arg-type]
+    first = Mismatch(identity.operator, 0, identity.symptom, identity.stage, identity.side, task.message)  # type: ignore[arg-type]
     return Finding(
         test=task.where.test,
         base_seed=task.where.base_seed,
@@ -97,48 +150,59 @@ def _symptom(supposed: Symptom, traced: Traced) -> Symptom:
     return "crash" if supposed not in DEADLY or supposed == "hang" else supposed
 
 
+def _operator(traced: Traced, otherwise: str) -> str:
+    calls = () if traced.program is None else traced.program.calls
+    return (operator_of(calls, len(calls) - 1) if calls else "") or otherwise
+
+
 def _described(
-    finding: Finding, symptom: Symptom, traced: Traced, shrinking: tuple[str, ...], conditions: Conditions
+    finding: Finding, symptom: Symptom, traced: Traced, shrinking: tuple[str, ...], *, verified: bool, deadline: float
 ) -> Finding:
     """Add what tracing the trial gave: symptom, program, script, verification."""
     pair = chosen()
-    calls = () if traced.program is None else traced.program.calls
-    slot = max(0, len(calls) - 1)
-    operator = (operator_of(calls, slot) if calls else "") or finding.first.name
+    slot = 0 if traced.program is None else max(0, len(traced.program.calls) - 1)
+    operator = _operator(traced, finding.first.name)
     words = f": {traced.last_words}" if traced.last_words else ""
     refuses = f"{pair.sides[0]} refuses ({traced.refusal[:200]}), " if traced.refusal else ""
+    ours = traced.side == "reference"
+    dead = pair.reference.name if ours else pair.candidate.name
     message = (
-        f"{operator}: {refuses}{pair.candidate.name} {'hangs' if traced.hangs else 'dies'} ({traced.death}){words}. "
+        f"{operator}: {refuses}{dead} {'hangs' if traced.hangs else 'dies'} ({traced.death}){words}. "
         f"expected={pair.sides[0]} actual={pair.sides[1]}"
     )
-    first = dataclasses.replace(finding.first, name=operator, slot=slot, message=message, symptom=symptom)
+    first = dataclasses.replace(
+        finding.first, name=operator, slot=slot, message=message, symptom=symptom, side=traced.side
+    )
     finding = dataclasses.replace(
         finding,
         mismatches=(first,),
         program=traced.program,
         shrinking=shrinking,
-        verdict=(_verdict(symptom, pair.sides, traced.refusal),),
-        blame="candidate",
+        verdict=(_verdict(symptom, pair.sides, traced),),
+        blame=traced.side,
     )
     if traced.program is None:
         return dataclasses.replace(finding, verified="the program cannot be replayed")
     try:
-        sides = pair.scripts(traced.program)
-        script = emit(finding, sides, isolated=True, timeout=conditions.deadline)
+        one, other = pair.scripts(traced.program)
+        # The script runs in a child of its own whoever dies, and says whether the other one does as well.
+        script = emit(finding, (other, one) if ours else (one, other), isolated=True, timeout=deadline)
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=str(error))
-    return dataclasses.replace(finding, script=script, verified=verify(script) if conditions.verify else "")
+    return dataclasses.replace(finding, script=script, verified=verify(script) if verified else "")
 
 
-def _verdict(symptom: str, sides: tuple[str, str], refusal: str) -> str:
-    if refusal:
+def _verdict(symptom: str, sides: tuple[str, str], traced: Traced) -> str:
+    if traced.side == "reference":
+        return f"{sides[0]}: {symptom}, before {sides[1]} was asked"
+    if traced.refusal:
         return f"{sides[1]}: {symptom}, where {sides[0]} refuses"
     return judge(Evidence(symptom, sides)).line
 
 
 def _shrunk(traced: Traced, symptom: str, conditions: Conditions) -> tuple[Traced, tuple[str, ...]]:
     """`traced` with a smaller program that dies alike, and how it came about."""
-    if traced.program is None or not conditions.shrink or symptom == "out of memory":
+    if traced.program is None or not conditions.shrink or symptom == "out of memory" or traced.side == "reference":
         return traced, ()
     try:
         # Every success costs the start of a process, so that seconds buy less here than elsewhere.
@@ -180,10 +244,10 @@ def recover(path: Path, position: Position, options: Options) -> tuple[Finding, 
     """
     task = task_of(position)
     try:
-        finding = finding_of(task, conditions_of(position, options.directory, options.verify))
-        if finding is None:
+        autopsy = _autopsy(task, conditions_of(position, options.directory, options.verify))
+        if autopsy is None:
             return None
-        identity = task.identity._replace(operator=finding.operator, symptom=finding.first.symptom)
-        return finding, keep(finding, identity, task.where, options.directory)
+        finding = autopsy.in_full()
+        return finding, keep(finding, autopsy.identity, task.where, options.directory)
     finally:
         path.unlink(missing_ok=True)

@@ -19,7 +19,6 @@ from autotest.comparison import Mismatch
 from autotest.diagnosis import failed_trial
 from autotest.driving import driven_by
 from autotest.errors import FrameworkMissing, TrialEnd
-from autotest.finding import Finding
 from autotest.frameworks import Pair
 from autotest.identity import trial_seed
 from autotest.ledger import Ledger
@@ -41,6 +40,7 @@ from autotest.tasks import (
     Task,
     Vanished,
     Where,
+    fatal_call,
     identity_of,
 )
 from autotest.trial import Outcome, Test, run_trial
@@ -59,12 +59,7 @@ def perform(task: Task, conditions: Conditions, trail: Breadcrumb | None) -> Res
         return _explore(task, conditions, trail)
     if isinstance(task, Diagnose):
         return _diagnose(task, conditions, trail)
-
-    def kept(finding: Finding) -> Found:
-        return keep(finding, task.identity, task.where, conditions.directory)
-
-    finding = deaths.finding_of(task, conditions, kept)
-    return Vanished(task.where, task.index) if finding is None else kept(finding)
+    return deaths.settle(task, conditions)
 
 
 def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) -> Explored:
@@ -177,18 +172,30 @@ def _watching(
 
 
 class Guard:
-    """Ends a trial before the candidate is asked for an operator that was set aside."""
+    """Ends a trial before a call that was set aside."""
 
     def __init__(self, trail: Breadcrumb, set_aside: frozenset[str]) -> None:
         self._trail, self._set_aside = trail, set_aside
 
-    def about_to(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: tuple[Operand, ...], named: dict[str, Operand]
+    def asks_reference(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
     ) -> None:
-        if called(recorder, target, operands) in self._set_aside:
-            recorder.rejection = Rejection(called(recorder, target, operands), SET_ASIDE, "kills the process")
-            raise TrialEnd
+        self._may_pass(recorder, target, operands, refused=False)
+        self._trail.asks_reference(recorder, kind, target, operands, named)
+
+    def about_to(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
+        self._may_pass(recorder, target, operands, refused=recorder.rejection is not None)
         self._trail.about_to(recorder, kind, target, operands, named)
+
+    def _may_pass(self, recorder: Recorder, target: str, operands: Sequence[Operand], *, refused: bool) -> None:
+        operator = called(recorder, target, operands)
+        if fatal_call(operator, refused) not in self._set_aside:
+            return
+        if not refused:  # a refused trial is rejected already, by the reference
+            recorder.rejection = Rejection(operator, SET_ASIDE, "kills the process")
+        raise TrialEnd
 
 
 def _first(outcome: Outcome) -> Mismatch:

@@ -108,6 +108,8 @@ class History:
             for test in standing.tests:
                 if test.next and test.changed:
                     self._save_test(campaign, test, waiting.get(test.where, []))
+            # What tracing made another finding of, or a known one, goes.
+            self._base.execute("delete from finding where campaign = ?", (campaign,))
             for identity, found in standing.found.items():
                 self._base.execute(
                     "insert or replace into finding values (?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -56,11 +56,15 @@ class Workers:
     def _new_pool(self) -> Any:
         from pebble import ProcessPool
 
+        # Forked from a server that has no threads and no candidate yet, but torch, whose import takes seconds.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["autotest.campaigns.preloaded"])
         return ProcessPool(
             max_workers=self.slots,
-            context=multiprocessing.get_context("spawn"),
+            context=context,
             initializer=_start_worker,
-            initargs=(self._folder, self._conditions.memory, os.getpid()),
+            # The server keeps the environment that it was started in.
+            initargs=(self._folder.absolute(), self._conditions.memory, dict(os.environ), Path.cwd()),
         )
 
     def start(self, task: Task) -> None:
@@ -118,7 +122,16 @@ class Workers:
                 log.unlink()
         if position is None or position.index < 0:
             return Death(symptom, how, words, None, "", "")
-        return Death(symptom, how, words, position.index, position.operator, position.stage)
+        return Death(
+            symptom,
+            how,
+            words,
+            position.index,
+            position.operator,
+            position.stage,
+            position.side,
+            position.refused,
+        )
 
     def _rebuild(self) -> list[tuple[Task, Result]]:
         """Give up on the pool: a worker died in a way that leaves its fellows waiting for ever."""
@@ -164,12 +177,17 @@ def available() -> None:
 # -- in the worker ------------------------------------------------------------------------------------------
 
 
-def _start_worker(folder: Path, memory: int | None, parent: int) -> None:
-    """Prepare a new worker: it dies with its parent, keeps the terminal clean, and has the frameworks."""
+def _start_worker(folder: Path, memory: int | None, environment: dict[str, str], place: Path) -> None:
+    """Prepare a new worker: it dies with the campaign, keeps the terminal clean, and has the frameworks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The server that it was forked from ends with the campaign.
     ctypes.CDLL(None).prctl(_SIGNAL_ON_PARENTS_DEATH, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():
         os._exit(0)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(place)
     log = os.open(folder / f"{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)

@@ -17,7 +17,7 @@ from autotest.tasks import Found, Identity, Where
 def keep(finding: Finding, identity: Identity, where: Where, directory: Path) -> Found:
     """Put a finding into the store below `directory`, or where it can be written."""
     trouble = ""
-    key = key_from(identity.operator, identity.symptom, identity)
+    key = key_of_identity(identity)
 
     def report(folder: Path) -> str:
         return text.divergence(finding, shortened(folder), trouble)
@@ -38,6 +38,11 @@ def keep(finding: Finding, identity: Identity, where: Where, directory: Path) ->
         message=finding.first.message,
         report=report(place),
     )
+
+
+def key_of_identity(identity: Identity) -> str:
+    """The name of the folder of a campaign's finding."""
+    return key_from(identity.operator, identity.symptom, identity)
 
 
 def shortened(place: Path) -> str:

@@ -21,11 +21,16 @@ PROGRAM = """
 
     class Record:
         calls = [Call("function", "nn.Linear", (2, 3), {}, 0)]
+        rejection = None
 
     trail = Breadcrumb(Path(sys.argv[1]))
     trail.test(Path("tests/test_x.py"), "test_x.py::test_é[a='b']", 7, check_errors=True)
     trail.trial(5)
     record = Record()
+    trail.asks_reference(record, "method", "__call__", (Ref(0), 1), {})
+    if sys.argv[2] == "reference":
+        os.kill(os.getpid(), 9)
+    record.rejection = "refused" if sys.argv[2] == "refused" else None
     trail.about_to(record, "method", "__call__", (Ref(0), 1), {})
     if sys.argv[2] == "backward":
         trail.about_to(record, "method", "backward", (Ref(0),), {})
@@ -46,8 +51,16 @@ def process(path: Path, mode: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.usefixtures("importable_elsewhere")
-@pytest.mark.parametrize(("mode", "stage"), [("forward", "forward"), ("backward", "backward")])
-def test_a_killed_process_leaves_where_it_was(tmp_path, mode, stage):
+@pytest.mark.parametrize(
+    ("mode", "stage", "side", "refused"),
+    [
+        ("forward", "forward", "candidate", False),
+        ("backward", "backward", "candidate", False),
+        ("reference", "forward", "reference", False),
+        ("refused", "forward", "candidate", True),
+    ],
+)
+def test_a_killed_process_leaves_where_it_was(tmp_path, mode, stage, side, refused):
     path = tmp_path / "1.trail"
     with process(path, mode) as child:
         child.communicate()
@@ -56,6 +69,7 @@ def test_a_killed_process_leaves_where_it_was(tmp_path, mode, stage):
     assert (position.test, position.base_seed, position.index) == ("test_x.py::test_é[a='b']", 7, 5)
     assert (position.file, position.call, position.operator) == (Path("tests/test_x.py"), 1, "nn.Linear")
     assert (position.stage, position.settings) == (stage, {"check_errors": True})
+    assert (position.side, position.refused) == (side, refused)
 
 
 @pytest.mark.usefixtures("importable_elsewhere")

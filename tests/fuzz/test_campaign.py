@@ -19,8 +19,10 @@ from autotest.tasks import (
     Explored,
     Found,
     Identity,
+    Known,
     Suspect,
     Vanished,
+    fatal_call,
 )
 
 VALUE = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
@@ -147,9 +149,92 @@ def test_an_operator_that_keeps_killing_is_set_aside_and_other_tests_go_on():
 
     standing, executor, _ = run(script, Plan(0, trials=30), slots=1)
     assert standing.workers_lost == DEATHS_ALLOWED
-    assert standing.set_aside == {"relu"}
+    assert standing.set_aside == {"relu in a"}
     assert executor.tried["a"] == []
     assert sorted(executor.tried["b"]) == sorted(executor.tried["c"]) == [*range(30)]
+
+
+def test_an_operator_that_kills_in_two_tests_and_never_returns_is_set_aside_everywhere():
+    def script(test, index):
+        return Death("crash", "SIGSEGV", "", index, "relu", "forward")
+
+    standing, _, _ = run(script, Plan(0, trials=30), tests="abcdefgh", slots=1)
+    assert "relu" in standing.set_aside
+    assert standing.workers_lost < DEATHS_ALLOWED * 8
+
+
+def test_an_operator_that_also_returns_is_set_aside_only_where_it_kills():
+    class Calling(Pretending):
+        def answer(self, task):
+            result = super().answer(task)
+            if isinstance(result, Explored):
+                result.operators["relu"] += result.accepted
+            return result
+
+    def script(test, index):
+        return Death("crash", "SIGSEGV", "", index, "relu", "forward") if test in "ab" else None
+
+    collected = Collection([Collected(name, Path("t.py"), Settings(), print) for name in "cab"])
+    standing = standing_of(collected, 0)
+    executor = Calling(script, 1)
+    Campaign(standing, Plan(0, trials=30), executor, Silent()).run()
+    assert standing.set_aside == {"relu in a", "relu in b"}
+    assert sorted(executor.tried["c"]) == [*range(30)]
+
+
+def test_calls_that_the_reference_refuses_are_set_aside_apart_from_those_it_makes():
+    asked = []
+
+    class Asking(Pretending):
+        def start(self, task):
+            if isinstance(task, Explore):
+                asked.append(task.set_aside)
+            super().start(task)
+
+        def answer(self, task):
+            if isinstance(task, Explore) and not task.set_aside:
+                return Death("crash", "SIGABRT", "", task.indices[0], "gather", "forward", refused=True)
+            return super().answer(task)
+
+    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(standing, Plan(0, trials=30), Asking(healthy, 1), Silent()).run()
+    assert asked[-1] == {fatal_call("gather", refused=True)}
+    assert "gather" not in asked[-1]
+    assert standing.workers_lost == DEATHS_ALLOWED
+
+
+def test_a_death_that_tracing_lays_to_another_call_is_found_and_counted_as_that_one():
+    actual = Identity("matmul", "crash", "forward", "candidate", "SIGABRT", "")
+
+    class Tracing(Pretending):
+        def answer(self, task):
+            thorough = isinstance(task, DiagnoseDeath) and task.thorough
+            return found(task, actual) if thorough else super().answer(task)
+
+    def script(test, index):
+        return Death("crash", "SIGABRT", "", index, "sum", "forward", "reference") if index in (3, 20) else None
+
+    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    observer = Silent()
+    Campaign(standing, Plan(0, trials=30), Tracing(script, 1), observer).run()
+    assert standing.found.keys() == standing.seen.keys() == {actual}
+    assert standing.seen[actual] == 2
+
+
+def test_a_death_that_tracing_shows_to_be_known_is_expected_and_no_finding():
+    class Tracing(Pretending):
+        def answer(self, task):
+            thorough = isinstance(task, DiagnoseDeath) and task.thorough
+            return Known("entry") if thorough else super().answer(task)
+
+    def script(test, index):
+        return Death("crash", "SIGABRT", "", index, "sum", "forward") if index in (3, 20) else None
+
+    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(standing, Plan(0, trials=30), Tracing(script, 1), Silent()).run()
+    assert not standing.found
+    assert not standing.seen
+    assert standing.expected == {"entry": 2}
 
 
 def test_a_worker_that_dies_outside_of_trials_is_tried_again_and_then_blamed_on_the_test():

@@ -16,12 +16,12 @@ import numpy as np
 from autotest.comparison import Mismatch, Stage, TensorValue, compare_values
 from autotest.emission import names
 from autotest.frameworks import ABSENT, Framework
-from autotest.program import Root, refs
+from autotest.freezing import PLAIN, freeze
+from autotest.program import refs
 from autotest.record import Record
 from autotest.rewriting import in_place
 from autotest.settings import Settings
 
-_PLAIN = (type(None), bool, int, float, complex, str)
 #: Calls whose result says nothing about agreement: inputs, assignments, the machinery of the record.
 _SILENT = frozenset(("load_state", "overwrite", "setattr", "enter", "exit"))
 
@@ -38,31 +38,74 @@ class Pairing(NamedTuple):
 
 
 @dataclasses.dataclass(slots=True)
-class Comparison:
-    """What comparing one trial gave."""
+class Observed:
+    """A record that has run, with the reference's side read and the candidate's not yet."""
 
-    mismatches: list[Mismatch]
-    #: How many results (inputs do not count) were compared, and how many gradients that the reference has.
+    record: Record
+    pairings: list[Pairing]
+    #: What the reference holds for each of `pairings`.
+    expected: list[Any]
+    #: How many results (inputs do not count) there are, and how many gradients the reference has.
     compared: int
     gradients: int
 
+    @property
+    def nbytes(self) -> int:
+        """What the reference's tensors take in memory, nearly: as long as this lives, the record keeps them alive."""
+        return sum([value.data.nbytes for value in self.expected if type(value) is TensorValue])
 
-def compare_trial(recorder: Record, settings: Settings) -> Comparison:
-    """Compare everything that `recorder` holds."""
-    pairings, compared = pair_up(recorder)
-    gradients = sum(1 for pairing in pairings if pairing.stage == "backward" and pairing.expected is not None)
-    gradients += _read_gradients(recorder)
-    reference, candidate = recorder.pair.reference, recorder.pair.candidate
-    expected = freeze(reference, [pairing.expected for pairing in pairings])
+
+def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
+    """Compare everything that `record` holds."""
+    return compare([observe(record)], settings)[0]
+
+
+def observe(record: Record) -> Observed:
+    """Find out what there is to compare, and read the reference's side of it."""
+    pairings, compared = pair_up(record)
+    gradients = _read_gradients(record)
+    for pairing in pairings:
+        if pairing.stage == "backward" and pairing.expected is not None:
+            gradients += 1
+    expected = freeze(record.pair.reference, [pairing.expected for pairing in pairings])
+    return Observed(record, pairings, expected, compared, gradients)
+
+
+def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatch]]:
+    """Read the candidate's side of some trials of one pair, waiting for it once, and compare each of them."""
+    candidate = trials[0].record.pair.candidate
     try:
-        actual = freeze(candidate, [pairing.actual for pairing in pairings])
+        actual = freeze(candidate, [pairing.actual for trial in trials for pairing in trial.pairings])
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the candidate's
-        # An asynchronous framework reports here what went wrong in a call made long before.
-        slot = max((pairing.slot for pairing in pairings), default=0)
-        message = f"{candidate.name} failed when its results were read: {type(error).__name__}: {error}"
-        failure = Mismatch("results", slot, "exception", "forward", "candidate", message)
-        return Comparison([*recorder.mismatches, failure], compared, gradients)
-    tolerance = settings.tolerance
+        return _unreadable(trials, settings, error)
+    found, start = [], 0
+    for trial in trials:
+        end = start + len(trial.pairings)
+        found.append(_compare(trial, actual[start:end], settings))
+        start = end
+    return found
+
+
+def _unreadable(trials: Sequence[Observed], settings: Settings, error: Exception) -> list[list[Mismatch]]:
+    """An asynchronous framework reports when it is read what went wrong in a call made long before."""
+    if len(trials) > 1:
+        found = [compare([trial], settings)[0] for trial in trials]
+        # Told once, it may not be told again: then it is not known whose it was, and the last trial has it.
+        if any(mismatch.name == "results" for mismatches in found for mismatch in mismatches):
+            return found
+        return [*found[:-1], [*found[-1], _unread(trials[-1], error)]]
+    return [[*trials[0].record.mismatches, _unread(trials[0], error)]]
+
+
+def _unread(trial: Observed, error: Exception) -> Mismatch:
+    slot = max((pairing.slot for pairing in trial.pairings), default=0)
+    name = trial.record.pair.candidate.name
+    message = f"{name} failed when its results were read: {type(error).__name__}: {error}"
+    return Mismatch("results", slot, "exception", "forward", "candidate", message)
+
+
+def _compare(trial: Observed, actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
+    record, pairings, expected, tolerance = trial.record, trial.pairings, trial.expected, settings.tolerance
     suspicious = [
         index
         for index, pairing in enumerate(pairings)
@@ -78,10 +121,10 @@ def compare_trial(recorder: Record, settings: Settings) -> Comparison:
             defined=pairing.defined,
         )
     ]
-    if not suspicious and not recorder.mismatches:
-        return Comparison([], compared, gradients)
+    if not suspicious and not record.mismatches:
+        return []
     # Names and messages are worked out only now that somebody will read them.
-    named = names(recorder.snapshot())
+    named = names(record.snapshot())
     found = [
         mismatch
         for index in suspicious
@@ -95,11 +138,10 @@ def compare_trial(recorder: Record, settings: Settings) -> Comparison:
             check_dtype=settings.check_dtype,
             check_values=settings.check_allclose,
             defined=pairings[index].defined,
-            sides=recorder.pair.sides,
+            sides=record.pair.sides,
         )
     ]
-    ordered = sorted([*recorder.mismatches, *found], key=lambda mismatch: (mismatch.stage == "backward", mismatch.slot))
-    return Comparison(ordered, compared, gradients)
+    return sorted([*record.mismatches, *found], key=lambda mismatch: (mismatch.stage == "backward", mismatch.slot))
 
 
 def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
@@ -120,7 +162,7 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
         expected, actual = recorder.expected[slot], recorder.actual[slot]
         if call.kind != "tensor" and call.target.rpartition(".")[2] != "backward":
             compared += 1
-        if isinstance(expected, _PLAIN):
+        if isinstance(expected, PLAIN):
             if call.target != "backward":
                 pairings.append(Pairing(slot, "", "forward", expected, actual, not recorder.is_undefined(slot)))
             continue
@@ -197,56 +239,6 @@ def _is_data(framework: Framework, value: Any) -> bool:
         value = list(value.values())
     if isinstance(value, (tuple, list)):
         return not value or any(_is_data(framework, item) for item in value)
-    if isinstance(value, (*_PLAIN, np.ndarray, *framework.tensor_types)):
+    if isinstance(value, (*PLAIN, np.ndarray, *framework.tensor_types)):
         return True
     return framework.literal(value) is not ABSENT
-
-
-def freeze(framework: Framework, values: Sequence[Any]) -> list[Any]:
-    """`values` as data: tensors become `TensorValue`s, read together; containers keep their shape."""
-    types = framework.tensor_types
-    if all(type(value) in types for value in values):  # the commonest: there is nothing to take apart
-        return [*framework.values(values)]
-    tensors: list[Any] = []
-    shapes = [_collect(framework, value, tensors) for value in values]
-    frozen = iter(framework.values(tensors))
-    return [_fill(shape, frozen) for shape in shapes]
-
-
-#: Stands for a tensor whose contents are still to be read.
-_TENSOR = object()
-
-
-def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
-    if isinstance(value, framework.tensor_types):
-        tensors.append(value)
-        return _TENSOR
-    if isinstance(value, _PLAIN):
-        return value
-    if isinstance(value, np.ndarray):
-        return TensorValue(value, str(value.dtype), "cpu", False)
-    if type(value) is list:
-        return [_collect(framework, item, tensors) for item in value]
-    if isinstance(value, tuple):
-        return tuple([_collect(framework, item, tensors) for item in value])
-    if isinstance(value, dict):
-        return {key: _collect(framework, item, tensors) for key, item in value.items()}
-    neutral = framework.literal(value)
-    if isinstance(neutral, Root):
-        return neutral.path
-    if neutral is not ABSENT:
-        return _collect(framework, neutral, tensors)
-    return "<an object without a value>"  # beside data in a container: that it is there, on both sides, is compared
-
-
-def _fill(shape: Any, frozen: Any) -> Any:
-    if shape is _TENSOR:
-        value: TensorValue = next(frozen)
-        return value
-    if type(shape) is list:
-        return [_fill(item, frozen) for item in shape]
-    if type(shape) is tuple:
-        return tuple([_fill(item, frozen) for item in shape])
-    if type(shape) is dict:
-        return {key: _fill(item, frozen) for key, item in shape.items()}
-    return shape

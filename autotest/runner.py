@@ -11,7 +11,7 @@ import collections
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from autotest.recorder import watched
 from autotest.report import text
 from autotest.storage.store import Store, StoreUnwritable
 from autotest.tasks import DEADLY
-from autotest.trial import Outcome, Test, run_trial
+from autotest.trial import Outcome, Test, perform, settle
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -37,6 +37,9 @@ __unittest = True
 
 #: A test gives up when it has tried this many times as many trials as it needs.
 ATTEMPTS_PER_TRIAL = 20
+#: Trials of an asynchronous candidate that are compared at once, and the bytes of tensors that may wait for that.
+COMPARED_AT_ONCE = 16
+HELD_AT_MOST = 1 << 20
 
 
 @dataclasses.dataclass(slots=True)
@@ -90,7 +93,7 @@ def _run_here(test: Test, pair: Pair, options: Options, ledger: Ledger) -> Tally
     trail = breadcrumb.own(options.directory.absolute(), os.getpid())
     try:
         with contextlib.nullcontext() if trail is None else watched(trail):
-            _run_trials(test, pair, options, ledger, tally, lethal, trail)
+            _Trials(test, pair, options, ledger, tally, Store(options.directory)).run(lethal, trail)
     finally:
         if trail is not None:
             trail.rest()
@@ -109,73 +112,136 @@ def _outlive(test: Test, options: Options, ledger: Ledger, tally: Tally) -> set[
     return lethal
 
 
-def _run_trials(
-    test: Test,
-    pair: Pair,
-    options: Options,
-    ledger: Ledger,
-    tally: Tally,
-    lethal: Set[int],
-    trail: breadcrumb.Breadcrumb | None,
-) -> None:
-    store = Store(options.directory)
-    needed = options.trials(test.settings.n)
-    followed: int | None = None
-    graphed: list[tuple[int, int, Outcome]] = []
-    for base, index, seed, stored in _plan(test, options, store, needed):
-        if seed in lethal:
-            continue
-        if trail is not None:
-            if base != followed:
-                trail.test(test.file, test.id, base)
-                followed = base
-            trail.trial(index)
-        outcome = run_trial(test.body, seed, test.settings, pair)
-        if stored and not outcome.mismatches:
-            continue
-        if outcome.rejection is not None:
-            tally.rejections[outcome.rejection.reason] += 1
-        elif outcome.mismatches:
-            first = outcome.mismatches[0]
-            entry = ledger.expects(test.id, first, operator_of(outcome.recorder.calls, first.slot))
-            if entry is None and failed_trial.cleared(test, outcome, pair) is not None:
-                tally.cleared += 1
-                tally.accepted += 1
-            elif entry is None:
-                # A stored failure may have another base seed than this run, and is brought back by its own.
-                raise _divergence(test, outcome, pair, dataclasses.replace(options, seed=base), index, store)
-            else:
-                tally.expected[entry.key] += 1
-                tally.accepted += 1
-        elif not outcome.compared:
-            raise NothingCompared(text.nothing_compared(test.id, outcome.seed, index))
-        elif outcome.complaint:
-            raise GradientNotCompared(text.gradient_not_compared(test.id, outcome.seed, index, outcome.complaint))
-        else:
-            tally.accepted += 1
-            if test.settings.check_graph and pair.candidate.graph_mode:
-                graphed.append((base, index, outcome))
-                if len(graphed) == graph.AT_ONCE:
-                    _agree_in_graph_mode(test, pair, options, ledger, tally, graphed, store)
-                    graphed = []
-        tally.compared += outcome.compared
-        tally.gradients += outcome.gradients
-        if tally.accepted >= needed:
-            break
-    if tally.accepted < needed and options.trial is None:
-        raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
-    _agree_in_graph_mode(test, pair, options, ledger, tally, graphed, store)
-    if options.usual:
-        stale = [entry for entry in ledger.entries_for(test.id) if entry.key not in tally.expected]
-        if stale:
-            raise StaleLedgerEntry(text.stale_entries(test.id, stale))
-
-
 class _Planned(NamedTuple):
     base: int
     trial: int
     seed: int
     stored: bool
+
+
+@dataclasses.dataclass(slots=True)
+class _Trials:
+    """The trials of one test: run one after the other, and compared.
+
+    An asynchronous candidate works on one while the next is run, and is waited for once for several of them.
+    """
+
+    test: Test
+    pair: Pair
+    options: Options
+    ledger: Ledger
+    tally: Tally
+    store: Store
+    waiting: list[tuple[_Planned, Outcome]] = dataclasses.field(default_factory=list)
+    #: What the reference's tensors take in memory that wait to be compared.
+    nbytes: int = 0
+    graphed: list[tuple[int, int, Outcome]] = dataclasses.field(default_factory=list)
+
+    def run(self, lethal: Set[int], trail: breadcrumb.Breadcrumb | None) -> None:
+        test, tally = self.test, self.tally
+        needed = self.options.trials(test.settings.n)
+        followed: int | None = None
+        for planned in _plan(test, self.options, self.store, needed):
+            if planned.seed in lethal:
+                continue
+            if trail is not None:
+                if planned.base != followed:
+                    trail.test(test.file, test.id, planned.base)
+                    followed = planned.base
+                trail.trial(planned.trial)
+            try:
+                outcome = perform(test.body, planned.seed, test.settings, self.pair)
+            except Exception:
+                self._judge_waiting()  # what earlier trials found comes first
+                raise
+            self.waiting.append((planned, outcome))
+            if self._is_time(planned, outcome, needed):
+                self._judge_waiting()
+            if tally.accepted >= needed:
+                break
+        self._judge_waiting()
+        if tally.accepted < needed and self.options.trial is None:
+            raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
+        self._agree_in_graph_mode()
+        if self.options.usual:
+            stale = [entry for entry in self.ledger.entries_for(test.id) if entry.key not in tally.expected]
+            if stale:
+                raise StaleLedgerEntry(text.stale_entries(test.id, stale))
+
+    def _is_time(self, planned: _Planned, latest: Outcome, needed: int) -> bool:
+        """Whether the trials that wait are to be compared before another is run."""
+        if latest.pending is not None:
+            self.nbytes += latest.pending.nbytes
+        recorder = latest.recorder
+        return (
+            not self.pair.candidate.asynchronous
+            or planned.stored
+            or len(self.waiting) >= min(COMPARED_AT_ONCE, needed - self.tally.accepted)
+            or self.nbytes > HELD_AT_MOST
+            or bool(recorder.mismatches)
+            or bool(recorder.adopted)  # what another trial uses, too, may be another then
+        )
+
+    def _judge_waiting(self) -> None:
+        waiting, self.waiting, self.nbytes = self.waiting, [], 0
+        settle([outcome for _, outcome in waiting], self.test.settings)
+        for planned, outcome in waiting:
+            if outcome.mismatches or not planned.stored:
+                self._judge(planned, outcome)
+
+    def _judge(self, planned: _Planned, outcome: Outcome) -> None:
+        test, tally = self.test, self.tally
+        if outcome.rejection is not None:
+            tally.rejections[outcome.rejection.reason] += 1
+        elif outcome.mismatches:
+            first = outcome.mismatches[0]
+            entry = self.ledger.expects(test.id, first, operator_of(outcome.recorder.calls, first.slot))
+            if entry is None and failed_trial.cleared(test, outcome, self.pair) is not None:
+                tally.cleared += 1
+                tally.accepted += 1
+            elif entry is None:
+                raise self._divergence(planned.base, planned.trial, outcome)
+            else:
+                tally.expected[entry.key] += 1
+                tally.accepted += 1
+        elif not outcome.compared:
+            raise NothingCompared(text.nothing_compared(test.id, outcome.seed, planned.trial))
+        elif outcome.complaint:
+            raise GradientNotCompared(
+                text.gradient_not_compared(test.id, outcome.seed, planned.trial, outcome.complaint)
+            )
+        else:
+            tally.accepted += 1
+            if test.settings.check_graph and self.pair.candidate.graph_mode:
+                self.graphed.append((planned.base, planned.trial, outcome))
+                if len(self.graphed) == graph.AT_ONCE:
+                    self._agree_in_graph_mode()
+        tally.compared += outcome.compared
+        tally.gradients += outcome.gradients
+
+    def _agree_in_graph_mode(self) -> None:
+        """Replay the programs of trials that found nothing in the candidate's graph mode, all at once."""
+        graphed, self.graphed = self.graphed, []
+        if not graphed:
+            return
+        report = graph.check([outcome.recorder for _, _, outcome in graphed], self.test.settings)
+        self.tally.graphed += report.compared
+        self.tally.left_out += report.left_out
+        for (base, index, outcome), mismatches in zip(graphed, report.mismatches, strict=True):
+            if mismatches:
+                outcome.mismatches = mismatches
+                first = mismatches[0]
+                entry = self.ledger.expects(self.test.id, first, operator_of(outcome.recorder.calls, first.slot))
+                if entry is None:
+                    raise self._divergence(base, index, outcome)
+                self.tally.expected[entry.key] += 1
+
+    def _divergence(self, base: int, index: int, outcome: Outcome) -> Divergence:
+        # A stored failure may have another base seed than this run, and is brought back by its own.
+        options = dataclasses.replace(self.options, seed=base)
+        finding = failed_trial.diagnose(self.test, outcome, self.pair, options, index)
+        place, trouble = _keep(finding, self.store)
+        return Divergence(text.divergence(finding, place, trouble), finding, place)
 
 
 def _plan(test: Test, options: Options, store: Store, needed: int) -> Iterator[_Planned]:
@@ -192,37 +258,6 @@ def _plan(test: Test, options: Options, store: Store, needed: int) -> Iterator[_
             yield _Planned(record.finding.base_seed, record.index, record.seed, stored=True)
     for index in range(needed * ATTEMPTS_PER_TRIAL):
         yield _Planned(base, index, trial_seed(base, test.id, index), stored=False)
-
-
-def _agree_in_graph_mode(
-    test: Test,
-    pair: Pair,
-    options: Options,
-    ledger: Ledger,
-    tally: Tally,
-    graphed: Sequence[tuple[int, int, Outcome]],
-    store: Store,
-) -> None:
-    """Replay the programs of trials that found nothing in the candidate's graph mode, all at once."""
-    if not graphed:
-        return
-    report = graph.check([outcome.recorder for _, _, outcome in graphed], test.settings)
-    tally.graphed += report.compared
-    tally.left_out += report.left_out
-    for (base, index, outcome), mismatches in zip(graphed, report.mismatches, strict=True):
-        if mismatches:
-            outcome.mismatches = mismatches
-            first = mismatches[0]
-            entry = ledger.expects(test.id, first, operator_of(outcome.recorder.calls, first.slot))
-            if entry is None:
-                raise _divergence(test, outcome, pair, dataclasses.replace(options, seed=base), index, store)
-            tally.expected[entry.key] += 1
-
-
-def _divergence(test: Test, outcome: Outcome, pair: Pair, options: Options, index: int, store: Store) -> Divergence:
-    finding = failed_trial.diagnose(test, outcome, pair, options, index)
-    place, trouble = _keep(finding, store)
-    return Divergence(text.divergence(finding, place, trouble), finding, place)
 
 
 def _keep(finding: Finding, store: Store) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """One trial: run the test body once on both sides, push cotangents back, compare.
 
 Enters a body, a seed and `Settings`; leaves an `Outcome`, which holds everything that later steps need
-and raises nothing of its own. What the body itself got wrong is raised as it is.
+and raises nothing of its own. What the body itself got wrong is raised as it is. Running and comparing are
+two steps, so that several trials can be compared at once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from autotest.dual import DualObject, Value
 from autotest.errors import TrialEnd, UsageError
 from autotest.frameworks import Pair
 from autotest.gradients.trials import held_against_numbers
-from autotest.observe import compare_trial
+from autotest.observe import Observed, compare, observe
 from autotest.program import Array, Program, refs
 from autotest.recorder import Recorder, recording
 from autotest.rejection import Rejection
@@ -51,7 +52,7 @@ class Outcome:
     seed: int
     recorder: Recorder
     choices: Sequence[generators.Choice]
-    mismatches: list[Mismatch]
+    mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
     rejection: Rejection | None = None
     compared: int = 0
     gradients: int = 0
@@ -61,6 +62,8 @@ class Outcome:
     small: list[str] = dataclasses.field(default_factory=list)
     #: What the gradient gate has against this trial; "" when it may pass.
     complaint: str = ""
+    #: What is to be compared, until it has been.
+    pending: Observed | None = None
 
     @property
     def program(self) -> Program:
@@ -75,7 +78,20 @@ def run_trial(
     pair: Pair,
     forced: Sequence[generators.Choice] | None = None,
 ) -> Outcome:
-    """Run `body` once with everything drawn from `seed`, or from the choices `forced` as far as they go."""
+    """Run `body` once with everything drawn from `seed`, or from the choices `forced` as far as they go; compare."""
+    outcome = perform(body, seed, settings, pair, forced)
+    settle([outcome], settings)
+    return outcome
+
+
+def perform(
+    body: Callable[[], Any],
+    seed: int,
+    settings: Settings,
+    pair: Pair,
+    forced: Sequence[generators.Choice] | None = None,
+) -> Outcome:
+    """The first half of `run_trial`: what came of it is not compared yet, unless the reference refused."""
     source = generators.Source(seed, forced)
     recorder = Recorder(pair, check_errors=settings.check_errors)
     pair.reference.seed(seed & 0xFFFFFFFF)
@@ -92,22 +108,31 @@ def run_trial(
         finally:
             pair.reference.restore(modes)
     if recorder.rejection is not None and not recorder.mismatches:
-        return Outcome(seed, recorder, source.choices, [], rejection=recorder.rejection)
-    comparison = compare_trial(recorder, settings)
-    outcome = Outcome(
+        return Outcome(seed, recorder, source.choices, rejection=recorder.rejection)
+    observed = observe(recorder)
+    return Outcome(
         seed,
         recorder,
         source.choices,
-        comparison.mismatches,
-        compared=comparison.compared,
-        gradients=comparison.gradients,
+        compared=observed.compared,
+        gradients=observed.gradients,
+        pending=observed,
     )
-    # A trial that diverged may have ended early: what it would have compared is not known.
-    if not outcome.mismatches:
-        outcome.complaint = _complaint(recorder, settings, comparison.gradients)
-        if settings.check_grad != "dual":
-            _hold_against_numbers(outcome, settings)
-    return outcome
+
+
+def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
+    """The second half: compare what is not compared yet, all of it at once."""
+    open_ones = [outcome for outcome in outcomes if outcome.pending is not None]
+    if not open_ones:
+        return
+    found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
+    for outcome, mismatches in zip(open_ones, found, strict=True):
+        outcome.mismatches, outcome.pending = mismatches, None
+        # A trial that diverged may have ended early: what it would have compared is not known.
+        if not mismatches:
+            outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
+            if settings.check_grad != "dual":
+                _hold_against_numbers(outcome, settings)
 
 
 def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
@@ -247,4 +272,4 @@ def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
 
 
-__all__ = ["Outcome", "Test", "push_back", "returned_tensors", "run_trial"]
+__all__ = ["Outcome", "Test", "perform", "push_back", "returned_tensors", "run_trial", "settle"]

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 from autotest.comparison import Mismatch, Stage, Symptom, TensorValue
 from autotest.emission import names
 from autotest.frameworks import Framework, Pair
-from autotest.observe import compare_trial, freeze, pair_up
+from autotest.freezing import freeze
+from autotest.observe import compare_trial, pair_up
 from autotest.program import Call, Program
 from autotest.record import Record
 from autotest.rejection import first_line, is_out_of_memory
@@ -62,7 +63,7 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
     record = _record(program, pair, expected, actual)
     if actual.error is not None:
         record.mismatches.append(_raised(program.calls[len(actual.values)], pair, actual.error))
-    return Agreement(program, record, compare_trial(record, settings).mismatches)
+    return Agreement(program, record, compare_trial(record, settings))
 
 
 def results(program: Program, framework: Framework) -> dict[Place, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.frameworks import Framework, Pair
-from autotest.observe import freeze
+from autotest.freezing import freeze
 from autotest.program import Array, Call, Program, refs
 from autotest.replay import Contexts, perform, replay
 from autotest.rewriting import in_place, is_backward, is_class, isolated

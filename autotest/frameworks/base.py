@@ -78,11 +78,13 @@ class Framework(abc.ABC):
         tensor_types: its tensor classes.
         module_types: its neural-network module classes.
         fragile: whether ordinary edge inputs may kill the process, so that they are tried elsewhere first.
+        asynchronous: whether a call returns before it is carried out, so that it pays to run the next trial meanwhile.
     """
 
     name: str
     alias: str
     fragile: bool = False
+    asynchronous: bool = False
     tensor_types: tuple[type[Any], ...]
     module_types: tuple[type[Any], ...]
     #: Given by the pair: what this framework, as the reference, shall do where only the candidate has a name.

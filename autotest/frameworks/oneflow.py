@@ -28,6 +28,7 @@ class OneFlowFramework(Namespace):
 
     #: About 30 of 275 operators end in a signal on inputs without elements and the like.
     fragile = True
+    asynchronous = True
 
     def __init__(self, name: str = "oneflow", alias: str = "oneflow") -> None:
         super().__init__(name, "oneflow", alias)

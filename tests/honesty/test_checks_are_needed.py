@@ -334,7 +334,7 @@ def test_without_its_check_a_trial_that_compares_nothing_passes(against, monkeyp
     def careless(run):
         return lambda *args: dataclasses.replace(run(*args), compared=1)
 
-    wrapped(runner, "run_trial", careless)(monkeypatch)
+    wrapped(runner, "perform", careless)(monkeypatch)
     test()
 
 

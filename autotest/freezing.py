@@ -1,0 +1,69 @@
+"""Live results as data: tensors become `TensorValue`s, containers keep their shape, objects without a value a word.
+
+Enters a framework and some of its objects, leaves plain data that can be compared, kept and sent elsewhere. All tensors
+are read together, so that an asynchronous framework is waited for once. Compares nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.comparison import TensorValue
+from autotest.frameworks import ABSENT, Framework
+from autotest.program import Root
+
+#: Values that are the same to every framework.
+PLAIN = (type(None), bool, int, float, complex, str)
+
+
+def freeze(framework: Framework, values: Sequence[Any]) -> list[Any]:
+    """`values` as data: tensors become `TensorValue`s, read together; containers keep their shape."""
+    types = framework.tensor_types
+    if all(type(value) in types for value in values):  # the commonest: there is nothing to take apart
+        return [*framework.values(values)]
+    tensors: list[Any] = []
+    shapes = [_collect(framework, value, tensors) for value in values]
+    frozen = iter(framework.values(tensors))
+    return [_fill(shape, frozen) for shape in shapes]
+
+
+#: Stands for a tensor whose contents are still to be read.
+_TENSOR = object()
+
+
+def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
+    if isinstance(value, framework.tensor_types):
+        tensors.append(value)
+        return _TENSOR
+    if isinstance(value, PLAIN):
+        return value
+    if isinstance(value, np.ndarray):
+        return TensorValue(value, str(value.dtype), "cpu", False)
+    if type(value) is list:
+        return [_collect(framework, item, tensors) for item in value]
+    if isinstance(value, tuple):
+        return tuple([_collect(framework, item, tensors) for item in value])
+    if isinstance(value, dict):
+        return {key: _collect(framework, item, tensors) for key, item in value.items()}
+    neutral = framework.literal(value)
+    if isinstance(neutral, Root):
+        return neutral.path
+    if neutral is not ABSENT:
+        return _collect(framework, neutral, tensors)
+    return "<an object without a value>"  # beside data in a container: that it is there, on both sides, is compared
+
+
+def _fill(shape: Any, frozen: Any) -> Any:
+    if shape is _TENSOR:
+        value: TensorValue = next(frozen)
+        return value
+    if type(shape) is list:
+        return [_fill(item, frozen) for item in shape]
+    if type(shape) is tuple:
+        return tuple([_fill(item, frozen) for item in shape])
+    if type(shape) is dict:
+        return {key: _fill(item, frozen) for key, item in shape.items()}
+    return shape

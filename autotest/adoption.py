@@ -6,7 +6,7 @@ Enter a new module, whose candidate is to start from the reference's state, or a
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from autotest import randomness
 from autotest.comparison import Mismatch
@@ -21,10 +21,11 @@ def synchronize_module(record: Recorder, slot: int) -> None:
     expected, actual = record.expected[slot], record.actual[slot]
     if randomness.module_draws(expected):
         record.random_modules.add(id(expected))
+    unlike = unlike_state(record, slot)
+    if unlike is not None:
+        record.mismatches.append(unlike)
+        record.end()
     own = {**reference.parameters(expected), **reference.buffers(expected)}
-    other = {**candidate.parameters(actual), **candidate.buffers(actual)}
-    if own.keys() != other.keys():
-        _unlike_state(record, slot, "names of parameters and buffers", sorted(own), sorted(other))
     fresh = [name for name, value in own.items() if id(value) not in record.synced]
     record.synced.update(id(value) for value in own.values())
     record.held.extend(own.values())
@@ -32,20 +33,32 @@ def synchronize_module(record: Recorder, slot: int) -> None:
         return
     state: dict[str, Array] = {}
     for name, value in zip(fresh, reference.values([own[name] for name in fresh]), strict=True):
-        if tuple(value.data.shape) != tuple(other[name].shape):
-            _unlike_state(record, slot, f"shape of {name}", tuple(value.data.shape), tuple(other[name].shape))
         state[name] = as_array(value)
     candidate.load_state(actual, state)
     operands = {name: record.capture(array) for name, array in state.items()}
     record.append("load_state", "", (Ref(slot), operands), {}, None, None)
 
 
-def _unlike_state(record: Recorder, slot: int, what: str, expected: Any, actual: Any) -> NoReturn:
-    reference, candidate = record.pair.sides
+def unlike_state(record: Record, slot: int) -> Mismatch | None:
+    """In what the new modules in `slot` differ so that no state can be shared: the names in it, or a shape."""
+    reference, candidate = record.pair.reference, record.pair.candidate
+    expected, actual = record.expected[slot], record.actual[slot]
+    if not isinstance(expected, reference.module_types) or not isinstance(actual, candidate.module_types):
+        return None
+    own, other = (
+        {name: tuple(value.shape) for name, value in [*side.parameters(it).items(), *side.buffers(it).items()]}
+        for side, it in ((reference, expected), (candidate, actual))
+    )
+    if own.keys() != other.keys():
+        what = f"names of parameters and buffers differ. expected {sorted(own)}, actual {sorted(other)}"
+    elif own != other:
+        name = next(name for name in own if own[name] != other[name])
+        what = f"shape of {name} differs. expected {own[name]}, actual {other[name]}"
+    else:
+        return None
     target = record.calls[slot].target
-    message = f"{target}: {what} differ. expected {expected} ({reference}), actual {actual} ({candidate})."
-    record.mismatches.append(Mismatch(target, slot, "structure", "build", "candidate", message))
-    record.end()
+    message = f"{target}: {what}. expected={reference.name} actual={candidate.name}"
+    return Mismatch(target, slot, "structure", "build", "candidate", message)
 
 
 def adopt(record: Record, other: Record, slot: int) -> int:

@@ -21,6 +21,7 @@ from autotest.settings import Tolerance
 
 __all__ = [
     "Mismatch",
+    "Nothing",
     "Observation",
     "Side",
     "Stage",
@@ -66,6 +67,11 @@ class TensorValue:
     dtype: str
     device: str
     requires_grad: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Nothing:
+    """Stands where one side has something of a name, and the other has nothing of that name."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -300,6 +306,8 @@ def _shortest(value: Any, dtype: str) -> str:
 
 
 def _kind(value: Any) -> str:
+    if type(value) is Nothing:
+        return "nothing of that name"
     if type(value) is TensorValue:
         return f"a {value.dtype} tensor of shape {value.data.shape}"
     if isinstance(value, (tuple, list, dict)):

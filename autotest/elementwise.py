@@ -118,7 +118,8 @@ def distance(expected: Values, actual: Values) -> Values:
         expected, actual = expected.astype(np.int64), actual.astype(np.int64)
     # The difference of two int64 may not fit in one, but it does in uint64, where the wrapped one is right.
     low, high = np.minimum(expected, actual), np.maximum(expected, actual)
-    return np.asarray(high.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)
+    with np.errstate(over="ignore"):
+        return np.asarray(high.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)
 
 
 def statistics(expected: Values, actual: Values, mask: Values, rtol: float, atol: float, dtype: str) -> Statistics:

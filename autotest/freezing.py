@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.comparison import TensorValue
+from autotest.comparison import Nothing, TensorValue
 from autotest.frameworks import ABSENT, Framework
 from autotest.program import Root
 
@@ -38,7 +38,7 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
     if isinstance(value, framework.tensor_types):
         tensors.append(value)
         return _TENSOR
-    if isinstance(value, PLAIN):
+    if isinstance(value, (*PLAIN, Nothing)):
         return value
     if isinstance(value, np.ndarray):
         return TensorValue(value, str(value.dtype), "cpu", False)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.comparison import Mismatch, Stage, TensorValue, compare_values
+from autotest.comparison import Mismatch, Nothing, Stage, TensorValue, compare_values
 from autotest.emission import names
 from autotest.frameworks import ABSENT, Framework
 from autotest.freezing import PLAIN, freeze
@@ -172,7 +172,7 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
         seen.add(identity)
         if isinstance(expected, tensor_types):
             pairings.append(Pairing(slot, "", "forward", expected, actual, not recorder.is_undefined(slot)))
-            if pushed_back and reference.holds_gradient(expected):
+            if pushed_back and (reference.holds_gradient(expected) or _holds_gradient(candidate, actual)):
                 pairings.append(_gradient(recorder, slot, "", expected, actual))
         elif isinstance(expected, module_types):
             compared -= 1  # a module is compared by its state, which is no result by itself
@@ -186,11 +186,11 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
                     seen.add(identity)
                     suffix = f".{name}"
                     defined = id(own[name]) not in recorder.undefined
-                    pairings.append(Pairing(slot, suffix, "forward", own[name], other.get(name), defined))
+                    pairings.append(Pairing(slot, suffix, "forward", own[name], other.get(name, Nothing()), defined))
                     if pushed_back and reference.holds_gradient(own[name]):
                         pairings.append(_gradient(recorder, slot, suffix, own[name], other.get(name)))
                 extra = sorted(other.keys() - own.keys())
-                pairings.extend(Pairing(slot, f".{name}", "forward", None, other[name], True) for name in extra)
+                pairings.extend(Pairing(slot, f".{name}", "forward", Nothing(), other[name], True) for name in extra)
         elif _is_data(reference, expected):
             pairings.append(Pairing(slot, "", "forward", expected, actual, not recorder.is_undefined(slot)))
         else:
@@ -228,9 +228,13 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
 
 def _gradient(recorder: Record, slot: int, suffix: str, expected: Any, actual: Any) -> Pairing:
     pair = recorder.pair
+    own = pair.reference.gradient(expected) if pair.reference.holds_gradient(expected) else None
     other = pair.candidate.gradient(actual) if isinstance(actual, pair.candidate.tensor_types) else None
-    defined = not recorder.backward_undefined
-    return Pairing(slot, f"{suffix}.grad", "backward", pair.reference.gradient(expected), other, defined)
+    return Pairing(slot, f"{suffix}.grad", "backward", own, other, not recorder.backward_undefined)
+
+
+def _holds_gradient(framework: Framework, value: Any) -> bool:
+    return isinstance(value, framework.tensor_types) and framework.holds_gradient(value)
 
 
 def _is_data(framework: Framework, value: Any) -> bool:

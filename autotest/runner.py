@@ -29,7 +29,7 @@ from autotest.recorder import watched
 from autotest.report import text
 from autotest.storage.store import Store, StoreUnwritable
 from autotest.tasks import DEADLY
-from autotest.trial import Outcome, Test, perform, settle
+from autotest.trial import COMPARED_AT_ONCE, Outcome, Test, perform, settle
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -37,8 +37,7 @@ __unittest = True
 
 #: A test gives up when it has tried this many times as many trials as it needs.
 ATTEMPTS_PER_TRIAL = 20
-#: Trials of an asynchronous candidate that are compared at once, and the bytes of tensors that may wait for that.
-COMPARED_AT_ONCE = 16
+#: Bytes of tensors that may wait to be compared.
 HELD_AT_MOST = 1 << 20
 
 

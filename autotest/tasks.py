@@ -98,6 +98,8 @@ class DiagnoseDeath:
     identity: Identity
     message: str
     thorough: bool
+    #: How many trials before that one the candidate may still have been at work on.
+    back: int = 0
 
 
 class Suspect(NamedTuple):

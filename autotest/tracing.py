@@ -1,6 +1,6 @@
-"""Runs one trial in a process of its own that may die, and tells what it was doing then.
+"""Runs trials in a process of their own that may die, and tells what it was doing then.
 
-Enters a test and the index of a trial, leaves the Program up to and with the call that the process died in.
+Enters a test and the indices of some trials, leaves the Program up to and with the call that the process died in.
 The child (this file run as a module) writes the Program before each call of either side; the parent reads
 what was written last. Must not decide what a death means.
 """
@@ -32,6 +32,8 @@ from autotest.recorder import Recorder, watched
 from autotest.trial import Test, run_trial
 
 _PROGRAM, _ARRAYS, _REFUSAL, _SURVIVED = "program.json", "arrays.npz", "refusal.txt", "survived"
+#: Holds the index of the trial that is run.
+_INDEX = "index"
 #: Is there while the reference is asked.
 _OF_REFERENCE = "of-reference"
 #: What frameworks say when they are loaded, on machines without the hardware that they look for.
@@ -54,6 +56,8 @@ class Traced:
     refusal: str = ""
     #: Who was making the last call of the program.
     side: Side = "candidate"
+    #: The trial that it was running.
+    index: int = 0
 
     @property
     def hangs(self) -> bool:
@@ -61,12 +65,13 @@ class Traced:
 
 
 def trace(
-    file: Path, test: str, base_seed: int, index: int, *, check_errors: bool, deadline: float, memory: int | None
+    file: Path, test: str, base_seed: int, indices: range, *, check_errors: bool, deadline: float, memory: int | None
 ) -> Traced:
-    """Run trial `index` of `test` in a fresh process, which gets `deadline` seconds once it has started up."""
+    """Run the trials `indices` of `test` in a fresh process, until it dies of one; each gets `deadline` seconds."""
     with tempfile.TemporaryDirectory(prefix="autotest-") as name:
         folder = Path(name)
-        command = [sys.executable, "-m", "autotest.tracing", str(file), test, str(base_seed), str(index), name]
+        command = [sys.executable, "-m", "autotest.tracing", str(file), test, str(base_seed)]
+        command += [str(indices.start), str(indices.stop), name]
         command += ["--check-errors"] if check_errors else []
         command += ["--memory", str(memory)] if memory is not None else []
         errors = folder / "errors.txt"
@@ -85,26 +90,34 @@ def trace(
         refusal = folder / _REFUSAL
         said = refusal.read_text(encoding="utf-8") if refusal.exists() else ""
         side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
-        return Traced(death, _read(folder), last_words(errors.read_text(errors="replace")), said, side)
+        index = int(_index(folder) or indices.stop - 1)
+        return Traced(death, _read(folder), last_words(errors.read_text(errors="replace")), said, side, index)
 
 
 def _wait(child: subprocess.Popen[bytes], folder: Path, deadline: float) -> str:
-    """How `child` ended; its deadline begins when it has written its first call."""
-    started = False
+    """How `child` ended; the deadline of a trial begins when it has written its first call."""
+    running = ""
     waited = 0.0
     try:
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return describe(child.wait(0.1))
             waited += 0.1
-            if not started and (folder / _PROGRAM).exists():
-                started, waited = True, 0.0
-            if waited > (deadline if started else 180.0):
+            now = _index(folder) if (folder / _PROGRAM).exists() else ""
+            if now != running:
+                running, waited = now, 0.0
+            if waited > (deadline if running else 180.0):
                 return f"no answer in {deadline:g} s"
     finally:
         if child.poll() is None:
             child.kill()
             child.wait()
+
+
+def _index(folder: Path) -> str:
+    """The trial that the child is running, as it wrote it; empty before it runs any."""
+    file = folder / _INDEX
+    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def describe(status: int) -> str:
@@ -173,7 +186,8 @@ def _main(arguments: list[str] | None = None) -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("test")
     parser.add_argument("base_seed", type=int)
-    parser.add_argument("index", type=int)
+    parser.add_argument("start", type=int)
+    parser.add_argument("stop", type=int)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--check-errors", action="store_true")
     parser.add_argument("--memory", type=int)
@@ -181,11 +195,12 @@ def _main(arguments: list[str] | None = None) -> None:
 
     def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
         settings = dataclasses.replace(test.settings, check_errors=asked.check_errors or test.settings.check_errors)
-        seed = trial_seed(asked.base_seed, test.id, asked.index)
         if asked.memory is not None:
             limit_memory(pair, asked.memory)
         with watched(_Writer(asked.folder)):
-            run_trial(test.body, seed, settings, pair)
+            for index in range(asked.start, asked.stop):
+                (asked.folder / _INDEX).write_text(str(index), encoding="utf-8")
+                run_trial(test.body, trial_seed(asked.base_seed, test.id, index), settings, pair)
         (asked.folder / _SURVIVED).touch()
 
     with driven_by(drive):

@@ -32,6 +32,9 @@ __unittest = True
 # Generators that are built here are the test's doing: their errors name its line.
 __generators_hide__ = True
 
+#: Trials of an asynchronous candidate that may wait to be compared at once. When the process dies, it may be of any.
+COMPARED_AT_ONCE = 16
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Test:
@@ -272,4 +275,4 @@ def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
 
 
-__all__ = ["Outcome", "Test", "perform", "push_back", "returned_tensors", "run_trial", "settle"]
+__all__ = ["COMPARED_AT_ONCE", "Outcome", "Test", "perform", "push_back", "returned_tensors", "run_trial", "settle"]

@@ -39,6 +39,7 @@ from autotest.tasks import (
     death_of,
 )
 from autotest.tracing import Traced, trace
+from autotest.trial import COMPARED_AT_ONCE
 from autotest.verdict import Evidence, judge
 
 
@@ -91,18 +92,18 @@ class _Autopsy:
 
 def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> _Autopsy | None:
     """Run the trial again in a process of its own; None when it survives."""
-    bare = _bare(task, conditions)
     traced = trace(
         task.where.file,
         task.where.test,
         task.where.base_seed,
-        task.index,
+        range(max(0, task.index - task.back), task.index + 1),
         check_errors=conditions.check_errors,
         deadline=conditions.deadline,
         memory=conditions.memory,
     )
     if not traced.death:
         return None
+    bare = _bare(dataclasses.replace(task, index=traced.index), conditions)
     symptom = _symptom(bare.first.symptom, traced)
     operator = _operator(traced, bare.first.name)
     identity = death_of(operator, symptom, bare.first.stage, traced.side, traced.death, traced.last_words)
@@ -115,7 +116,8 @@ def task_of(position: Position) -> DiagnoseDeath:
     identity = Identity(operator, "crash", position.stage, position.side, "left a trail", "")
     where = Where(position.file, position.test, position.base_seed)
     message = f"{operator}: the process ended in the middle of trial {position.index}"
-    return DiagnoseDeath(where, position.index, identity, message, thorough=True)
+    back = COMPARED_AT_ONCE - 1 if chosen().candidate.asynchronous else 0
+    return DiagnoseDeath(where, position.index, identity, message, thorough=True, back=back)
 
 
 def conditions_of(position: Position, directory: Path, verify: bool) -> Conditions:

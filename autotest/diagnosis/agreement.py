@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
+from autotest.adoption import unlike_state
 from autotest.comparison import Mismatch, Stage, Symptom, TensorValue
 from autotest.emission import names
 from autotest.frameworks import Framework, Pair
@@ -63,6 +64,10 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
     record = _record(program, pair, expected, actual)
     if actual.error is not None:
         record.mismatches.append(_raised(program.calls[len(actual.values)], pair, actual.error))
+    elif program.calls and is_class(program.calls[-1]):
+        # A live trial would have gone on to share the state of the new module, or ended here.
+        unlike = unlike_state(record, len(program.calls) - 1)
+        record.mismatches += [unlike] if unlike is not None else []
     return Agreement(program, record, compare_trial(record, settings))
 
 

@@ -172,7 +172,7 @@ class Child:
 
     @staticmethod
     def _started() -> subprocess.Popen[bytes]:
-        path = os.pathsep.join([str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
         return subprocess.Popen(
             [sys.executable, "-m", "autotest.diagnosis.crashing"],
             stdin=subprocess.PIPE,

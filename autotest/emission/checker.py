@@ -18,7 +18,7 @@ _VALUES = '''\
 
 def observe(value):
     """All of `value` that is compared, as plain data."""
-{containers}{module}{dicts}    if not hasattr(value, "requires_grad"):
+{containers}{dicts}{module}    if not hasattr(value, "requires_grad"):
         return value if type(value).__module__ == "builtins" else type(value).__name__
     facts = {{"type": "tensor", "shape": tuple(value.shape), "dtype": str(value.dtype).split(".")[-1]}}
     facts |= {{"device": value.device.type, "requires_grad": value.requires_grad}}
@@ -62,18 +62,20 @@ if __name__ == "__main__":
 _CONTAINERS = """\
     if isinstance(value, (tuple, list)):
         kind = "list" if isinstance(value, list) else "tuple"
-        value = {"type": kind, "length": len(value), **dict(enumerate(value))}
+        return {"type": kind, "length": len(value), **{at: observe(item) for at, item in enumerate(value)}}
 """
 
 _DICTS = """\
     if isinstance(value, dict):
-        return {key: observe(item) for key, item in value.items()}
+        return {"keys": ", ".join(map(repr, value)), **{key: observe(item) for key, item in value.items()}}
 """
 
 _MODULE = """\
     if hasattr(value, "named_parameters"):
-        value = {**dict(value.named_parameters()), **dict(value.named_buffers())}
+        buffers = {f"buffer {key}": item for key, item in value.named_buffers()}
+        value = {**dict(value.named_parameters()), **buffers}
         value |= {f"{key}.grad": item.grad for key, item in value.items() if item.requires_grad}
+        return {key: observe(item) for key, item in value.items()}
 """
 
 _RUN = '''\
@@ -167,7 +169,7 @@ def values(
         keys=keys,
         module=_MODULE if modules else "",
         containers=_CONTAINERS if containers else "",
-        dicts=_DICTS if modules or containers else "",
+        dicts=_DICTS if containers else "",
         **sides,
     )
 

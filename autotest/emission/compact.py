@@ -30,6 +30,12 @@ print("{reference}:", expected, "{candidate}:", actual, sep="\\n")
 sys.exit(not (expected.shape == actual.shape and {same}))
 """
 
+_STATE = """\
+actual = program({namespace})
+print("{reference}:", expected, "{candidate}:", actual, sep="\\n")
+sys.exit(expected != actual)
+"""
+
 #: Calls that return a number or an array, which has nothing to be listed or is one already.
 _PLAIN = frozenset(("item", "tolist", "numpy"))
 
@@ -76,6 +82,17 @@ def differing_tensor(
     return _script(program, root, title, notes, expression, "sys", opening + check)
 
 
+def unlike_module(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
+    """The script for a new module, the last call, whose parameters or buffers are called or shaped otherwise."""
+    module = naming.names(program)[program.calls[-1].slot]
+    if not module.startswith("m"):
+        return None
+    state = f"{{name: tuple(item.shape) for name, item in [*{module}.named_parameters(), *{module}.named_buffers()]}}"
+    root = sides[0].namespace
+    opening = _TRY.format(imports=_imports(sides), reference=f"expected = program({root})")
+    return _script(program, root, title, notes, module, "sys", opening + _STATE.format(**_names(sides)), state)
+
+
 def dying_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
     """The script for a program that the candidate does not survive; it runs in a child of the script."""
     own = naming.names(program)
@@ -97,8 +114,16 @@ def _imports(sides: tuple[Script, Script]) -> str:
 
 
 def _script(
-    program: Program, variable: str, title: str, notes: list[str], expression: str, modules: str, check: str
+    program: Program,
+    variable: str,
+    title: str,
+    notes: list[str],
+    expression: str,
+    modules: str,
+    check: str,
+    returned: str = "",
 ) -> str | None:
+    """The file, whose program returns `expression`, or what is made of it in `returned`."""
     data = [literals.definition(name, program.arrays[at].data, 100) for at, name in naming.constants(program).items()]
     printer = Printer(program, variable, [expression])
     statements = printer.statements()
@@ -113,7 +138,8 @@ def _script(
         else:
             body = re.sub(rf"\b{name}\b", value.replace("\\", "\\\\"), body)
     head, assigned, last = body.rpartition(f"\n{expression} = ")
-    body = f"{head}\nreturn {last}" if assigned and "\n" not in last else f"{body}\nreturn {expression}"
+    short = assigned and "\n" not in last and not returned
+    body = f"{head}\nreturn {last}" if short else f"{body}\nreturn {returned or expression}"
     return "\n".join(
         [
             _docstring(title, notes),

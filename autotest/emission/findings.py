@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from autotest.finding import Finding
 
 _SHOWS = {
+    "unlike": "its parameters or buffers are called or shaped otherwise in {candidate} than in {reference}",
     "exception": "{candidate} raises where {reference} does not",
     "accepted": "{candidate} accepts what {reference} refuses",
     "crash": "{candidate} crashes, {reference} does not",
@@ -48,13 +49,17 @@ def emit(
     observed: list[str] = []
     for mismatch in finding.mismatches:
         own = names.get(mismatch.slot)
-        if naming.is_observable(mismatch.name, names):
+        if mismatch.symptom == "structure" and own is not None and _has_parts(own):
+            observed.append(own)  # what the other side does not have cannot be read by name
+        elif naming.is_observable(mismatch.name, names):
             observed.append(mismatch.name)
         elif own is not None and not own.startswith("ctx"):
             observed.append(own)  # a module or a result whose parts could not be paired: it is looked at whole
-    shows = _SHOWS.get(first.symptom, "{name} differs in {symptom} between {reference} and {candidate}").format(
-        name=first.name, symptom=first.symptom, reference=reference.name, candidate=candidate.name
-    )
+    # A module whose state the sides could not share holds what each of them drew.
+    unlike = first.symptom == "structure" and first.stage == "build"
+    shows = _SHOWS.get(
+        "unlike" if unlike else first.symptom, "{name} differs in {symptom} between {reference} and {candidate}"
+    ).format(name=first.name, symptom=first.symptom, reference=reference.name, candidate=candidate.name)
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     title = f"{finding.operator}: {shows}."
     header = [
@@ -75,8 +80,13 @@ def emit(
         memory=memory,
         tolerance=Tolerance(settings.get("rtol"), settings.get("atol")),
         check_dtype=settings.get("check_dtype", True),
-        check_values=settings.get("check_allclose", True),
+        check_values=settings.get("check_allclose", True) and not unlike,
     )
+
+
+def _has_parts(name: str) -> bool:
+    """Whether the value called `name` is a module, as `naming` calls them."""
+    return name.startswith("m")
 
 
 def _compact(
@@ -86,6 +96,8 @@ def _compact(
     first = finding.first
     if first.symptom == "crash":
         return compact.dying_candidate(program, sides, title, header)
+    if first.symptom == "structure" and first.stage == "build" and not isolated:
+        return compact.unlike_module(program, sides, title, header)
     plain = first.symptom in ("value", "gradient") and first.slot not in program.undefined
     if isolated or not plain or first.statistics is None or not naming.is_observable(first.name, naming.names(program)):
         return None

@@ -16,7 +16,7 @@ from autotest.emission.code import Printer, Statement
 from autotest.program import Program
 from autotest.settings import Tolerance
 
-_PACKED = '''\
+PACKED = '''\
 def packed(dtype, shape, text):
     """The array whose compressed bytes `text` is."""
     return np.frombuffer(zlib.decompress(base64.b85decode(text)), dtype).reshape(shape)
@@ -135,7 +135,7 @@ def reproducer(
         _imports(imports, reference, candidate),
         "\n".join(small) + "\n\n" * bool(small) if small else "",
         f"def program({variable}):\n" + textwrap.indent("\n".join([*body, *returned]), "    ") + "\n\n",
-        "\n".join([_PACKED, "", *large, ""]) + "\n" if large else "",
+        "\n".join([PACKED, "", *large, ""]) + "\n" if large else "",
         check,
     ]
     return "\n".join(part for part in parts if part)
@@ -214,7 +214,7 @@ def quotable(text: str) -> str:
 
 
 def _imports(modules: set[str], reference: Script, candidate: Script) -> str:
-    lines = reference.lines + (candidate.lines if candidate.lines != reference.lines else ())
+    lines = dict.fromkeys((*reference.lines, *candidate.lines))
     return "\n".join(
         [
             *(f"import {name}" for name in sorted(modules)),

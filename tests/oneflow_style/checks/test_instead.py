@@ -11,12 +11,13 @@ ROOT = Path(__file__).parents[3]
 #: Ours by name, whether or not it is installed and found by itself.
 PLUGINS = ("-p", "autotest.pytest_plugin", "-p", "autotest.oneflow.instead")
 UNEDITED = """
+import unittest
 from oneflow.test_utils.automated_test_util import *
 
-@autotest(n=2, check_graph=False)
-def test_it(case=None):
-    assert autotest.__module__.startswith("autotest.oneflow")
-    return torch.relu(random_tensor(2, 3, 4))
+class TestUnedited(unittest.TestCase):
+    @autotest(n=2, check_graph=False)
+    def test_it(test_case):
+        return torch.relu(random_tensor(2, 3, 4))
 """
 
 

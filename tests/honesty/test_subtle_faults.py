@@ -1,0 +1,91 @@
+"""Faults that are easily missed: each is caught, on either side, made small, never laid to the innocent, and shown by
+a script that is silent once the fault is repaired.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from autotest import Divergence, autotest, skip_grad_check
+from autotest.finding import Finding
+from tests.support import subtle
+from tests.support.subtle import CASES, Case
+
+#: What torch warns of where empty modules are tried, and where a gradient is read that is not kept.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Initializing zero-element tensors:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning"),
+]
+
+
+def name(case: Case) -> str:
+    return case.fault.__name__
+
+
+def caught(case: Case) -> Finding:
+    with pytest.raises(Divergence) as raised:
+        skip_grad_check(reason="planted faults")(autotest(**{"n": 3, **case.settings})(case.body))()
+    return raised.value.finding
+
+
+def status(script: str, folder: Path) -> int:
+    """What `script` would end with; in this process, which has imported torch already."""
+    file = folder / "repro.py"
+    file.write_text(script, encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(file), run_name="__main__")
+    return int(ended.value.code)
+
+
+def shown_until_repaired(finding: Finding, case: Case, folder: Path) -> None:
+    assert status(finding.script, folder) == 1
+    repaired = finding.script.replace(f"subtle.{name(case)}()", "subtle.none()")
+    assert repaired != finding.script
+    assert status(repaired, folder) == 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_a_subtle_fault_of_the_candidate(against, monkeypatch, tmp_path, case):
+    monkeypatch.setenv("AUTOTEST_SHRINK", "5")
+    against()
+    skip_grad_check(reason="planted faults")(autotest(**{"n": 3, **case.settings})(case.body))()
+    against(case.fault())
+    finding = caught(case)
+    assert finding.first.symptom == case.symptom
+    assert finding.operator == case.operator or not case.operator
+    assert finding.blame in case.blames
+    shown_until_repaired(finding, case, tmp_path)
+
+
+#: A reference that raises only rejects trials.
+SEEN = [case for case in CASES if case.symptom != "exception"]
+
+
+@pytest.mark.parametrize("case", SEEN, ids=name)
+def test_a_subtle_fault_of_the_reference(against, tmp_path, case):
+    against(reference=case.fault())
+    finding = caught(case)
+    assert finding.blame != "candidate"
+    shown_until_repaired(finding, case, tmp_path)
+
+
+def test_there_is_none_where_nothing_is_planted(against):
+    against(subtle.none())
+    for case in CASES:
+        skip_grad_check(reason="planted faults")(autotest(**{"n": 1, **case.settings})(case.body))()
+
+
+def test_what_one_side_alone_has_is_named(against):
+    against(subtle.buffer_later())
+    finding = caught(next(case for case in CASES if case.fault is subtle.buffer_later))
+    assert "m0.calls: expected nothing of that name, actual a float32 tensor of shape (1,)" in finding.first.message
+
+
+def test_what_only_the_references_module_has_is_told_once(against):
+    against(subtle.renamed_parameter())
+    finding = caught(next(case for case in CASES if case.fault is subtle.renamed_parameter))
+    (only,) = finding.mismatches
+    assert "expected ['bias', 'weight'], actual ['bias', 'kernel']" in only.message

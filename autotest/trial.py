@@ -85,7 +85,7 @@ def run_trial(
             returned = body()
             tensors = returned_tensors(returned, recorder)
             if settings.auto_backward:
-                outputs = tensors if returned is not None else list(_sinks(recorder))
+                outputs = tensors if returned is not None else list(unused_results(recorder))
                 push_back(recorder, outputs, twice=settings.grad_order == 2)
         except TrialEnd:
             pass
@@ -167,7 +167,7 @@ def _was_observed(recorder: Recorder, item: Any) -> bool:
     return False
 
 
-def _sinks(recorder: Recorder) -> Iterator[Value]:
+def unused_results(recorder: Recorder) -> Iterator[Value]:
     """The results that nothing used, for a body that returned nothing: its gradients are not forgotten."""
     if any(call.target.rpartition(".")[2] in ("backward", "grad") for call in recorder.calls):
         return
@@ -247,4 +247,4 @@ def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
 
 
-__all__ = ["Outcome", "Test", "push_back", "returned_tensors", "run_trial"]
+__all__ = ["Outcome", "Test", "push_back", "returned_tensors", "run_trial", "unused_results"]

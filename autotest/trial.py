@@ -104,7 +104,7 @@ def perform(
             returned = body()
             tensors = returned_tensors(returned, recorder)
             if settings.auto_backward:
-                outputs = tensors if returned is not None else list(_sinks(recorder))
+                outputs = tensors if returned is not None else list(unused_results(recorder))
                 push_back(recorder, outputs, twice=settings.grad_order == 2)
         except TrialEnd:
             pass
@@ -195,7 +195,7 @@ def _was_observed(recorder: Recorder, item: Any) -> bool:
     return False
 
 
-def _sinks(recorder: Recorder) -> Iterator[Value]:
+def unused_results(recorder: Recorder) -> Iterator[Value]:
     """The results that nothing used, for a body that returned nothing: its gradients are not forgotten."""
     if any(call.target.rpartition(".")[2] in ("backward", "grad") for call in recorder.calls):
         return
@@ -275,4 +275,14 @@ def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
 
 
-__all__ = ["COMPARED_AT_ONCE", "Outcome", "Test", "perform", "push_back", "returned_tensors", "run_trial", "settle"]
+__all__ = [
+    "COMPARED_AT_ONCE",
+    "Outcome",
+    "Test",
+    "perform",
+    "push_back",
+    "returned_tensors",
+    "run_trial",
+    "settle",
+    "unused_results",
+]

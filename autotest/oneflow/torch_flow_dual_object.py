@@ -13,8 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
 from autotest import listening
+from autotest.carrying import carrying_calls, is_push
 from autotest.decorator import decorate
 from autotest.dual import DualObject, Value, torch
+from autotest.nondifferentiable import listed
 from autotest.oneflow import switches
 from autotest.oneflow.dtypes import complex_too, dtype_of, random_dtype_name, real_or_complex
 from autotest.oneflow.frameworks_here import flow, style_pair, world_size
@@ -27,7 +29,7 @@ from autotest.recorder import Recorder, current
 from autotest.runner import Tally
 from autotest.settings import Settings
 from autotest.tensors import from_drawn
-from autotest.trial import returned_tensors
+from autotest.trial import push_back, returned_tensors, unused_results
 from generators import choice_array
 
 # Generators that are built here are the test's doing: their errors name its line.
@@ -88,6 +90,8 @@ def autotest(
             _limit_sizes(recorder)
             if backward_here:
                 _push_ones_back(recorder, returned)
+            elif auto_backward and not _pushed_into(recorder, returned):
+                _push_from_the_last(recorder)
             return returned
 
         decorated = decorate(body, settings, style_pair, _options)
@@ -142,6 +146,20 @@ def _push_ones_back(recorder: Recorder, returned: Any) -> None:
         if recorder.pair.reference.can_backpropagate(value._sides()[0]):
             tensor: Any = value
             tensor.backward(torch.ones_like(tensor))
+
+
+def _pushed_into(recorder: Recorder, returned: Any) -> bool:
+    """Whether there is a tensor that the trial will push a cotangent into by itself."""
+    if returned is None:
+        return any(True for _ in unused_results(recorder))
+    return bool(returned_tensors(returned, recorder))
+
+
+def _push_from_the_last(recorder: Recorder) -> None:
+    """Where a test returned only plain values, which nothing can be pushed into: its gradients count all the same."""
+    if not any(is_push(call) for call in recorder.calls):
+        carrying = [call for call in carrying_calls(recorder) if listed(call.target) is None]
+        push_back(recorder, returned_tensors(Value(recorder, carrying[-1].slot), recorder) if carrying else ())
 
 
 def random_tensor(

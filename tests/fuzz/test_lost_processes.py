@@ -161,3 +161,28 @@ def test_a_test_run_that_dies_is_reported_by_the_next_run_and_by_recover(shell, 
         output, _ = run.communicate()
     assert "Ran 2 tests" in output
     assert "FAILED (failures=1)" in output
+
+
+def test_the_trial_that_an_asynchronous_candidate_died_of_is_found_among_those_that_waited(shell, tmp_path):
+    (tmp_path / "test_late.py").write_text(
+        textwrap.dedent("""
+            import itertools
+            import unittest
+            from autotest import autotest, torch, random_tensor
+
+            class TestLate(unittest.TestCase):
+                @autotest(n=10)
+                def test_sinh_of_three(self):
+                    x = random_tensor(1, dim0=None)
+                    return torch.sinh(x) if x.shape[0] == 3 else torch.relu(x)
+        """)
+    )
+    with shell("unittest", "test_late.py", candidate="tests.support.deadly:late") as run:
+        run.communicate()
+    assert run.returncode == -signal.SIGABRT
+    with shell("autotest", "recover", candidate="tests.support.deadly:late") as run:
+        output, _ = run.communicate()
+    assert "sinh: faulty dies (SIGABRT)" in output
+    found = entries(tmp_path)["sinh"].finding
+    assert found.index < 9
+    assert [call.target for call in found.program.calls][-1] == "sinh"

@@ -270,7 +270,7 @@ CASES = {
         {},
     ),
     "backward of what was not returned": Case(
-        replaced(trial, "_sinks", lambda recorder: ()), relu_and_nothing, DOUBLED, {}
+        replaced(trial, "unused_results", lambda recorder: ()), relu_and_nothing, DOUBLED, {}
     ),
     "drawn cotangents": Case(
         wrapped(trial, "_cotangent", uniform_cotangent),

@@ -59,3 +59,29 @@ def _first(deed: Callable[[], None]) -> Callable[[Any], Any]:
         return deadly
 
     return replacement
+
+
+class _Late(FaultyTorch):
+    """Works later than it is asked to, as OneFlow does: the process dies of `sinh` when somebody waits for it."""
+
+    asynchronous = True
+
+    def __init__(self) -> None:
+        self._doomed = False
+        super().__init__({"sinh": self._dooming}, origin=f"{__name__}:late")
+
+    def _dooming(self, sinh: Callable[..., Any]) -> Callable[..., Any]:
+        def replacement(x: Any) -> Any:
+            self._doomed = True
+            return sinh(x)
+
+        return replacement
+
+    def synchronize(self) -> None:
+        if self._doomed:
+            os.abort()
+
+
+def late() -> FaultyTorch:
+    """One operator dies, some calls after it was called."""
+    return _Late()

@@ -142,6 +142,25 @@ def test_a_wrong_gradient_is_found_with_cotangents_of_ones_too(monkeypatch: pyte
         wrong(None)
 
 
+def test_a_wrong_gradient_is_found_where_only_plain_values_are_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    from autotest.frameworks import Pair
+    from autotest.frameworks.torch import TorchFramework
+    from autotest.oneflow import autotest, random_tensor, torch, torch_flow_dual_object
+    from tests.support.faulty import FaultyTorch, with_gradient
+
+    monkeypatch.setenv("AUTOTEST_VERIFY", "0")
+    monkeypatch.setenv("AUTOTEST_SHRINK", "0")
+    faulty = FaultyTorch({"exp": with_gradient(lambda gradient: gradient * 2)})
+    monkeypatch.setattr(torch_flow_dual_object, "style_pair", lambda: Pair(TorchFramework(), faulty))
+
+    @autotest(n=2)
+    def wrong(case: object) -> object:
+        return torch.exp(random_tensor(2, 3, 4)).is_leaf
+
+    with pytest.raises(Divergence, match="exp, gradient"):
+        wrong(None)
+
+
 def test_numpy_reads_a_dual_array_beside_a_plain_one() -> None:
     from autotest.oneflow import autotest, random_tensor, torch
 

@@ -1,0 +1,117 @@
+"""Trials of an asynchronous candidate wait for each other, and are told of as if each had been compared by itself."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from autotest import Divergence, TooFewAccepted, random_tensor, torch
+from autotest.frameworks.torch import TorchFramework
+from autotest.trial import COMPARED_AT_ONCE
+from tests.support.faulty import FaultyTorch
+from tests.support.running import trials
+
+
+class Late(FaultyTorch):
+    """torch that is said to be asynchronous, whose results are read by `values` as one that is."""
+
+    asynchronous = True
+    readings = 0
+
+    def values(self, tensors):
+        self.readings += 1
+        return super().values(tensors)
+
+
+def third_is_wrong():
+    """A faulty relu that is wrong the third time that it is called."""
+    calls = itertools.count(1)
+    return {"relu": lambda relu: lambda x: relu(x) + (next(calls) == 3)}
+
+
+def test_results_are_read_once_for_many_trials(tmp_path):
+    candidate = Late({})
+    tally = trials(lambda: torch.relu(random_tensor()), tmp_path, candidate, n=2 * COMPARED_AT_ONCE + 1)
+    assert tally.accepted == 2 * COMPARED_AT_ONCE + 1
+    assert candidate.readings == 3
+
+
+def test_a_synchronous_candidate_is_compared_after_each_trial(tmp_path):
+    ran = itertools.count()
+
+    def body():
+        next(ran)
+        return torch.relu(random_tensor())
+
+    with pytest.raises(Divergence):
+        trials(body, tmp_path, FaultyTorch(third_is_wrong()), n=10)
+    assert next(ran) == 3
+
+
+def test_the_trial_that_differs_is_the_one_that_is_told_of(tmp_path):
+    with pytest.raises(Divergence) as caught:
+        trials(lambda: torch.relu(random_tensor()), tmp_path, Late(third_is_wrong()), n=10)
+    assert caught.value.finding.index == 2
+
+
+def test_what_an_earlier_trial_found_comes_before_an_error_of_the_body(tmp_path):
+    ran = itertools.count(1)
+
+    def body():
+        assert next(ran) < 5, "the body's own"
+        return torch.relu(random_tensor())
+
+    with pytest.raises(Divergence):
+        trials(body, tmp_path, Late(third_is_wrong()), n=10)
+
+
+def test_an_error_of_the_body_is_raised_when_nothing_was_found_before(tmp_path):
+    def body():
+        raise ValueError("the body's own")
+
+    with pytest.raises(ValueError, match="the body's own"):
+        trials(body, tmp_path, Late({}), n=10)
+
+
+def test_large_tensors_do_not_wait(tmp_path):
+    candidate = Late({})
+    trials(lambda: torch.relu(random_tensor(shape=(600, 600))), tmp_path, candidate, n=4)
+    assert candidate.readings == 4
+
+
+def test_what_trials_share_is_compared_before_the_next_one_changes_it(tmp_path):
+    shared = torch.nn.BatchNorm1d(3)
+    candidate = Late({})
+    trials(lambda: shared(random_tensor(shape=(4, 3))), tmp_path, candidate, n=4)
+    assert candidate.readings >= 4
+
+
+def test_rejected_trials_do_not_count_among_those_that_wait(tmp_path):
+    turns = itertools.count()
+
+    def body():
+        x = random_tensor(shape=(2, 3))
+        return x.view(5) if next(turns) % 2 else torch.relu(x)
+
+    tally = trials(body, tmp_path, Late({}), n=5)
+    assert tally.accepted == 5
+    assert sum(tally.rejections.values()) == 4
+    with pytest.raises(TooFewAccepted):
+        trials(lambda: random_tensor(shape=(2, 3)).view(5), tmp_path, Late({}), n=5)
+
+
+def test_a_failure_that_is_reported_only_once_is_not_lost(tmp_path):
+    class Fails(Late):
+        def values(self, tensors):
+            if self.readings == 0:
+                self.readings += 1
+                raise RuntimeError("something went wrong a while ago")
+            return super().values(tensors)
+
+    with pytest.raises(Divergence, match="something went wrong a while ago"):
+        trials(lambda: torch.relu(random_tensor()), tmp_path, Fails({}), n=4)
+
+
+def test_torch_is_not_asynchronous_on_the_cpu():
+    assert not TorchFramework().asynchronous

@@ -34,8 +34,6 @@ __unittest = True
 
 #: How many workers a test lost, by test and call.
 Deaths = collections.Counter[tuple[str, str]]
-#: Bytes that a worker may take on top of what importing the frameworks took.
-MEMORY = 4 << 30
 
 
 class Apart:
@@ -57,7 +55,12 @@ class Apart:
         if self._workers is None:
             # What a trial may be refused for is tried on the candidate too: it can only cost the worker.
             conditions = Conditions(
-                options.directory, check_errors=True, shrink=options.shrink, verify=options.verify, memory=MEMORY
+                options.directory,
+                check_errors=True,
+                shrink=options.shrink,
+                verify=options.verify,
+                deadline=options.deadline,
+                memory=options.memory,
             )
             workers = Workers(conditions, 1)
             workers.prepare()

@@ -289,6 +289,8 @@ def test_the_candidate_can_be_given(suite, run):
     ("argument", "said"),
     [
         ("--autotest-seed=soon", "*--autotest-seed='soon': expected a whole number, or random"),
+        ("--autotest-deadline=soon", "*--autotest-deadline='soon': expected a time such as 60s, 10m or 2h"),
+        ("--autotest-memory=all", "*--autotest-memory='all': expected a size such as 500M or 4G"),
         ("--autotest-n=0", "*--autotest-n='0': expected a number of trials, at least 1"),
         ("--autotest-profile=fast", "*--autotest-profile='fast': expected dev, ci, thorough"),
     ],

@@ -11,6 +11,7 @@ import collections
 import contextlib
 import dataclasses
 import os
+import unittest
 from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,15 @@ from typing import NamedTuple
 from autotest import breadcrumb, driving, graph, listening
 from autotest.campaigns import deaths
 from autotest.diagnosis import failed_trial
-from autotest.errors import Divergence, GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
+from autotest.errors import (
+    AutotestError,
+    Divergence,
+    GradientNotCompared,
+    NothingCompared,
+    StaleLedgerEntry,
+    TooFewAccepted,
+    annotate,
+)
 from autotest.finding import Finding
 from autotest.frameworks import Pair
 from autotest.identity import trial_seed
@@ -130,7 +139,13 @@ def _run_trials(
                 trail.test(test.file, test.id, base)
                 followed = base
             trail.trial(index)
-        outcome = run_trial(test.body, seed, test.settings, pair)
+        try:
+            outcome = run_trial(test.body, seed, test.settings, pair)
+        except (AutotestError, unittest.SkipTest):
+            raise
+        except Exception as error:
+            annotate(error, text.own_failure(index, base))
+            raise
         if stored and not outcome.mismatches:
             continue
         if outcome.rejection is not None:

@@ -179,10 +179,15 @@ class Session:
 
             show_briefly(report, item, excinfo)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         heard: Heard | None = getattr(report, "autotest", None)
         if heard is not None:
             self._heard.append(heard)
+            if report.failed and not hasattr(self._config, "workerinput"):
+                from autotest.pytest_failures import colour
+
+                colour(report)
 
     # -- after the tests --------------------------------------------------------------------------------
 

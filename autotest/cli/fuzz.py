@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     _write_reports(standing, arguments)
     if standing.found:
         return FINDINGS
-    return USAGE if standing.broken or collected.broken else NOTHING_NEW
+    return USAGE if standing.broken or standing.forgetful or collected.broken else NOTHING_NEW
 
 
 def _look_again(standing: Standing) -> None:

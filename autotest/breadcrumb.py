@@ -114,7 +114,7 @@ class Breadcrumb:
         if number < 0:  # a backward call: what it goes back through is more telling than its own name
             _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), marks | _BACKWARD, self._operator)
             return
-        self._operator = number
+        self._operator = number or self._operator  # a tensor is made before what it is pushed back through
         _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), marks, number)
 
     def _number(self, kind: CallKind, target: str) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -22,13 +22,11 @@ from autotest.settings import Tolerance
 __all__ = [
     "Mismatch",
     "Nothing",
-    "Observation",
     "Side",
     "Stage",
     "Statistics",
     "Symptom",
     "TensorValue",
-    "compare",
     "compare_values",
     "passing_tolerance",
 ]
@@ -75,18 +73,6 @@ class Nothing:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Observation:
-    """The two sides of one result. `defined` is False where only its contents are nobody's business."""
-
-    name: str
-    slot: int
-    stage: Stage
-    expected: Any
-    actual: Any
-    defined: bool = True
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Mismatch:
     """One thing that differs. `name` is the path of the item: ``v3[1]``, ``m0.weight.grad``."""
 
@@ -111,33 +97,6 @@ class Mismatch:
         text = re.sub(r"(?<![\w.])[-+]?(\d+\.?\d*|inf\b|nan\b)(e[-+]?\d+)?", "N", text)
         # Shapes and indices of any rank.
         return re.sub(r"\((N,? ?)*\)", "(N)", text)
-
-
-def compare(
-    observations: Iterable[Observation],
-    tolerance: Tolerance,
-    *,
-    check_dtype: bool = True,
-    check_values: bool = True,
-    sides: tuple[str, str] = ("reference", "candidate"),
-) -> list[Mismatch]:
-    """Every mismatch in `observations`, in their order."""
-    return [
-        mismatch
-        for item in observations
-        for mismatch in compare_values(
-            item.name,
-            item.slot,
-            item.stage,
-            item.expected,
-            item.actual,
-            tolerance,
-            check_dtype=check_dtype,
-            check_values=check_values,
-            defined=item.defined,
-            sides=sides,
-        )
-    ]
 
 
 def compare_values(

@@ -89,23 +89,42 @@ def decorate(
     asked: Callable[[], Options] = from_environment,
 ) -> F:
     """Make `function` a test that runs under `settings`; `pair` and `asked` are called when the test is."""
-    if isinstance(function, type) or not callable(function):
-        raise UsageError(f"@autotest decorates test functions and methods, not {function!r:.80}")
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-        raise UsageError(f"@autotest cannot run {function.__qualname__}: it is a coroutine or a generator function")
-    file = Path(inspect.getfile(inspect.unwrap(function)))
+    if isinstance(function, (staticmethod, classmethod)):
+        return type(function)(decorate(function.__func__, settings, pair, asked))
+    bound = functools.partial(_checked(function))
+    written = bound.func  # what stands in a file: a partial has no name and no place of its own
+    file = Path(inspect.getfile(inspect.unwrap(written)))
 
-    @functools.wraps(function)
+    @functools.wraps(written)
     def run(*args: Any, **kwargs: Any) -> None:
         with _plain_subtests(args):
             asks: Settings = run.__autotest__  # type: ignore[attr-defined]  # skip_grad_check may have added to it
-            test = Test(test_id(function, file, args, kwargs), lambda: function(*args, **kwargs), asks, file)
+            name = test_id(written, file, (*bound.args, *args), {**bound.keywords, **kwargs})
+            test = Test(name, lambda: bound(*args, **kwargs), asks, file)
             sides = pair()
             run_test(test, sides, asked(), _ledger(file, sides.candidate.name))
 
+    if isinstance(function, functools.partial):
+        run.__wrapped__ = function  # whose signature lacks what is bound already
     reason = getattr(function, _SKIPS, settings.skip_grad)
     run.__autotest__ = dataclasses.replace(settings, skip_grad=reason)  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]
+
+
+def _checked(function: Any) -> Any:
+    """`function`, when it is one that can be run again and again; says what to write instead when it is not."""
+    written = functools.partial(function).func if callable(function) else function
+    if not inspect.isroutine(written) or inspect.isbuiltin(written):
+        what = "a class" if isinstance(written, type) else "a callable object" if callable(written) else "no function"
+        raise UsageError(
+            f"@autotest decorates test functions and methods, and {written!r:.80} is {what}: write a function with "
+            "the test in it, or one that calls it"
+        )
+    if inspect.iscoroutinefunction(written):
+        raise UsageError(f"@autotest cannot run {written.__qualname__}: it is a coroutine function; write `def`")
+    if inspect.isgeneratorfunction(written) or inspect.isasyncgenfunction(written):
+        raise UsageError(f"@autotest cannot run {written.__qualname__}: it is a generator; return what it yields")
+    return function
 
 
 def skip_grad_check(*, reason: str) -> Callable[[F], F]:
@@ -121,7 +140,7 @@ def skip_grad_check(*, reason: str) -> Callable[[F], F]:
         raise UsageError(f"skip_grad_check(reason={reason!r}): expected the reason why no gradient needs comparing")
 
     def mark(function: F) -> F:
-        if isinstance(function, type) or not callable(function):
+        if isinstance(function, type) or not (callable(function) or isinstance(function, classmethod)):
             raise UsageError(f"@skip_grad_check marks test functions and methods, not {function!r:.80}")
         setattr(function, _SKIPS, reason.strip())
         layer: Any = function

@@ -7,6 +7,8 @@ finding as a failed test and not as a broken one.
 
 from __future__ import annotations
 
+import sys
+
 
 class AutotestError(Exception):
     """Base class of what this library raises on purpose."""
@@ -67,3 +69,17 @@ class StoreUnwritable(AutotestError, OSError):
 
 class StoreDamaged(AutotestError):
     """A stored failure cannot be read; the message names it and what is wrong with it."""
+
+
+class InTrial(AutotestError):
+    """Says which trial an exception of a test body comes from, where the exception itself cannot be given a note."""
+
+
+def annotate(error: Exception, note: str) -> None:
+    """Add `note` to what is printed of `error`, on Pythons before 3.11 too, whose exceptions have no notes."""
+    if sys.version_info >= (3, 11):
+        error.add_note(note)
+    elif type(error).__str__ is Exception.__str__ and len(error.args) <= 1:
+        error.args = ("\n".join([*map(str, error.args), note]),)
+    elif error.__cause__ is None:
+        error.__cause__ = InTrial(note)

@@ -8,6 +8,7 @@ making a tensor or a device of a framework's own on the other side too.
 from __future__ import annotations
 
 import functools
+import io
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -42,10 +43,10 @@ def lower(recorder: Recorder, value: Any, annotation: Callable[[], Any]) -> tupl
         return lower(recorder, value.draw(annotation()), annotation)
     if kind is tuple or kind is list:
         return _sequence(recorder, value, annotation, kind)
-    if kind is dict:
+    if kind is dict or kind is OrderedDict:
         items = {key: lower(recorder, item, lambda: None) for key, item in value.items()}
         kept = {key: triple for key, triple in items.items() if triple[0] is not generators.NOTHING}
-        return tuple({key: triple[side] for key, triple in kept.items()} for side in range(3))  # type: ignore[return-value]
+        return tuple(kind((key, triple[side]) for key, triple in kept.items()) for side in range(3))  # type: ignore[return-value]
     if kind is slice:
         bounds = [lower(recorder, item, lambda: None) for item in (value.start, value.stop, value.step)]
         bounds = [(None,) * 3 if bound[0] is generators.NOTHING else bound for bound in bounds]
@@ -85,13 +86,29 @@ def _foreign(recorder: Recorder, value: Any) -> tuple[Any, Any, Operand]:
             return recorder.expected[slot], recorder.actual[slot], Ref(slot)
     plain = plain_container(value)
     if plain is not None:
-        one, other, recorded = lower(recorder, plain, lambda: None)
-        if isinstance(value, OrderedDict):  # nn.Sequential takes no plain dict
-            recorder.opaque = "an argument is an OrderedDict, which programs do not have"
-            one, other = OrderedDict(one), OrderedDict(other)
-        return one, other, recorded
+        return lower(recorder, plain, lambda: None)
+    if isinstance(value, io.BytesIO):
+        recorder.opaque = f"{type(value).__name__} objects are written and read by each side in a way of its own"
+        return value, _twin(recorder, value), None
     recorder.opaque = f"an argument of type {type(value).__name__} ({value!r:.60}) is neither plain data nor dual"
     return value, value, None
+
+
+def _twin(recorder: Recorder, buffer: io.BytesIO) -> io.BytesIO:
+    """The candidate's own of a buffer that a test hands to ``torch.save`` and ``torch.load``.
+
+    What the test itself does to the buffer between calls is followed as far as it can be seen: rewound, or emptied.
+    """
+    twin = recorder.twins.get(id(buffer))
+    if twin is None:
+        twin = recorder.twins[id(buffer)] = io.BytesIO(buffer.getvalue())
+        recorder.held.append(buffer)
+        twin.seek(buffer.tell())
+    elif not buffer.tell():
+        twin.seek(0)
+        if not buffer.getbuffer().nbytes:
+            twin.truncate()
+    return twin
 
 
 def _element(annotation: Callable[[], Any], position: int, count: int) -> Any:

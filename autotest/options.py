@@ -14,6 +14,8 @@ variable                    meaning
 ``AUTOTEST_DIR``            where failures are kept, instead of ``.autotest``
 ``AUTOTEST_VERIFY``         ``0``: do not run a reproducer in a fresh interpreter before reporting it
 ``AUTOTEST_SHRINK``         seconds that shrinking may take; ``0`` turns it off
+``AUTOTEST_DEADLINE``       how long a trial in a worker process may take before it counts as a hang: ``20s``, ``2m``
+``AUTOTEST_MEMORY``         how much memory such a process may take on top of the frameworks': ``500M``, ``4G``
 ``AUTOTEST_IMPORT``         modules, with commas between, to import before test files where pytest does not import them:
                             in ``autotest fuzz``, and in worker processes
 ``AUTOTEST_REFERENCE``      the reference framework, ``torch``
@@ -27,10 +29,14 @@ import dataclasses
 import math
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from autotest.errors import UsageError
+from autotest.units import duration, size
+
+N = TypeVar("N", int, float)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,6 +49,9 @@ class Profile:
 
 #: While writing code, as the tests say, and over night.
 PROFILES = {"dev": Profile(0.25, 5.0), "ci": Profile(1.0, 20.0), "thorough": Profile(10.0, 120.0)}
+
+#: Seconds and bytes that a trial in a worker process may take.
+DEADLINE, MEMORY = 20.0, 4 << 30
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,6 +69,9 @@ class Options:
     verify: bool = True
     #: Seconds.
     shrink: float = 20.0
+    #: Of a trial in a worker process: seconds before it counts as a hang, and bytes.
+    deadline: float = DEADLINE
+    memory: int = MEMORY
 
     def trials(self, own: int) -> int:
         """How many trials to run of a test that asks for `own`."""
@@ -92,6 +104,8 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Options:
         directory=Path(given.get("AUTOTEST_DIR") or ".autotest"),
         verify=given.get("AUTOTEST_VERIFY", "1") != "0",
         shrink=_seconds(given, "AUTOTEST_SHRINK", profile.shrink),
+        deadline=_measured(given, "AUTOTEST_DEADLINE", duration, DEADLINE),
+        memory=_measured(given, "AUTOTEST_MEMORY", size, MEMORY),
     )
 
 
@@ -130,3 +144,10 @@ def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
     if not 0 <= value < float("inf"):
         raise UsageError(f"{name}={text!r}: expected a number of seconds, 0 or more")
     return value
+
+
+def _measured(given: Mapping[str, str], name: str, read: Callable[[str], N], default: N) -> N:
+    try:
+        return read(given[name]) if given.get(name) else default
+    except UsageError as error:
+        raise UsageError(f"{name}={error}") from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from collections import OrderedDict
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -81,7 +82,8 @@ class Array:
 
 
 #: A literal (None, bool, int, float, complex, str, Ellipsis), a `Ref`, a `Root`, a `Captured`, or a tuple, list,
-#: dict or slice of such. An alias of Any: a union of all that tells a type checker nothing and asks for casts.
+#: dict, OrderedDict (nn.Sequential takes no plain dict) or slice of such.
+#: An alias of Any: a union of all that tells a type checker nothing and asks for casts.
 Operand: TypeAlias = Any
 
 
@@ -126,8 +128,8 @@ def map_operand(operand: Operand, leaf: Callable[[Any], Any]) -> Any:
         return tuple([map_operand(item, leaf) for item in operand])
     if kind is list:
         return [map_operand(item, leaf) for item in operand]
-    if kind is dict:
-        return {key: map_operand(item, leaf) for key, item in operand.items()}
+    if kind is dict or kind is OrderedDict:
+        return kind((key, map_operand(item, leaf)) for key, item in operand.items())
     if kind is slice:
         return slice(map_operand(operand.start, leaf), map_operand(operand.stop, leaf), map_operand(operand.step, leaf))
     return leaf(operand)
@@ -154,7 +156,7 @@ def leaves(operand: Operand) -> Iterator[Any]:
     if kind is tuple or kind is list:
         for item in operand:
             yield from leaves(item)
-    elif kind is dict:
+    elif kind is dict or kind is OrderedDict:
         for item in operand.values():
             yield from leaves(item)
     elif kind is slice:

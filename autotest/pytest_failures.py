@@ -6,12 +6,14 @@ and nothing else; imported when the first autotest has failed.
 
 from __future__ import annotations
 
-from types import TracebackType
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import pytest
 
 from autotest.errors import AutotestError, FrameworkMissing
+from autotest.report.colours import Role, pieces
 from generators import GeneratorError
 
 
@@ -56,3 +58,37 @@ def _show_as_text(report: pytest.TestReport, item: pytest.Item, error: BaseExcep
     path, line, _ = item.location
     crash = ReprFileLocation(path, (line or 0) + 1, f"{type(error).__name__}: {error}")
     report.longrepr = ExceptionChainRepr([(ReprTracebackNative([f"{error}\n"]), crash, None)])
+
+
+#: What the roles of a report's parts look like, as arguments of pytest's terminal writer.
+_LOOKS: Mapping[Role, Mapping[str, bool]] = MappingProxyType(
+    {
+        "": {},
+        "headline": {"bold": True, "red": True},
+        "verdict": {"bold": True},
+        "divergent": {"red": True},
+        "expected": {"green": True},
+        "actual": {"red": True},
+    }
+)
+
+
+def colour(report: pytest.TestReport) -> None:
+    """Let a failure that is shown as its text be shown in colours, where the terminal has any.
+
+    Done when the report is shown, not when it is made: what travels from a worker of pytest-xdist is plain.
+    """
+    try:
+        from _pytest._code.code import ReprEntryNative
+    except ImportError:
+        return
+
+    class Coloured(ReprEntryNative):
+        def toterminal(self, tw: Any) -> None:
+            for text, role in pieces("".join(self.lines)):
+                tw.write(text, **_LOOKS[role])
+
+    traceback: Any = getattr(report.longrepr, "reprtraceback", None)
+    entries: Any = getattr(traceback, "reprentries", ())
+    if len(entries) == 1 and type(entries[0]) is ReprEntryNative:
+        traceback.reprentries = [Coloured(entries[0].lines)]

@@ -36,6 +36,8 @@ OPTIONS = (
     ("n", "N", "number of trials, instead of each test's own"),
     ("profile", "NAME", "how thorough: dev (a quarter of the trials), ci (as the tests say), thorough (ten times)"),
     ("candidate", "NAME", "the framework under test: a registered name, or MODULE:FACTORY (oneflow when left out)"),
+    ("deadline", "20s", "a longer trial is a hang, where trials have a worker process"),
+    ("memory", "4G", "memory that a worker process may take on top of the frameworks'"),
 )
 
 
@@ -177,10 +179,15 @@ class Session:
 
             show_briefly(report, item, excinfo)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         heard: Heard | None = getattr(report, "autotest", None)
         if heard is not None:
             self._heard.append(heard)
+            if report.failed and not hasattr(self._config, "workerinput"):
+                from autotest.pytest_failures import colour
+
+                colour(report)
 
     # -- after the tests --------------------------------------------------------------------------------
 

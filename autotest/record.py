@@ -6,6 +6,7 @@ specifies, since what is computed from them is no evidence. Runs nothing.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from typing import Any
 
@@ -40,6 +41,7 @@ class Record:
         "random_modules",
         "rejection",
         "synced",
+        "twins",
         "undefined",
         "undefined_slots",
     )
@@ -66,6 +68,8 @@ class Record:
         #: ids of the reference's parameters and buffers that both sides hold alike, and of modules that draw.
         self.synced: set[int] = set()
         self.random_modules: set[int] = set()
+        #: id of a buffer of the test -> the candidate's own, since what two frameworks save is not the same.
+        self.twins: dict[int, io.BytesIO] = {}
         #: id of what was adopted from another record, or of that record -> slot here.
         self.adopted: dict[int, int] = {}
 

@@ -16,6 +16,7 @@ import io
 import math
 import zipfile
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
@@ -127,6 +128,8 @@ def encode(value: Operand) -> Any:
         return {"tuple": [encode(item) for item in value]}
     if kind is dict:
         return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    if kind is OrderedDict:
+        return {"ordered": [[encode(key), encode(item)] for key, item in value.items()]}
     if kind is Ref:
         return {"ref": value.slot}
     if kind is Root:
@@ -184,6 +187,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "tuple": lambda items: tuple([decode(item) for item in items]),
     "dict": lambda items: {decode(key): decode(item) for key, item in items},
+    "ordered": lambda items: OrderedDict((decode(key), decode(item)) for key, item in items),
     "ref": Ref,
     "root": Root,
     "captured": Captured,

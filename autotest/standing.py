@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
-from autotest.tasks import Explored, Found, Identity, LeftOut, Where
+from autotest.tasks import Explored, Found, Identity, LeftOut, Where, is_set_aside
 
 #: Different arguments of one test that are counted.
 ARGUMENTS_KEPT = 400
@@ -39,6 +39,8 @@ class TestStanding:
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     arguments: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     compared: int = 0
+    #: What the gradient gate has against it, and in how many trials.
+    forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Whether something happened since it was written down.
     changed: bool = True
     #: Tasks since the last one that showed something new: another failure, operator or reason of rejection.
@@ -50,7 +52,13 @@ class TestStanding:
 
     @property
     def rejected(self) -> int:
-        return sum(self.rejections.values())
+        """How many trials the reference refused."""
+        return sum(self.rejections.values()) - self.skipped
+
+    @property
+    def skipped(self) -> int:
+        """How many trials ended before a call that is set aside."""
+        return sum(times for reason, times in self.rejections.items() if is_set_aside(reason))
 
     @property
     def over(self) -> bool:
@@ -64,6 +72,7 @@ class TestStanding:
         self.rejections += result.rejections
         self.expected += result.expected
         self.operators += result.operators
+        self.forgotten += result.forgotten
         for item, times in result.arguments.items():
             # Sizes and bounds can take any value; the first ones show what is drawn.
             if item in self.arguments or len(self.arguments) < ARGUMENTS_KEPT:
@@ -98,6 +107,8 @@ class Standing:
     #: How many worker processes were lost, and in how many trials, by test and call.
     workers_lost: int = 0
     deaths: collections.Counter[tuple[str, str]] = dataclasses.field(default_factory=collections.Counter)
+    #: How many of them the ledger expects, by its entries' keys; `expected` counts them, too.
+    known_deaths: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Tests that cannot be explored, and files that cannot be imported.
     left_out: list[LeftOut] = dataclasses.field(default_factory=list)
     files_broken: list[LeftOut] = dataclasses.field(default_factory=list)
@@ -118,6 +129,11 @@ class Standing:
     @property
     def rejected(self) -> int:
         return sum(test.rejected for test in self.tests)
+
+    @property
+    def forgetful(self) -> list[TestStanding]:
+        """The tests that compare no gradient where they could."""
+        return [test for test in self.tests if test.forgotten]
 
     @property
     def broken(self) -> list[TestStanding]:

@@ -122,6 +122,8 @@ class Explored:
     cleared: int = 0
     compared: int = 0
     gradients: int = 0
+    #: What the gradient gate has against accepted trials.
+    forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     suspects: list[Suspect] = dataclasses.field(default_factory=list)
     #: How often each operator was called, in accepted trials.
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)

@@ -26,7 +26,7 @@ ROOT: Final = Path(__file__).parent.parent
 #: Layers, lowest first. Imports go to the same layer or below.
 LAYERS: Final = (
     # 0 data
-    "errors nondifferentiable options program randomness rejection settings".split(),
+    "errors nondifferentiable options program randomness rejection settings units".split(),
     # 1 pure, and the doors to frameworks
     (
         "comparison counterparts elementwise emission finding frameworks gate gradient_account gradient_rows ledger "

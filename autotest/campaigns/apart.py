@@ -15,7 +15,15 @@ from pathlib import Path
 from autotest import listening
 from autotest.campaigns.campaign import Campaign, Plan
 from autotest.campaigns.workers import Workers, available
-from autotest.errors import AutotestError, Divergence, NothingCompared, StaleLedgerEntry, TooFewAccepted, UsageError
+from autotest.errors import (
+    AutotestError,
+    Divergence,
+    GradientNotCompared,
+    NothingCompared,
+    StaleLedgerEntry,
+    TooFewAccepted,
+    UsageError,
+)
 from autotest.finding import Finding
 from autotest.frameworks import Pair
 from autotest.identity import trial_seed
@@ -34,8 +42,6 @@ __unittest = True
 
 #: How many workers a test lost, by test and call.
 Deaths = collections.Counter[tuple[str, str]]
-#: Bytes that a worker may take on top of what importing the frameworks took.
-MEMORY = 4 << 30
 
 
 class Apart:
@@ -57,7 +63,12 @@ class Apart:
         if self._workers is None:
             # What a trial may be refused for is tried on the candidate too: it can only cost the worker.
             conditions = Conditions(
-                options.directory, check_errors=True, shrink=options.shrink, verify=options.verify, memory=MEMORY
+                options.directory,
+                check_errors=True,
+                shrink=options.shrink,
+                verify=options.verify,
+                deadline=options.deadline,
+                memory=options.memory,
             )
             workers = Workers(conditions, 1)
             workers.prepare()
@@ -138,6 +149,8 @@ def _go(
     if standing.vanished:
         where, index = standing.vanished[0]
         raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
+    for complaint, times in one.forgotten.items():
+        raise GradientNotCompared(f"{test.id}: {times} of {one.tried} trials forgot their gradients: {complaint}.")
     if one.broken:
         raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
     if one.accepted and not one.compared and not standing.expected:

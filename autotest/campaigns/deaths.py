@@ -23,7 +23,7 @@ from autotest.finding import Finding
 from autotest.frameworks import chosen
 from autotest.identity import trial_seed
 from autotest.options import Options
-from autotest.program import operator_of
+from autotest.program import operator_of, refs
 from autotest.storage.keeping import keep, key_of_identity, shortened
 from autotest.storage.store import Store
 from autotest.tasks import (
@@ -153,8 +153,14 @@ def _symptom(supposed: Symptom, traced: Traced) -> Symptom:
 
 
 def _operator(traced: Traced, otherwise: str) -> str:
+    """What the program died of; of a backward call, what it goes back through."""
     calls = () if traced.program is None else traced.program.calls
-    return (operator_of(calls, len(calls) - 1) if calls else "") or otherwise
+    if not calls:
+        return otherwise
+    last = calls[-1]
+    if last.target in ("backward", "autograd.backward"):
+        return operator_of(calls, next((ref.slot for ref in refs(last)), last.slot)) or otherwise
+    return operator_of(calls, last.slot) or otherwise
 
 
 def _described(

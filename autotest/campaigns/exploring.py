@@ -90,6 +90,8 @@ def _count(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair,
     else:
         result.accepted += 1
         _count_calls(outcome.recorder.calls, result)
+        if outcome.complaint:
+            result.forgotten[outcome.complaint] += 1
     if not outcome.mismatches:
         return
     first = _first(outcome)

@@ -46,7 +46,7 @@ _TABLES = ("campaign", "test", "seen", "finding")
 #: Seconds to wait for another process that writes.
 _PATIENCE = 30.0
 #: What the rows of `seen` count, and where a `TestStanding` keeps it.
-_KINDS = ("rejections", "operators", "arguments", "expected")
+_KINDS = ("rejections", "operators", "arguments", "expected", "forgotten")
 
 
 def _patiently(action: Callable[[], object]) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from autotest.campaigns.campaign import Observer, Plan
 from autotest.collection import Collection
 from autotest.report import campaign as report
+from autotest.report.colours import Role, pieces
 from autotest.standing import Standing
 from autotest.tasks import Found
 
@@ -80,3 +83,32 @@ def display(plan: Plan, collected: Collection) -> Iterator[Observer]:
     with bars.Progress(*columns, transient=True) as progress:
         task = progress.add_task("", total=plan.seconds or trials, trials="starting", findings="")
         yield Live(progress, task, plan, len(collected.tests))
+
+
+#: What the roles of a report's parts look like, as styles of `rich`.
+_STYLES: Mapping[Role, str] = MappingProxyType(
+    {
+        "": "",
+        "headline": "bold red",
+        "verdict": "bold",
+        "divergent": "red",
+        "expected": "green",
+        "actual": "red",
+    }
+)
+
+
+def show_report(report: str) -> None:
+    """Print a report; in colours where it goes to a terminal, `rich` is installed and NO_COLOR is not set."""
+    rich: Any = None
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        with contextlib.suppress(ImportError):
+            import rich.console
+            import rich.text
+    if rich is None:
+        print(report, end="")
+        return
+    marked = rich.text.Text()
+    for text, role in pieces(report):
+        marked.append(text, _STYLES[role])
+    rich.console.Console(highlight=False, soft_wrap=True).print(marked, end="")

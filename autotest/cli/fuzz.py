@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,9 @@ from autotest.report import data, github, junit, markdown
 from autotest.selection import selection
 from autotest.standing import Standing
 from autotest.tasks import NOT_LOOKED_INTO, Conditions
+from autotest.units import duration, size
 
 DEFAULT_SECONDS = 60.0
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def add_to(commands: Any) -> None:
@@ -42,7 +42,7 @@ def add_to(commands: Any) -> None:
         description="Run random trials of the tests decorated with @autotest, and report what diverges.",
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
-    parser.add_argument("--time", type=duration, metavar="60s", help="how long; 30s, 10m, 2h (default 60s)")
+    parser.add_argument("--time", type=told(duration), metavar="60s", help="how long; 30s, 10m, 2h (default 60s)")
     parser.add_argument("--trials", type=positive, metavar="N", help="trials of each test, instead of a time")
     parser.add_argument("--seed", type=seed, default="random", help="base seed, a whole number or random (default)")
     parser.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
@@ -58,8 +58,8 @@ def add_to(commands: Any) -> None:
         metavar="N",
         help="worker processes (default %(default)s); 0 runs trials in this process, which they may then kill",
     )
-    parser.add_argument("--deadline", type=duration, default=20.0, metavar="20s", help="a longer trial is a hang")
-    parser.add_argument("--memory", type=size, default=size("4G"), metavar="4G", help="memory that a worker may take")
+    parser.add_argument("--deadline", type=told(duration), metavar="20s", help="a longer trial is a hang")
+    parser.add_argument("--memory", type=told(size), metavar="4G", help="memory that a worker may take")
     parser.add_argument(
         "--no-error-parity", action="store_true", help="do not try on the candidate what the reference refuses"
     )
@@ -87,8 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_errors=arguments.jobs > 0 and not arguments.no_error_parity,
         shrink=environment.shrink if seconds is None else min(environment.shrink, max(2.0, seconds / 12)),
         verify=environment.verify,
-        deadline=arguments.deadline,
-        memory=arguments.memory,
+        deadline=arguments.deadline or environment.deadline,
+        memory=arguments.memory or environment.memory,
     )
     executor: InProcess | Workers = (
         InProcess(conditions) if arguments.jobs == 0 else Workers(conditions, arguments.jobs)
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     _write_reports(standing, arguments)
     if standing.found:
         return FINDINGS
-    return USAGE if standing.broken or collected.broken else NOTHING_NEW
+    return USAGE if standing.broken or standing.forgetful or collected.broken else NOTHING_NEW
 
 
 def _look_again(standing: Standing) -> None:
@@ -160,12 +160,16 @@ def _collected(arguments: argparse.Namespace) -> Collection:
     return collected
 
 
-def duration(text: str) -> float:
-    """Seconds of ``90``, ``90s``, ``1.5m`` or ``2h``."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|)\s*", text)
-    if match is None or float(match[1]) <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a time such as 60s, 10m or 2h")
-    return float(match[1]) * _UNITS[match[2]]
+def told(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """`read`, so that argparse repeats what is wrong."""
+
+    def reading(text: str) -> Any:
+        try:
+            return read(text)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return reading
 
 
 def positive(text: str) -> int:
@@ -180,14 +184,6 @@ def whole(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
     return int(text)
-
-
-def size(text: str) -> int:
-    """Bytes of ``500M`` or ``4G``."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
-    if match is None or float(match[1]) <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a size such as 500M or 4G")
-    return int(float(match[1]) * 1024.0 ** " KMGT".index(match[2].upper() or " "))
 
 
 def shard(text: str) -> tuple[int, int]:

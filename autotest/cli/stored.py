@@ -12,6 +12,7 @@ from autotest import breadcrumb, options
 from autotest.campaigns import deaths
 from autotest.campaigns.history import History
 from autotest.cli import FAILED, FINDINGS, NOTHING_NEW, USAGE
+from autotest.cli.display import show_report
 from autotest.errors import UsageError
 from autotest.report import markdown, text
 from autotest.storage.reproduction import reproduce
@@ -71,7 +72,7 @@ def show_all(arguments: argparse.Namespace) -> int:
 
 
 def show(arguments: argparse.Namespace) -> int:
-    print(find(_store(), arguments.key).report, end="")
+    show_report(find(_store(), arguments.key).report)
     return NOTHING_NEW
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.explanation import explain
+from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - deaths are told of alike
+from autotest.diagnosis.gradient_finding import is_numeric, understood
 from autotest.diagnosis.referee import Opinion, examine
 from autotest.diagnosis.scouting import scout
 from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
@@ -21,7 +23,6 @@ from autotest.emission import emit
 from autotest.errors import NotReplayable
 from autotest.finding import Finding
 from autotest.frameworks import Pair
-from autotest.gradients.trials import verdict
 from autotest.options import Options
 from autotest.program import Program, operator_of
 from autotest.rewriting import is_class
@@ -39,10 +40,9 @@ def diagnose(test: Test, outcome: Outcome, pair: Pair, options: Options, index: 
         # Both sides are the candidate's own: no referee, no script that asks the reference.
         mode = pair.candidate.graph_mode
         return dataclasses.replace(finding, verified=f"eager mode agrees, {mode} alone does not; run the test itself")
-    if finding.first.stage == "replay" and finding.first.symptom == "gradient":
+    if is_numeric(finding.first):
         # The two sides agree: what disagrees is one side's gradient with its own forward.
-        who = verdict(finding.first, pair)
-        return dataclasses.replace(finding, verdict=(who,), verified="no script holds gradients against differences")
+        return understood(finding, pair, test.settings, options)
     try:
         finding = _understood(finding, test, outcome, pair, options)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
@@ -179,19 +179,11 @@ def _told(finding: Finding, agreement: Agreement, opinion: Opinion) -> Finding:
     )
 
 
-def sizes(before: Program, after: Program, executions: int, complete: bool) -> str:
-    """A line that says how much smaller a program has become."""
-    old, new = (
-        f"{len(program.calls)} calls and {sum(array.data.size for array in program.arrays)} elements"
-        for program in (before, after)
-    )
-    text = f"Shrunk:     from {old} to {new}, in {executions} executions"
-    return text if complete else text + "; out of time"
-
-
 def scripted(finding: Finding, pair: Pair, options: Options) -> Finding:
     """Add the standalone script, and whether a fresh interpreter sees the same."""
     assert finding.program is not None
+    if is_numeric(finding.first):
+        return finding  # what compares two sides has nothing to show
     try:
         script = emit(finding, pair.scripts(finding.program))
     except NotReplayable as error:

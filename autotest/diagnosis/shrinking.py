@@ -16,15 +16,19 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from autotest import reduction
+from autotest.carrying import is_push
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree, results
 from autotest.errors import AutotestError
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array, Program, Ref, operator_of, refs
+from autotest.program import Array, Call, Program, Ref, operator_of, refs
 from autotest.replay import replay
-from autotest.rewriting import in_place, is_backward, widened, with_arrays
+from autotest.rewriting import in_place, widened, with_arrays
 from autotest.settings import Settings
 from autotest.trial import Outcome, Test, run_trial
+
+#: Runs a program, and says in what it fails.
+Judge = Callable[[Program, Pair, Settings], Agreement]
 
 #: Candidates that are run at most.
 EXECUTIONS = 600
@@ -39,7 +43,7 @@ class Failure:
     symptom: str
     stage: str
     side: str
-    #: The operation of the first divergent call.
+    #: The operation of the first divergent call; "" where nothing tells which one it is.
     operator: str
     #: The message of an exception without its numbers.
     message: str
@@ -55,7 +59,7 @@ class Failure:
             return False
         if self.message and message_of(first) != self.message:
             return False
-        return _operator_fits(agreement.program, first, self.operator)
+        return not self.operator or _operator_fits(agreement.program, first, self.operator)
 
 
 def message_of(first: Mismatch) -> str:
@@ -95,10 +99,11 @@ class Shrinker:
         seconds: float,
         limit: int = EXECUTIONS,
         survives: Callable[[Program], bool] = lambda program: True,
+        judge: Judge = agree,
     ) -> None:
-        """`survives` says whether a program may be run in this process."""
+        """`survives` says whether a program may be run in this process, `judge` what is wrong with it."""
         self._pair, self._settings, self._failure = pair, settings, failure
-        self._survives = survives
+        self._survives, self._judge = survives, judge
         self._deadline = time.monotonic() + seconds
         self._limit = limit
         self._seen: set[bytes] = {_digest(start.program)}
@@ -150,7 +155,7 @@ class Shrinker:
     def fails(self, program: Program) -> bool:
         """Whether `program`, as it is, fails in the same way."""
         mended = self._runnable(program)
-        return mended is not None and self._failure.shown_by(agree(mended, self._pair, self._settings))
+        return mended is not None and self._failure.shown_by(self._judge(mended, self._pair, self._settings))
 
     def _runnable(self, program: Program) -> Program | None:
         mended = mend(program, self._pair.reference)
@@ -165,7 +170,7 @@ class Shrinker:
                 mended = self._runnable(program) if reduction.cost(program) < reduction.cost(best) else None
                 if mended is None:
                     continue
-                agreement = agree(mended, self._pair, self._settings)
+                agreement = self._judge(mended, self._pair, self._settings)
                 if not agreement.mismatches and not agreement.refused:
                     found.append(mended)
         return found
@@ -183,7 +188,7 @@ class Shrinker:
         mended = self._runnable(program)
         if mended is None:
             return False
-        agreement = agree(mended, self._pair, self._settings)
+        agreement = self._judge(mended, self._pair, self._settings)
         if self._failure.shown_by(agreement) and self._wide_holds(agreement):
             self.result.agreement = agreement
             self.result.history.append(agreement)
@@ -202,17 +207,22 @@ def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool
 
 def mend(program: Program, framework: Framework) -> Program | None:
     """`program` with cotangents of the shapes that its results have now; None when it does not come that far."""
-    backward = next((call for call in program.calls if is_backward(call)), None)
-    if backward is None:
-        return program
-    roots, cotangents = (*backward.args, None)[:2]
-    pairs = (
-        list(zip(roots, cotangents or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, cotangents)]
-    )
+    mended: Program | None = program
+    for call in program.calls:
+        if mended is not None and is_push(call):
+            mended = _mended(mended, call, framework)
+    return mended
+
+
+def _mended(program: Program, push: Call, framework: Framework) -> Program | None:
+    """`program` with fitting cotangents for `push`, if `framework` comes that far."""
+    roots, cotangents = push.args[0], push.args[2 if push.target == "autograd.grad" else 1 :][:1]
+    given = cotangents[0] if cotangents else None
+    pairs = list(zip(roots, given or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, given)]
     pairs = [(root, one) for root, one in pairs if type(one) is Ref and program.calls[one.slot].kind == "tensor"]
     if not pairs:
         return program
-    replayed = replay(program, framework, upto=backward.slot)
+    replayed = replay(program, framework, upto=push.slot)
     if replayed.error is not None:
         return None
     arrays = list(program.arrays)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import keyword
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from typing import Any
 
@@ -101,6 +101,8 @@ class Printer:
     # -- operands ---------------------------------------------------------------------------------------
 
     def text(self, operand: Any) -> str:
+        if type(operand) is OrderedDict:
+            self.imports.add("collections")
         return literals.literal(operand, self._leaf)
 
     def _leaf(self, item: Ref | Root | Captured) -> str:

@@ -127,7 +127,7 @@ def _script(
     data = [literals.definition(name, program.arrays[at].data, 100) for at, name in naming.constants(program).items()]
     printer = Printer(program, variable, [expression])
     statements = printer.statements()
-    if any(packed for _, packed in data) or not variable.isidentifier() or printer.imports or printer.depth:
+    if any(packed for _, packed in data) or not variable.isidentifier() or printer.depth:
         return None
     body = "\n".join(["    " * item.depth + line for item in statements for line in item.lines])
     constants: list[str] = []
@@ -143,7 +143,7 @@ def _script(
     return "\n".join(
         [
             _docstring(title, notes),
-            f"import {modules}",
+            f"import {', '.join(sorted({*modules.split(', '), *printer.imports}))}",
             "import numpy as np",
             "",
             *([*constants, ""] if constants else []),

@@ -15,6 +15,7 @@ import base64
 import math
 import textwrap
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,8 @@ def literal(value: Any, leaf: Leaf) -> str:
         return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
     if kind is list:
         return f"[{', '.join(literal(item, leaf) for item in value)}]"
+    if kind is OrderedDict:
+        return f"collections.OrderedDict({literal(dict(value), leaf)})"
     if kind is dict:
         return "{" + ", ".join(f"{literal(key, leaf)}: {literal(item, leaf)}" for key, item in value.items()) + "}"
     if kind is slice:

@@ -16,26 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from autotest.gradient_rows import Row, failing, row_of
+from autotest.gradient_rows import Row, row_of
+from autotest.gradients.excuses import LOWER, Rule, at_a_kink, in_lower_precision
 from autotest.gradients.function import Function, Real, from_reals, real_shape, reals, slope
 from autotest.program import Array
-
-#: Elements of one input whose failing derivative is looked at as a possible kink, at most.
-MOST_KINKS = 256
-#: A kink's neighbours are this many `eps` away.
-NEIGHBOUR = 1000.0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rule:
-    """How a gradient is held against differences: ``|analytic - numeric| <= atol + rtol * |numeric|``."""
-
-    eps: float = 1e-6
-    atol: float = 1e-6
-    rtol: float = 1e-4
-    nondet_tol: float = 0.0
-    dtypes: bool = True
-    fast: bool = True
 
 
 @dataclasses.dataclass(slots=True)
@@ -203,14 +187,21 @@ def _elementwise(
         numeric = [np.zeros((count, size)) for size in sizes]
         left, right = ([np.zeros((count, size)) for size in sizes] for _ in range(2))
         for k in range(count):
-            above, below = _around(function, i, k, rule.eps)
+            above, below = function.around(i, k, rule.eps)
             for o in range(len(sizes)):
                 numeric[o][k] = slope(above[o], below[o], 2 * rule.eps)
                 left[o][k] = slope(centre[o], below[o], rule.eps)
                 right[o][k] = slope(above[o], centre[o], rule.eps)
         for o, value in enumerate(frozen):
             note = "no gradient" if missing[i][o] else ""
-            kinks = _kinks(function, i, o, (analytic[i][o], numeric[o], left[o], right[o]), rule)
+            kinks = at_a_kink(function, i, o, (analytic[i][o], numeric[o], left[o], right[o]), rule)
+            coarse = in_lower_precision(function, i, o, (analytic[i][o], numeric[o]), kinks, rule)
+            if coarse.any():
+                note = LOWER
+                warnings.append(
+                    f"input {names[0][i]}, output {names[1][o]}: the function is computed in lower precision than its "
+                    "input's, and was held against differences over a longer distance"
+                )
             if kinks.any():
                 note = f"{int(kinks.sum())} at a kink"
                 warnings.append(
@@ -225,21 +216,11 @@ def _elementwise(
                     (real_shape(array.data), real_shape(value.data)),
                     atol=rule.atol,
                     rtol=rule.rtol,
-                    excused=kinks,
+                    excused=kinks | coarse,
                     note=note,
                 )
             )
     return rows
-
-
-def _around(function: Function, which: int, k: int, step: float, shift: float = 0.0) -> tuple[list[Real], list[Real]]:
-    """Values at `step` above and below element `k`, which may be shifted first."""
-    centre = reals(function.arrays[which].data)
-    centre[k] += shift
-    above, below = centre.copy(), centre.copy()
-    above[k] += step
-    below[k] -= step
-    return function.at(which, above), function.at(which, below)
 
 
 def _analytic(function: Function, sizes: list[int]) -> tuple[list[list[Real]], list[list[bool]]]:
@@ -259,41 +240,4 @@ def _analytic(function: Function, sizes: list[int]) -> tuple[list[list[Real]], l
     return jacobians, missing
 
 
-def _kinks(function: Function, i: int, o: int, jacobians: tuple[Real, Real, Real, Real], rule: Rule) -> Real:
-    """Mask of the failing elements that are right all the same, because the function has a kink there."""
-    analytic, numeric, left, right = jacobians
-    excused = np.zeros(analytic.shape, dtype=bool)
-    wrong = failing(analytic, numeric, rule.atol, rule.rtol)
-    with np.errstate(all="ignore"):
-        slack = 10 * (rule.atol + rule.rtol * np.maximum(np.abs(left), np.abs(right)))
-        jumps = ~(np.abs(right - left) <= slack)
-        between = (analytic >= np.minimum(left, right) - slack) & (analytic <= np.maximum(left, right) + slack)
-    candidates = wrong & jumps & between
-    for k in np.flatnonzero(candidates.any(axis=1))[:MOST_KINKS]:
-        columns = np.flatnonzero(candidates[k])
-        if all(_right_beside(function, i, o, int(k), columns, side * NEIGHBOUR * rule.eps, rule) for side in (-1, 1)):
-            excused[k, columns] = True
-    return excused
-
-
-def _right_beside(function: Function, i: int, o: int, k: int, columns: Real, shift: float, rule: Rule) -> bool:
-    """Whether the derivatives by element `k`, moved by `shift`, are what differences say there."""
-    above, below = _around(function, i, k, rule.eps, shift)
-    numeric = slope(above[o], below[o], 2 * rule.eps)
-    moved = reals(function.arrays[i].data)
-    moved[k] += shift
-    function.put(i, moved)
-    try:
-        for j in columns:
-            unit = np.zeros(numeric.size)
-            unit[j] = 1.0
-            gradient = function.pushed_back(o, unit)[i]
-            own = 0.0
-            if gradient is not None:
-                (value,) = function.framework.values([gradient])
-                own = float(reals(value.data)[k])
-            if failing(np.array(own), numeric[j], rule.atol, rule.rtol):
-                return False
-    finally:
-        function.put(i, reals(function.arrays[i].data))
-    return True
+__all__ = ["Checked", "Rule", "check", "forward_rows"]

@@ -35,16 +35,22 @@ class Function:
         self.varied = [i for i, x in enumerate(inputs) if isinstance(x, tensors) and framework.can_backpropagate(x)]
         frozen = framework.values([self.inputs[i] for i in self.varied])
         self.arrays = [Array(np.array(value.data), value.dtype) for value in frozen]
+        self._chosen: list[int] | None = None
 
     def outputs(self, inputs: Sequence[Any] | None = None) -> list[Any]:
-        """The floating tensors that the function returns now, or for other `inputs`."""
+        """The differentiable tensors that the function returns now, or for other `inputs`.
+
+        These are, as for torch, the floating ones that require grad where they were first computed (a batch norm
+        returns statistics beside them, which do not). Where none does, all floating ones: their derivative must be 0.
+        """
         returned = self._function(*(self.inputs if inputs is None else inputs))
         flat = [returned] if not isinstance(returned, (tuple, list)) else list(returned)
         flat = [item for item in flat if isinstance(item, self.framework.tensor_types)]
-        dtypes = [value.dtype for value in self.framework.values(flat)]
-        return [
-            item for item, name in zip(flat, dtypes, strict=True) if name.startswith(("float", "bfloat", "complex"))
-        ]
+        if self._chosen is None:
+            dtypes = [value.dtype for value in self.framework.values(flat)]
+            floating = [at for at, name in enumerate(dtypes) if name.startswith(("float", "bfloat", "complex"))]
+            self._chosen = [at for at in floating if self.framework.can_backpropagate(flat[at])] or floating
+        return [flat[at] for at in self._chosen]
 
     def values(self) -> list[Real]:
         """What it returns now, as flat arrays of real numbers."""
@@ -57,6 +63,15 @@ class Function:
             return self.values()
         finally:
             self.put(which, reals(self.arrays[which].data))
+
+    def around(self, which: int, k: int, step: float, shift: float = 0.0) -> tuple[list[Real], list[Real]]:
+        """`values` with element `k` of an input `step` higher and `step` lower, having been shifted first."""
+        centre = reals(self.arrays[which].data)
+        centre[k] += shift
+        above, below = centre.copy(), centre.copy()
+        above[k] += step
+        below[k] -= step
+        return self.at(which, above), self.at(which, below)
 
     def put(self, which: int, data: Real) -> None:
         """Let the varied input `which` hold the real numbers `data`."""
@@ -117,9 +132,12 @@ def slope(above: Real, below: Real, distance: float) -> Real:
 
 
 def reals(data: Real) -> Real:
-    """The real numbers in `data`, flat: a complex one counts as two."""
+    """A copy of the real numbers in `data`, flat: a complex one counts as two.
+
+    A copy, since what a framework shows of a view is the memory of the input that is about to be varied.
+    """
     if data.dtype.kind == "c":
-        return np.ascontiguousarray(data, dtype=np.complex128).reshape(-1).view(np.float64)
+        return np.array(data, dtype=np.complex128).reshape(-1).view(np.float64)
     return np.asarray(data, dtype=np.float64).reshape(-1).copy()
 
 
@@ -141,16 +159,15 @@ def second_order(framework: Framework, function: Callable[..., Any], count: int)
     def first(*arguments: Any) -> list[Any]:
         inputs, cotangents = arguments[:count], arguments[count:]
         returned = function(*inputs)
-        outputs = [returned] if not isinstance(returned, (tuple, list)) else list(returned)
-        varied = [x for x in inputs if isinstance(x, framework.tensor_types) and framework.can_backpropagate(x)]
-        pairs = [
-            (output, cotangent)
-            for output, cotangent in zip(outputs, cotangents, strict=True)
-            if framework.can_backpropagate(output)
-        ]
-        if not pairs:
+        flat = [returned] if not isinstance(returned, (tuple, list)) else list(returned)
+
+        def differentiable(item: Any) -> bool:
+            return isinstance(item, framework.tensor_types) and framework.can_backpropagate(item)
+
+        outputs, varied = list(filter(differentiable, flat)), list(filter(differentiable, inputs))
+        if not outputs:
             return []
-        found = gradients(framework, [one for one, _ in pairs], varied, [other for _, other in pairs], create=True)
+        found = gradients(framework, outputs, varied, cotangents[: len(outputs)], create=True)
         return [item for item in found if item is not None]
 
     return first

@@ -111,7 +111,8 @@ class Replays:
         self._program, self._framework, self._roots = program, framework, roots
         self._calls = program.calls[:upto]
         self._kept: dict[int, Any] = {}
-        self._constants: dict[int, tuple[Array, str]] = {}
+        #: What autograd takes for constants, by slot: contents and device.
+        self.constants: dict[int, tuple[Array, str]] = {}
         self._values: list[Any] = []
         self._run({}, first=True)
         self.leaves = list(self._leaves())
@@ -146,8 +147,8 @@ class Replays:
                 values.append(instead[call.slot])
             elif call.slot in self._kept:
                 values.append(self._kept[call.slot])
-            elif call.slot in self._constants:
-                values.append(self._made(*self._constants[call.slot]))
+            elif call.slot in self.constants:
+                values.append(self._made(*self.constants[call.slot]))
             else:
                 value = perform(call, self._framework, values, self._program.arrays, {})
                 values.append(self._settled(call, value) if first else value)
@@ -170,7 +171,7 @@ class Replays:
         elif tensor and call.kind in ("function", "method", "operator") and not framework.can_backpropagate(value):
             read = [self._values[ref.slot] for ref in refs(call)]
             if any(isinstance(item, framework.tensor_types) and framework.can_backpropagate(item) for item in read):
-                self._constants[call.slot] = self._frozen(value)
+                self.constants[call.slot] = self._frozen(value)
         return value
 
     def _builds(self, call: Call, value: Any) -> bool:

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from autotest.comparison import Mismatch, Side
 from autotest.errors import NotReplayable
 from autotest.frameworks import Framework, Pair
-from autotest.gradients.checking import Checked, Rule
+from autotest.gradients.checking import Checked
 from autotest.gradients.enlarging import ENOUGH, Enlarged, below_enough, enlarged
+from autotest.gradients.excuses import Rule
 from autotest.gradients.programs import NotNumeric, check_program
 from autotest.program import Program
 from autotest.record import Record
@@ -22,7 +23,7 @@ from autotest.report import gradients as report
 from autotest.settings import Settings
 
 #: Differences in double precision are good to nine digits or so; anything beyond this is no rounding.
-RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4)
+RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, coarse=True)
 
 
 @dataclasses.dataclass(slots=True)

@@ -52,12 +52,19 @@ def _numbers(standing: Standing) -> str:
         f"{standing.accepted} accepted, {standing.rejected} rejected by the reference"
         + (f" ({standing.stopped})" if standing.stopped else "")
     ]
+    skipped = sum(test.skipped for test in standing.tests)
+    if skipped:
+        lines.append(f"{skipped} more ended before a call that is set aside")
     if expected:
         lines.append(f"{expected} of them diverged as the ledger expects ({len(standing.expected)} entries)")
     if standing.cleared:
         lines.append(f"{standing.cleared} mismatches were only rounding, says the float64 referee")
     if standing.workers_lost:
-        lines.append(f"{standing.workers_lost} worker processes were lost and replaced")
+        known = sum(standing.known_deaths.values())
+        lines.append(
+            f"{standing.workers_lost} worker processes were lost and replaced"
+            + (f", {known} of them as the ledger expects ({len(standing.known_deaths)} entries)" if known else "")
+        )
     return "\n".join(lines)
 
 
@@ -99,6 +106,9 @@ def _troubles(standing: Standing) -> list[str]:
     if standing.broken:
         listed = [f"  {test.where.test}\n{textwrap.indent(test.broken, '      ')}" for test in standing.broken[:LISTED]]
         blocks.append("\n".join([f"{len(standing.broken)} tests are themselves at fault:", *listed]))
+    if standing.forgetful:
+        listed = [f"  {test.where.test}: {_commonest(test.forgotten)}" for test in standing.forgetful[:LISTED]]
+        blocks.append("\n".join([f"{len(standing.forgetful)} tests forget their gradients:", *listed]))
     if standing.files_broken:
         blocks.append("\n".join(["Files left out:", *(f"  {name}: {why}" for name, why in standing.files_broken)]))
     if standing.left_out:
@@ -128,4 +138,5 @@ def verdict(standing: Standing) -> str:
     """The last line."""
     if standing.found:
         return f"{len(standing.found)} distinct findings that the ledger does not expect."
-    return "Nothing new found."
+    forgetful = len(standing.forgetful)
+    return f"Nothing new found, but {forgetful} tests forget their gradients." if forgetful else "Nothing new found."

@@ -44,6 +44,7 @@ def as_data(standing: Standing) -> dict[str, Any]:
                 "rejections": dict(test.rejections.most_common(20)),
                 "operators": dict(sorted(test.operators.items())),
                 "broken": test.broken,
+                "forgotten_gradients": dict(test.forgotten),
                 "set_aside": test.set_aside,
             }
             for test in standing.tests

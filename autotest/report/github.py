@@ -23,6 +23,11 @@ def workflow_commands(standing: Standing, root: Path) -> list[str]:
     lines += [
         f"::warning title=Test at fault::{_data(test.where.test)}: {_data(test.broken)}" for test in standing.broken
     ]
+    lines += [
+        f"::warning title=Gradients forgotten::{_data(test.where.test)}: {_data(complaint)}"
+        for test in standing.forgetful
+        for complaint in test.forgotten
+    ]
     return lines
 
 

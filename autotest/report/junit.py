@@ -28,7 +28,7 @@ def as_xml(standing: Standing) -> str:
         name="autotest fuzz",
         tests=str(len(ran)),
         failures=str(sum(test.where in found for test in ran)),
-        errors=str(len(standing.broken)),
+        errors=str(len(standing.broken) + sum(len(test.forgotten) for test in standing.tests)),
         skipped="0",
         time=f"{standing.seconds:.3f}",
     )
@@ -48,6 +48,8 @@ def _case(suite: ET.Element, test: TestStanding, found: list[Found]) -> None:
     )
     if test.broken:
         ET.SubElement(case, "error", message="the test is itself at fault").text = _clean(test.broken)
+    for complaint in test.forgotten:
+        ET.SubElement(case, "error", message="the test forgets its gradients").text = _clean(complaint)
     for item in found:
         identity = item.identity
         message = f"{identity.operator}: {identity.symptom} ({identity.stage})"

@@ -96,6 +96,14 @@ def _reproducer(finding: Finding, place: str) -> list[str]:
     return [f"Reproducer: python {place}/repro.py{state}"]
 
 
+def own_failure(index: int, base_seed: int) -> str:
+    """The note on an exception of the test body itself."""
+    return (
+        f"autotest: raised by the test itself in trial {index} of base seed {base_seed}. Only this: "
+        f"AUTOTEST_SEED={base_seed} AUTOTEST_TRIAL={index} and the test's own command"
+    )
+
+
 def nothing_compared(test: str, seed: int, index: int) -> str:
     return (
         f"{test}: trial {index} (seed {seed}) compared nothing, so that its passing means nothing. Expected at "

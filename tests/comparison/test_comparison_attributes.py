@@ -5,10 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autotest.comparison import Observation
-from autotest.comparison import compare as compare_all
-from autotest.settings import Tolerance
-
 
 @pytest.mark.parametrize(
     ("expected", "actual"),
@@ -128,26 +124,17 @@ def test_undefined_contents_are_compared_by_everything_but_value(tensor, symptom
     assert symptoms([tensor([1])], (tensor([2]),), defined=False) == ["structure"]
 
 
-def test_compare_keeps_program_order_and_never_stops_at_the_first(tensor):
-    observations = [
-        Observation("v1", 1, "forward", tensor([1]), tensor([2])),
-        Observation("v2", 2, "forward", None, None),
-        Observation("v3", 3, "forward", tensor([1]), tensor([2]), defined=False),
-        Observation("v4", 4, "forward", tensor([1]), tensor([[1]])),
-        Observation("x0.grad", 0, "backward", tensor([1]), tensor([2])),
-    ]
-    found = compare_all(observations, Tolerance())
-    assert [(item.name, item.slot, item.symptom, item.stage) for item in found] == [
-        ("v1", 1, "value", "forward"),
-        ("v4", 4, "shape", "forward"),
-        ("x0.grad", 0, "gradient", "backward"),
-    ]
-    assert all(item.side == "candidate" for item in found)
+def test_everything_that_differs_is_told_in_order(compare, tensor):
+    expected = [tensor([1]), None, tensor([1]), tensor([1])]
+    actual = [tensor([2]), None, tensor([[1]]), tensor([1], "float64")]
+    found = compare(expected, actual, "v4")
+    assert [(item.name, item.symptom) for item in found] == [("v4[0]", "value"), ("v4[2]", "shape"), ("v4[3]", "dtype")]
+    assert {(item.slot, item.stage, item.side) for item in found} == {(1, "forward", "candidate")}
 
 
-def test_compare_passes_its_options_on(tensor):
-    observations = [Observation("v1", 1, "forward", tensor([1]), tensor([2], "float64"))]
-    assert [item.symptom for item in compare_all(observations, Tolerance(), check_dtype=False)] == ["value"]
-    assert [item.symptom for item in compare_all(observations, Tolerance(), check_values=False)] == ["dtype"]
-    (found,) = compare_all(observations, Tolerance(), check_dtype=False, sides=("torch", "oneflow"))
+def test_what_is_not_to_be_compared_is_not(compare, tensor):
+    expected, actual = tensor([1]), tensor([2], "float64")
+    assert [item.symptom for item in compare(expected, actual, check_values=False)] == ["dtype"]
+    (found,) = compare(expected, actual, check_dtype=False, sides=("torch", "oneflow"))
+    assert found.symptom == "value"
     assert found.message.endswith("expected=torch actual=oneflow")

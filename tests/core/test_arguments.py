@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
+import io
 import itertools
 from typing import NamedTuple
 
 import pytest
+import torch as plain
 
 from autotest import UsageError, nothing, random, random_tensor, torch
+from autotest.diagnosis.agreement import agree
+from autotest.emission import program_text
 from autotest.errors import NotReplayable
+from autotest.serialisation import from_json, pack_arrays, to_json, unpack_arrays
+from autotest.settings import Settings
 from tests.support.faulty import FaultyTorch, plus
-from tests.support.running import agrees, trial
+from tests.support.running import agrees, pair_with, trial
 
 
 class Two(NamedTuple):
@@ -71,8 +78,10 @@ def test_an_ordered_dict_of_modules_makes_a_network_with_their_names():
 
     outcome = trial(body)
     assert agrees(outcome)
-    with pytest.raises(NotReplayable, match="OrderedDict"):
-        outcome.program  # noqa: B018
+    program = outcome.program
+    assert from_json(to_json(program), unpack_arrays(pack_arrays(program))).calls == program.calls
+    assert 'collections.OrderedDict({"one": m0, "two": m2})' in program_text(program)
+    assert not agree(program, pair_with(), Settings()).refused
     assert trial(body, FaultyTorch(tensors={"relu": plus(1.0)})).mismatches
 
 
@@ -142,3 +151,47 @@ def test_a_function_that_one_side_calls_can_use_its_arguments():
         return x * 3
 
     assert agrees(trial(body))
+
+
+def test_each_side_writes_into_a_buffer_of_its_own():
+    def body():
+        buffer = io.BytesIO()
+        x = rows()
+        torch.save(x, buffer)
+        buffer.seek(0)
+        again = torch.load(buffer)
+        buffer.seek(0)
+        buffer.truncate()
+        torch.save(x * 2, buffer)
+        buffer.seek(0)
+        return again + torch.load(buffer)
+
+    # What the candidate saves is longer and begins otherwise: neither side can read the other's.
+    fault = FaultyTorch({"save": lambda save: saved_behind_a_mark, "load": lambda load: loaded_behind_a_mark})
+    outcome = trial(body, fault)
+    assert agrees(outcome)
+    with pytest.raises(NotReplayable, match="BytesIO objects are written and read by each side"):
+        outcome.program  # noqa: B018
+
+
+def saved_behind_a_mark(value, buffer):
+    buffer.write(b"mark")
+    plain.save(value, buffer)
+
+
+def loaded_behind_a_mark(buffer):
+    assert buffer.read(4) == b"mark"
+    return plain.load(io.BytesIO(buffer.read()))
+
+
+@dataclasses.dataclass
+class Both:
+    one: object
+
+
+def test_an_argument_that_is_no_data_is_named_where_a_program_is_wanted():
+    outcome = trial(lambda: (torch.is_tensor(Both(1)), rows() + 1)[1])
+    with pytest.raises(
+        NotReplayable, match=r"an argument of type Both \(Both\(one=1\)\) is neither plain data nor dual"
+    ):
+        outcome.program  # noqa: B018

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import unittest
 
 import pytest
 
-from autotest import Divergence, TooFewAccepted, UsageError, autotest, constant, random, random_tensor, torch
+from autotest import (
+    Divergence,
+    TooFewAccepted,
+    UsageError,
+    autotest,
+    constant,
+    random,
+    random_tensor,
+    skip_grad_check,
+    torch,
+)
 from autotest.decorator import test_id as id_of
 from autotest.recorder import current
 from tests.support import faults
@@ -54,9 +66,69 @@ def test_only_plain_functions_can_be_decorated():
     def several():
         yield None
 
-    for wrong in (later, several, int, 3):
-        with pytest.raises(UsageError):
+    async def several_later():
+        yield None
+
+    class Callable:
+        def __call__(self):
+            return None
+
+    for wrong, says in (
+        (later, "later: it is a coroutine function; write `def`"),
+        (several, "several: it is a generator; return what it yields"),
+        (several_later, "it is a generator"),
+        (functools.partial(later), "coroutine"),
+        (int, "is a class: write a function"),
+        (len, "len.* is a callable object"),
+        (Callable(), "is a callable object: write a function .* or one that calls it"),
+        (functools.partial(Callable()), "callable object"),
+        (3, "3 is no function"),
+    ):
+        with pytest.raises(UsageError, match=says):
             autotest()(wrong)
+
+
+def check(operation, x=None, *, scale=1):
+    assert (operation, scale) == ("relu", 2)
+    return getattr(torch, operation)(random_tensor()) * scale
+
+
+test_of_a_partial = autotest(n=2)(functools.partial(check, "relu", scale=2))
+test_of_a_lambda = autotest(n=2)(lambda: torch.relu(random_tensor()))
+
+
+def test_a_partial_is_a_test_of_the_function_with_what_is_bound(quick, against):
+    against(faults.wrong_relu())
+    with pytest.raises(Divergence, match=r"test_decorator.py::check\['relu', scale=2\], trial 0"):
+        test_of_a_partial()
+    assert test_of_a_partial.__name__ == "check"
+    assert list(inspect.signature(test_of_a_partial).parameters) == ["x", "scale"]
+
+
+class TestMethodsWithoutSelf:
+    @autotest(n=2)
+    @staticmethod
+    def test_a_static_method_below():
+        return torch.relu(random_tensor())
+
+    @staticmethod
+    @autotest(n=2)
+    def test_a_static_method_above():
+        return torch.relu(random_tensor())
+
+    @skip_grad_check(reason="to see that it gets through")
+    @autotest(n=2)
+    @classmethod
+    def test_a_class_method_below(cls):
+        assert cls is TestMethodsWithoutSelf
+        return torch.relu(random_tensor(requires_grad=False))
+
+    def test_they_are_called_as_they_are_written(self, quick, against):
+        against(faults.wrong_relu())
+        for method in ("test_a_static_method_below", "test_a_static_method_above", "test_a_class_method_below"):
+            with pytest.raises(Divergence, match=rf"::TestMethodsWithoutSelf\.{method}, trial 0"):
+                getattr(self, method)()
+        assert self.test_a_class_method_below.__autotest__.skip_grad == "to see that it gets through"
 
 
 @autotest(n=2)

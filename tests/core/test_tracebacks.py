@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 import unittest
 
-from autotest import autotest, random_tensor, torch
+import pytest
+
+from autotest import autotest, random, random_tensor, torch
 from tests.support import faults
 
 
@@ -20,6 +24,14 @@ class Failing(unittest.TestCase):
     @autotest(n=2)
     def asserts(self):
         self.assertEqual(random_tensor(ndim=2).dim(), 77)  # noqa: PT009 - unittest style is what is tested
+
+    @autotest(n=2)
+    def looks_up(self):
+        return random_tensor() * {}["scale"]
+
+    @autotest(n=2)
+    def skips(self):
+        self.skipTest("not here")
 
     @autotest(n=2)
     def misspells(self):
@@ -49,3 +61,37 @@ def test_an_assertion_of_the_body_shows_its_line_alone():
 def test_a_mistake_of_the_body_begins_with_its_line():
     first = next(line for line in shown("misspells").splitlines() if 'File "' in line)
     assert __file__ in first
+
+
+@pytest.mark.parametrize("name", ["asserts", "looks_up", "misspells"])
+def test_an_exception_of_the_body_names_the_trial_that_brings_it_back(name, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_SEED", "5")
+    text = shown(name)
+    assert text.count("raised by the test itself in trial 0 of base seed 5. Only this: ") == 1
+    assert "AUTOTEST_SEED=5 AUTOTEST_TRIAL=0 and the test's own command" in text
+
+
+def test_the_trial_that_is_named_is_the_one_that_failed():
+    @autotest(n=20)
+    def sometimes():
+        x = random_tensor(ndim=1, dim0=random(1, 4).value())
+        assert len(x) < 3
+        return x + 1
+
+    with pytest.raises(AssertionError) as raised:
+        sometimes()
+    told = "\n".join(traceback.format_exception(raised.type, raised.value, raised.tb))
+    (number,) = re.findall(r"in trial (\d+) of", told)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AUTOTEST_TRIAL", number)
+        with pytest.raises(AssertionError):
+            sometimes()
+        patch.setenv("AUTOTEST_TRIAL", str(int(number) - 1))
+        if number != "0":
+            sometimes()
+
+
+def test_a_skipped_test_says_why_and_nothing_else():
+    result = unittest.TestResult()
+    Failing("skips").run(result)
+    assert [reason for _, reason in result.skipped] == ["not here"]

@@ -33,6 +33,7 @@ PROGRAM = """
     record.rejection = "refused" if sys.argv[2] == "refused" else None
     trail.about_to(record, "method", "__call__", (Ref(0), 1), {})
     if sys.argv[2] == "backward":
+        trail.about_to(record, "tensor", "float32", (), {})
         trail.about_to(record, "method", "backward", (Ref(0),), {})
     if sys.argv[2] == "rest":
         trail.rest()

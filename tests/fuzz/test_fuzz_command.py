@@ -51,6 +51,29 @@ def test_a_time_is_kept_to(command, tmp_path):
     assert json.loads((tmp_path / "out.json").read_text())["seconds"] >= 2
 
 
+def test_a_test_that_compares_no_gradient_is_named_and_no_success(command, tmp_path):
+    suite = tmp_path / "forgetful.py"
+    suite.write_text(
+        "from autotest import autotest, random_tensor, torch\n\n\n"
+        "@autotest(auto_backward=False)\ndef test_forgets():\n    return torch.exp(random_tensor(ndim=1))\n\n\n"
+        "@autotest()\ndef test_compares():\n    return torch.exp(random_tensor(ndim=1))\n"
+    )
+    (tmp_path / "pyproject.toml").write_text("")
+    ended = command("fuzz", suite, "--jobs", 0, "--trials", 3, "--junitxml", "out.xml", "--json", "out.json")
+    assert ended.status == 2
+    assert "1 tests forget their gradients:\n  forgetful.py::test_forgets: " in ended.output
+    assert "the results of exp depend on them, but no gradient was compared" in ended.output
+    assert ended.output.endswith("Nothing new found, but 1 tests forget their gradients.\n")
+    assert ET.parse(tmp_path / "out.xml").getroot().find(".//error").get("message") == "the test forgets its gradients"
+    found = {
+        test["test"]: test["forgotten_gradients"] for test in json.loads((tmp_path / "out.json").read_text())["tests"]
+    }
+    assert list(found["forgetful.py::test_forgets"].values()) == [3]
+    assert found["forgetful.py::test_compares"] == {}
+    resumed = command("fuzz", suite, "--jobs", 0, "--trials", 3, "--resume")
+    assert resumed.status == 2
+
+
 def test_what_the_ledger_expects_is_no_finding(command, tmp_path):
     suite = tmp_path / "suite.py"
     suite.write_text(SUITE.read_text())

@@ -215,11 +215,75 @@ def test_module_parameters_are_reached_through_a_closure():
         ({"inputs": torch.ones(2)}, "requires grad"),
         ({"check_backward_ad": False}, "to be True"),
         ({"eps": 0.0}, "eps > 0"),
+        ({"atol": -1}, r"gradcheck\(atol=-1\): expected a finite number, atol >= 0"),
+        ({"rtol": float("nan")}, "rtol=nan"),
+        ({"nondet_tol": "0"}, "nondet_tol='0'"),
+        ({"fast_mode": 1}, "fast_mode=1.: expected True or False"),
+        ({"raise_exception": None}, "raise_exception=None"),
+        ({"fn": 3}, "fn=3.: expected a function"),
+        ({"inputs": ()}, "got nothing"),
+        ({"fn": lambda x: float(x.sum())}, r"fn returned .* \(float\) as output 0; expected a tensor of torch"),
+        ({"fn": lambda x: (x, None)}, "fn returned None .NoneType. as output 1"),
+        ({"fn": lambda x: {"y": x}}, "dict"),
+        ({"fn": lambda x: x.data.add_(1) * x}, "fn changed input 0 in place"),
     ],
 )
 def test_arguments_that_make_no_sense(arguments, said):
     with pytest.raises(UsageError, match=said):
         gradcheck(**{"fn": torch.relu, "inputs": leaf(3), **arguments})
+
+
+@pytest.mark.parametrize("fast_mode", [True, False])
+def test_inputs_of_every_kind(fast_mode):
+    empty = torch.zeros(0, 3, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda x: x * 2, empty, fast_mode=fast_mode)
+    assert checked(lambda x: x * 2, empty, rule=Rule(fast=fast_mode)).passed
+    assert gradcheck(lambda x, y, n: x * y**n, [leaf(3), leaf(3).detach(), 2], fast_mode=fast_mode)
+    assert gradcheck(lambda x: x * 2, leaf(), fast_mode=fast_mode)
+    assert gradcheck(lambda x: (x * 2, x.argmax()), leaf(3), fast_mode=fast_mode)
+    assert checked(lambda x: x.mT * 2, leaf(3, 4, 5).mT, rule=Rule(fast=fast_mode)).passed
+
+
+def test_what_an_output_shows_of_its_input_is_not_varied_with_it():
+    z = torch.from_numpy(np.random.default_rng(0).normal(size=(3, 2)) + 1j).requires_grad_()
+    for view in (lambda z: z, lambda z: z.T, lambda z: z[0], torch.view_as_real):
+        assert checked(view, z, rule=Rule(fast=False)).passed
+    assert checked(torch.view_as_complex, leaf(3, 2), rule=Rule(fast=False)).passed
+
+
+def test_statistics_beside_the_differentiable_outputs_are_left_out():
+    def normalised(x):
+        return torch.native_layer_norm(x, (4,), None, None, 1e-5)
+
+    assert gradcheck(normalised, leaf(3, 4))
+    assert checked(normalised, leaf(3, 4)).passed
+    assert gradgradcheck(lambda x: (x**3, x.argmax()), leaf(3))
+
+
+def test_sparse_inputs_batches_and_forward_mode_are_torchs_own():
+    x = leaf(3, 3).detach().to_sparse().requires_grad_()
+    assert gradcheck(lambda x: x.to_dense() * 2, x, masked=True)
+    assert gradcheck(torch.sin, leaf(3), check_batched_grad=True, check_forward_ad=True)
+    assert gradcheck(torch.sin, leaf(3), check_backward_ad=False, check_forward_ad=True)
+
+
+def test_batched_gradients_that_are_wrong():
+    wrong = with_backward(lambda x: x * 2, lambda x, cotangent: cotangent * 2 + 0 * float(cotangent.sum()))
+    assert gradcheck(wrong, leaf(3))
+    assert gradcheck(wrong, leaf(3), check_batched_grad=True, raise_exception=False) is False
+
+
+def test_what_only_torch_can_read_is_torchs_to_judge():
+    # A complex number of two halves has no counterpart in NumPy.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert gradcheck(lambda x: x.chalf(), leaf(2), raise_exception=False) is False
+
+
+def test_cotangents_of_the_wrong_shape():
+    with pytest.raises(UsageError, match="outputs' shapes"):
+        gradgradcheck(lambda x: x**3, leaf(3), leaf(2))
+    assert gradgradcheck(lambda x: x**3, leaf(3), leaf(3, seed=1))
 
 
 def test_a_dual_tensor_is_refused(against):

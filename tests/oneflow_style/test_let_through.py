@@ -20,6 +20,11 @@ class TestLetThrough(flow.unittest.TestCase):
         x = random_tensor(ndim=2, dim0=3, dim1=4, low=1, high=2)
         return torch.linalg.vector_norm(x, ord=0)
 
+    @autotest(n=3, auto_backward=False, check_graph=False)
+    def test_weights_of_a_count(test_case):
+        x = random_tensor(ndim=1, dim0=5, low=0, high=4, dtype=int)
+        return torch.bincount(x, weights=random_tensor(ndim=1, dim0=5))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -289,6 +289,8 @@ def test_the_candidate_can_be_given(suite, run):
     ("argument", "said"),
     [
         ("--autotest-seed=soon", "*--autotest-seed='soon': expected a whole number, or random"),
+        ("--autotest-deadline=soon", "*--autotest-deadline='soon': expected a time such as 60s, 10m or 2h"),
+        ("--autotest-memory=all", "*--autotest-memory='all': expected a size such as 500M or 4G"),
         ("--autotest-n=0", "*--autotest-n='0': expected a number of trials, at least 1"),
         ("--autotest-profile=fast", "*--autotest-profile='fast': expected dev, ci, thorough"),
     ],
@@ -327,3 +329,18 @@ def test_last_failed_runs_the_failed_one_again(suite, run):
 def test_the_summary_is_left_out_when_nobody_wants_any(suite, run):
     suite(AGREES)
     run("--collect-only").stdout.no_fnmatch_line("*trials*")
+
+
+# -- colours ------------------------------------------------------------------------------------------------
+
+
+def test_a_terminal_shows_the_report_in_colours_and_nothing_else_does(suite, run, pytester, quick):
+    suite(DIVERGES)
+    shown = run("--color=yes", "--junitxml=result.xml").stdout.str()
+    assert "\x1b[1m\x1b[31mfaulty diverges from torch: relu, value (forward)\x1b[0m" in shown.replace(
+        "\x1b[31m\x1b[1m", "\x1b[1m\x1b[31m"
+    )
+    assert re.search(r"expected \x1b\[32m\S+\x1b\[0m, actual \x1b\[31m", shown)
+    assert "\x1b" not in (pytester.path / "result.xml").read_text()
+    assert all("\x1b" not in file.read_text() for file in quick.rglob("report*"))
+    assert "\x1b" not in run("--color=no").stdout.str()

@@ -51,3 +51,33 @@ def dies_of_nothing() -> FaultyTorch:
         return lambda x: relu(x) if x.numel() else os.abort()
 
     return FaultyTorch({"relu": dying}, origin=f"{__name__}:dies_of_nothing")
+
+
+def wrong_late_gradient() -> FaultyTorch:
+    """The last element of exp's gradient is wrong where there are more than sixty."""
+
+    def change(gradient: Any) -> Any:
+        changed = gradient.clone()
+        if changed.numel() > 60:
+            changed.view(-1)[-1] *= 1.01
+        return changed
+
+    return FaultyTorch({"exp": with_gradient(change)}, origin=f"{__name__}:wrong_late_gradient")
+
+
+def wrong_second_derivative() -> FaultyTorch:
+    """square has the right gradient, whose own gradient is twice what it should be."""
+    import torch
+
+    class Squares(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 2 * with_gradient(lambda gradient: 2 * gradient)(lambda y: y * 1)(x) * cotangent
+
+    return FaultyTorch({"square": lambda _: lambda x: Squares.apply(x)}, origin=f"{__name__}:wrong_second_derivative")  # noqa: PLW0108 - it has no signature

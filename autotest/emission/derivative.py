@@ -1,0 +1,139 @@
+"""The reproducer of a gradient that is not the derivative of its own forward: analytic against central differences.
+
+Enters a program that ends in a push of cotangents, and the leaf whose gradient is wrong; leaves the text of one file
+that needs NumPy and the frameworks. Stands alone because only one side is asked, and against numbers: nothing of what
+compares two sides serves here. Must not run what it writes.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from autotest.emission import literals, naming
+from autotest.emission.code import Printer
+from autotest.emission.script import PACKED, Script, quotable
+from autotest.program import Program
+
+_CHECK = '''\
+def numbers(tensor):
+    return np.array(tensor.detach().cpu().tolist())
+
+
+def moved(at, step):
+    """What is pushed back from, each result times its cotangent, when element `at` of {constant} is moved by `step`."""
+    kept = {constant}[at]
+    {constant}[at] += step
+    _, results, _ = program({namespace})
+    {constant}[at] = kept
+    return sum(np.vdot(c, numbers(result)).real for c, result in zip(weights, results))
+
+
+if __name__ == "__main__":
+    EPS, ATOL, RTOL = {eps!r}, {atol!r}, {rtol!r}
+    try:
+        gradient, results, cotangents = program({namespace})
+        weights = [numbers(c) for c in cotangents] or [np.ones(())] * len(results)
+        analytic = np.zeros_like({constant}) if gradient is None else numbers(gradient)
+        dtype = {constant}.dtype.name if gradient is None else str(gradient.dtype).split(".")[-1]
+    except Exception as error:
+        sys.exit(print("cannot tell:", error) or 2)
+    if analytic.shape != {constant}.shape or dtype != {constant}.dtype.name:
+        print("{name}.grad:", dtype, analytic.shape, "of an input:", {constant}.dtype, {constant}.shape)
+        sys.exit(1)
+    wrong = []
+    for at in np.ndindex({constant}.shape):
+        for part in (1, 1j) if np.iscomplexobj({constant}) else (1,):
+            own = np.vdot(part, analytic[at]).real
+            below, centre, above = (moved(at, step * part) for step in (-EPS, 0, EPS))
+            numeric, left, right = (above - below) / (2 * EPS), (centre - below) / EPS, (above - centre) / EPS
+            slack = 10 * (ATOL + RTOL * max(abs(left), abs(right)))
+            # At a kink, where left and right differ, whatever lies between them is right.
+            kink = abs(right - left) > slack and min(left, right) - slack <= own <= max(left, right) + slack
+            if not (abs(own - numeric) <= ATOL + RTOL * abs(numeric) or kink):
+                wrong.append((abs(own - numeric), at, own, numeric))
+    for gap, at, own, numeric in sorted(wrong, reverse=True)[:5]:
+        print(f"{name}.grad at {{at}}: analytic {{own:.9g}}, numeric {{numeric:.9g}}, {{gap:.3g}} apart")
+    print(f"{{len(wrong)}} of {{{constant}.size}} elements are not the derivative of {side}'s own forward")
+    sys.exit(1 if wrong else 0)
+'''
+
+
+def derivative_script(
+    program: Program,
+    sides: Sequence[Script],
+    *,
+    leaf: tuple[int, str],
+    array: int,
+    results: Sequence[int],
+    cotangents: Sequence[int],
+    title: str,
+    header: Sequence[str] = (),
+    rule: tuple[float, float, float] = (1e-6, 1e-6, 1e-4),
+) -> str:
+    """The text of a script that exits 1 while the gradient of a leaf is not the derivative, and 0 when it is.
+
+    Args:
+        program: in double precision; its last call pushes back.
+        sides: how frameworks are imported, in order; the last one is the guilty one, which is asked.
+        leaf: slot of the leaf and path below it, ``(0, "")`` or ``(2, ".weight")``.
+        array: the captured array that the leaf's contents come from.
+        results, cotangents: slots of what is pushed into, and of what is pushed.
+        rule: step of the differences, atol and rtol.
+
+    Raises:
+        NotReplayable: an operand has no source text; the message names the call.
+    """
+    side = sides[-1]
+    own = naming.names(program)
+    name = own[leaf[0]] + leaf[1]
+    constants = naming.constants(program)
+    shown = [naming.expression(f"{name}.grad", own), *(own[slot] for slot in (*results, *cotangents))]
+    variable = side.namespace if side.namespace.isidentifier() else "framework"
+    printer = Printer(program, variable, shown)
+    lines = ["    " * item.depth + line for item in printer.statements() for line in item.lines]
+    parts = ("[" + ", ".join(own[slot] for slot in slots) + "]" for slots in (results, cotangents))
+    lines.append("    " * printer.depth + f"return {', '.join((shown[0], *parts))}")
+    data = [literals.definition(constants[at], program.arrays[at].data, 100) for at in constants]
+    packed = any(one for _, one in data)
+    constant = constants[array]
+    eps, atol, rtol = rule
+    check = _CHECK.format(
+        constant=constant,
+        namespace=side.namespace,
+        name=quotable(name),
+        side=quotable(side.name),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+    )
+    notes = [f"{' '.join(title.split())} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *header]
+    imports = sorted({"sys", *printer.imports, *(("base64", "zlib") if packed else ())})
+    return "\n".join(
+        [
+            '"""' + quotable("\n".join(notes)) + '"""',
+            "",
+            *(f"import {module}" for module in imports),
+            "",
+            "import numpy as np",
+            "",
+            "try:",
+            textwrap.indent("\n".join(dict.fromkeys(line for one in sides for line in one.lines)), "    "),
+            "except (ImportError, OSError) as error:",
+            "    sys.exit(print(error) or 2)",
+            "",
+            *([PACKED, ""] if packed else []),
+            *(text for text, _ in data),
+            f"{constant} = {constant}.copy()",
+            "",
+            "",
+            f"def program({variable}):",
+            textwrap.indent("\n".join(lines), "    "),
+            "",
+            "",
+            check,
+        ]
+    )
+
+
+__all__ = ["derivative_script"]

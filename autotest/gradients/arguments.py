@@ -1,0 +1,85 @@
+"""What `gradcheck` was given, looked at before anything is differentiated.
+
+Enters arguments, leaves the framework that they belong to, or a `UsageError` that names the one that makes no sense.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.errors import UsageError
+from autotest.frameworks import Framework, registry
+
+
+def as_inputs(inputs: Any) -> tuple[Any, ...]:
+    """`inputs` as positional arguments."""
+    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+
+
+def framework_of(inputs: Sequence[Any]) -> Framework:
+    """The framework that the tensors in `inputs` belong to."""
+    for item in inputs:
+        for kind in type(item).__mro__:
+            root = kind.__module__.partition(".")[0]
+            if root == "autotest":
+                raise UsageError("gradcheck: a dual tensor has two sides; give it x.reference or x.candidate")
+            if root in registry.names():
+                found = registry.framework(root)
+                if isinstance(item, found.tensor_types):
+                    return found
+    kinds = ", ".join(type(item).__name__ for item in inputs) or "nothing"
+    raise UsageError(f"gradcheck: expected tensors of {', '.join(registry.names())}; got {kinds}")
+
+
+def is_varied(framework: Framework, item: Any) -> bool:
+    """Whether `item` is a tensor that requires grad."""
+    return isinstance(item, framework.tensor_types) and framework.can_backpropagate(item)
+
+
+def check_numbers(numbers: Mapping[str, Any]) -> None:
+    """Refuse tolerances that are none; ``eps`` must be above zero."""
+    for name, value in numbers.items():
+        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if not (number and math.isfinite(value) and value >= 0 and (value > 0 or name != "eps")):
+            least = "eps > 0" if name == "eps" else f"{name} >= 0"
+            raise UsageError(f"gradcheck({name}={value!r}): expected a finite number, {least}")
+
+
+def check_flags(flags: Mapping[str, Any]) -> None:
+    """Refuse what is neither True nor False (nor None, for ``masked``)."""
+    for name, value in flags.items():
+        if not (isinstance(value, bool) or (value is None and name == "masked")):
+            raise UsageError(f"gradcheck({name}={value!r}): expected True or False")
+
+
+def check_function(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> None:
+    """Call `fn` once: it must return tensors, and leave what is to be varied as it was."""
+    if not callable(fn):
+        raise UsageError(f"gradcheck(fn={fn!r:.80}): expected a function of the inputs")
+    varied = {at: item for at, item in enumerate(inputs) if is_varied(framework, item)}
+    if not varied:
+        raise UsageError("gradcheck: expected an input that requires grad; call .requires_grad_() on one")
+    dense = {at: item for at, item in varied.items() if is_dense(item)}
+    before = [value.data.copy() for value in framework.values(list(dense.values()))]
+    returned = fn(*inputs)
+    for at, item in enumerate(returned if isinstance(returned, (tuple, list)) else (returned,)):
+        if not isinstance(item, framework.tensor_types):
+            raise UsageError(
+                f"gradcheck: fn returned {item!r:.60} ({type(item).__name__}) as output {at}; expected a tensor of "
+                f"{framework.name}, or a tuple of tensors"
+            )
+    after = framework.values(list(dense.values()))
+    for at, old, new in zip(dense, before, after, strict=True):
+        if old.shape != new.data.shape or not np.array_equal(old, new.data, equal_nan=True):
+            raise UsageError(
+                f"gradcheck: fn changed input {at} in place, which is what is varied; let it clone it first"
+            )
+
+
+def is_dense(tensor: Any) -> bool:
+    """Whether `tensor` holds all its numbers in an array; a sparse one is torch's own to check."""
+    return "strided" in str(getattr(tensor, "layout", "strided"))

@@ -1,0 +1,43 @@
+"""Which parts of a report a terminal may show in colour.
+
+Enters the plain text of a report, leaves it in pieces, each with its role; joined, they are the text again. Stands
+alone because the report itself stays plain: what is written to files, pipes and exceptions has no colours. Pure: the
+doors decide whether there is a terminal, and which colour a role has there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+Role = Literal["", "headline", "verdict", "divergent", "expected", "actual"]
+
+#: Lines by their role, and the two values of a mismatch, between which a line may have been broken.
+_MARKED = re.compile(
+    r"\A(?P<headline>\S+ diverges from \S+: [^\n]*)$"
+    r"|^(?P<verdict>Verdict: [^\n]*)$"
+    r"|^(?P<divergent>[^\n]*# <-- first divergent call)$"
+    r"|\bexpected\s+(?P<expected>(?:(?!\n\n).){1,200}?),\s+actual\s+(?P<actual>.+?)(?=\s\(|\.\s|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def pieces(report: str) -> Iterator[tuple[str, Role]]:
+    """`report` in pieces, none of them empty."""
+    begin = 0
+    for found in _MARKED.finditer(report):
+        for role in _ROLES:
+            start, end = found.span(role)
+            if end > start:
+                if start > begin:
+                    yield report[begin:start], ""
+                yield report[start:end], role
+                begin = end
+    if report[begin:]:
+        yield report[begin:], ""
+
+
+_ROLES: tuple[Role, ...] = ("headline", "verdict", "divergent", "expected", "actual")
+
+__all__ = ["Role", "pieces"]

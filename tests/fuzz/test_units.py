@@ -1,0 +1,54 @@
+"""Times and sizes on command lines and in the environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest import UsageError
+from autotest.campaigns import apart
+from autotest.options import from_environment
+from autotest.units import duration, size
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("1.5m", 90), ("10min", 600), ("2h", 7200)])
+def test_times(text, seconds):
+    assert duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("500", 500), ("1k", 1024), ("1.5K", 1536), ("4G", 4 << 30), ("2GiB", 2 << 30)]
+)
+def test_sizes(text, count):
+    assert size(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "soon", "0s", "-1s", "5 days", "1e3"])
+def test_what_is_no_time_is_refused_with_an_example(text):
+    with pytest.raises(UsageError, match="60s, 10m or 2h"):
+        duration(text)
+
+
+@pytest.mark.parametrize("text", ["", "all", "0", "-4G", "4X"])
+def test_what_is_no_size_is_refused_with_an_example(text):
+    with pytest.raises(UsageError, match="500M or 4G"):
+        size(text)
+
+
+def test_the_environment_says_what_a_worker_process_may_take(monkeypatch):
+    given = from_environment({"AUTOTEST_DEADLINE": "2m", "AUTOTEST_MEMORY": "1G"})
+    assert (given.deadline, given.memory) == (120.0, 1 << 30)
+    made = []
+
+    class Workers:
+        def __init__(self, conditions, jobs):
+            made.append(conditions)
+
+        def prepare(self):
+            pass
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(apart, "Workers", Workers)
+    apart.Apart()._ready(given)
+    assert [(conditions.deadline, conditions.memory) for conditions in made] == [(120.0, 1 << 30)]

@@ -1,0 +1,54 @@
+"""A function that is computed in lower precision inside is held against differences that it can bear, and no less."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from autotest import random_tensor, torch
+from autotest.frameworks.oneflow import OneFlowFramework
+from autotest.gradients.excuses import LOWER, Rule
+from tests.gradients.test_gradcheck import checked, leaf, needs_oneflow, with_backward
+from tests.support.running import agrees, trial
+
+COARSE = Rule(coarse=True)
+
+
+def rough(change):
+    """A logarithm in single precision, whose gradient in double precision goes through `change`."""
+    return with_backward(lambda x: x.float().log().double() + x, lambda x, c: change((1 / x + 1) * c))
+
+
+@pytest.mark.parametrize("low", [0.01, 0.5, 4.0])
+def test_a_right_gradient_passes_and_says_why(low):
+    found = checked(rough(lambda gradient: gradient), leaf(5, 5, low=low, high=2 * low), rule=COARSE)
+    assert found.passed
+    assert LOWER in found.rows[0].note
+    assert "lower precision" in found.warnings[0]
+
+
+def test_it_is_no_excuse_unless_it_is_asked_for():
+    rule = dataclasses.replace(COARSE, coarse=False)
+    assert not checked(rough(lambda gradient: gradient), leaf(5, 5), rule=rule).passed
+
+
+@pytest.mark.parametrize("factor", [1.01, 0.0, -1.0])
+def test_a_wrong_gradient_of_such_a_function_is_wrong(factor):
+    assert not checked(rough(lambda gradient: gradient * factor), leaf(5, 5), rule=COARSE).passed
+
+
+def test_a_wrong_gradient_of_a_smooth_function_is_not_excused():
+    wrong = with_backward(lambda x: x * x, lambda x, c: 2.001 * x * c)
+    assert not checked(wrong, leaf(5, 5), rule=COARSE).passed
+
+
+@needs_oneflow
+def test_oneflow_takes_the_logarithm_of_a_target_in_single_precision():
+    def body():
+        x, y = random_tensor(shape=(3, 4)), random_tensor(shape=(3, 4), low=0.1)
+        return torch.nn.functional.kl_div(x, y, reduction="sum")
+
+    outcome = trial(body, OneFlowFramework(), check_grad="numeric")
+    assert agrees(outcome)
+    assert not outcome.complaint

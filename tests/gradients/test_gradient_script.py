@@ -1,0 +1,117 @@
+"""A gradient that numbers alone find wrong is shrunk, and has a script that says so in a fresh interpreter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotest import random_tensor, torch
+from autotest import trial as trials
+from autotest.diagnosis import failed_trial
+from autotest.diagnosis.verification import run_script
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.gradients.pushed import pushing, wrong_gradient
+from autotest.gradients.trials import RULE
+from autotest.options import Options
+from autotest.settings import Settings
+from tests.support import faults
+from tests.support.running import trial
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def found(monkeypatch, tmp_path):
+    """``found(body, fault, ...)``: what is made of a fault that both sides share."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    def diagnosed(body, fault, *, shrink=20.0, verify=False, **settings):
+        test = trials.Test("test_it.py::test_it", body, Settings(**{"check_grad": "numeric", **settings}))
+        pair = Pair(fault, fault)
+        outcome = trials.run_trial(body, 0, test.settings, pair)
+        options = Options(seed=0, directory=tmp_path, verify=verify, shrink=shrink)
+        return failed_trial.diagnose(test, outcome, pair, options, 0)
+
+    return diagnosed
+
+
+def elements(finding):
+    return sum(finding.program.arrays[call.args[0].index].data.size for call in finding.program.inputs())
+
+
+def test_a_wrong_gradient_is_shrunk_and_scripted(found):
+    finding = found(
+        lambda: torch.relu(random_tensor(shape=(3, 4)) + 1).sum(1) * 2, faults.wrong_relu_gradient(), verify=True
+    )
+    assert finding.verified == "verified in a fresh interpreter"
+    assert "faulty is wrong" in finding.verdict[0]
+    assert [call.target for call in finding.program.calls] == ["float64", "relu", "float64", "backward"]
+    assert elements(finding) == 2
+    assert finding.shrinking[0].startswith("Shrunk:     from ")
+    assert "autotest" not in finding.script
+
+
+def test_the_script_passes_when_the_gradient_is_right(found):
+    script = found(lambda: torch.relu(random_tensor(shape=(3, 4))), faults.wrong_relu_gradient(), shrink=0.0).script
+    status, output = run_script(script.replace("wrong_relu_gradient", "none"))
+    assert (status, output) == (0, "0 of 12 elements are not the derivative of faulty's own forward\n")
+
+
+def test_a_fault_of_large_inputs_is_shown_on_large_inputs(found):
+    finding = found(lambda: torch.exp(random_tensor(shape=(3, 4))), faults.wrong_late_gradient())
+    status, output = run_script(finding.script)
+    assert status == 1
+    assert "1 of " in output
+    assert elements(finding) > 60
+
+
+def test_a_parameter_of_a_module(found):
+    def body():
+        return torch.relu(torch.nn.Linear(3, 2)(random_tensor(shape=(4, 3), requires_grad=False)))
+
+    finding = found(body, faults.wrong_relu_gradient(), shrink=0.0)
+    assert run_script(finding.script)[0] == 1
+    assert finding.first.name.startswith("m0.")
+
+
+def test_leaves_that_are_views(found):
+    body = lambda: torch.relu(random_tensor(shape=(3, 4), layout="transposed"))  # noqa: E731
+    finding = found(body, faults.wrong_relu_gradient(), shrink=0.0)
+    assert run_script(finding.script)[0] == 1
+
+
+def test_the_second_order(found):
+    finding = found(lambda: torch.square(random_tensor(shape=(2, 3))), faults.wrong_second_derivative(), grad_order=2)
+    assert run_script(finding.script)[0] == 1
+    assert "autograd.grad" in finding.script
+
+
+def test_constants_of_autograd_are_constants_of_the_script():
+    def body():
+        x = random_tensor(shape=(3, 4))
+        with torch.no_grad():
+            size = x * 2
+        return x * size * x.detach()
+
+    framework = TorchFramework()
+    assert wrong_gradient(pushing(trial(body).program, framework, 1), framework, RULE) is None
+
+
+@pytest.mark.parametrize("grad_order", [1, 2])
+def test_right_gradients_have_nothing_to_show(grad_order):
+    def body():
+        x = random_tensor(shape=(3, 4), low=-1)
+        return torch.relu(x).sum(0), torch.nn.Linear(4, 2)(x)
+
+    framework = TorchFramework()
+    program = trial(body, grad_order=grad_order).program
+    for order in range(1, grad_order + 1):
+        assert wrong_gradient(pushing(program, framework, order), framework, RULE) is None
+
+
+def test_a_value_at_a_kink_is_not_wrong():
+    framework = TorchFramework()
+    program = trial(lambda: torch.relu(random_tensor(shape=(3, 4), low=0, high=1) * 0)).program
+    assert wrong_gradient(pushing(program, framework, 1), framework, RULE) is None

@@ -11,12 +11,8 @@ import collections
 import contextlib
 import dataclasses
 import os
-<<<<<<< HEAD
-from collections.abc import Iterator, Set
-=======
 import unittest
-from collections.abc import Iterator, Sequence, Set
->>>>>>> main
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -124,77 +120,6 @@ def _outlive(test: Test, options: Options, ledger: Ledger, tally: Tally) -> set[
     return lethal
 
 
-<<<<<<< HEAD
-=======
-def _run_trials(
-    test: Test,
-    pair: Pair,
-    options: Options,
-    ledger: Ledger,
-    tally: Tally,
-    lethal: Set[int],
-    trail: breadcrumb.Breadcrumb | None,
-) -> None:
-    store = Store(options.directory)
-    needed = options.trials(test.settings.n)
-    followed: int | None = None
-    graphed: list[tuple[int, int, Outcome]] = []
-    for base, index, seed, stored in _plan(test, options, store, needed):
-        if seed in lethal:
-            continue
-        if trail is not None:
-            if base != followed:
-                trail.test(test.file, test.id, base)
-                followed = base
-            trail.trial(index)
-        try:
-            outcome = run_trial(test.body, seed, test.settings, pair)
-        except (AutotestError, unittest.SkipTest):
-            raise
-        except Exception as error:
-            annotate(error, text.own_failure(index, base))
-            raise
-        if stored and not outcome.mismatches:
-            continue
-        if outcome.rejection is not None:
-            tally.rejections[outcome.rejection.reason] += 1
-        elif outcome.mismatches:
-            first = outcome.mismatches[0]
-            entry = ledger.expects(test.id, first, operator_of(outcome.recorder.calls, first.slot))
-            if entry is None and failed_trial.cleared(test, outcome, pair) is not None:
-                tally.cleared += 1
-                tally.accepted += 1
-            elif entry is None:
-                # A stored failure may have another base seed than this run, and is brought back by its own.
-                raise _divergence(test, outcome, pair, dataclasses.replace(options, seed=base), index, store)
-            else:
-                tally.expected[entry.key] += 1
-                tally.accepted += 1
-        elif not outcome.compared:
-            raise NothingCompared(text.nothing_compared(test.id, outcome.seed, index))
-        elif outcome.complaint:
-            raise GradientNotCompared(text.gradient_not_compared(test.id, outcome.seed, index, outcome.complaint))
-        else:
-            tally.accepted += 1
-            if test.settings.check_graph and pair.candidate.graph_mode:
-                graphed.append((base, index, outcome))
-                if len(graphed) == graph.AT_ONCE:
-                    _agree_in_graph_mode(test, pair, options, ledger, tally, graphed, store)
-                    graphed = []
-        tally.compared += outcome.compared
-        tally.gradients += outcome.gradients
-        if tally.accepted >= needed:
-            break
-    if tally.accepted < needed and options.trial is None:
-        raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
-    _agree_in_graph_mode(test, pair, options, ledger, tally, graphed, store)
-    if options.usual:
-        stale = [entry for entry in ledger.entries_for(test.id) if entry.key not in tally.expected]
-        if stale:
-            raise StaleLedgerEntry(text.stale_entries(test.id, stale))
-
-
->>>>>>> main
 class _Planned(NamedTuple):
     base: int
     trial: int
@@ -234,8 +159,12 @@ class _Trials:
                 trail.trial(planned.trial)
             try:
                 outcome = perform(test.body, planned.seed, test.settings, self.pair)
-            except Exception:
+            except (AutotestError, unittest.SkipTest):
                 self._judge_waiting()  # what earlier trials found comes first
+                raise
+            except Exception as error:
+                self._judge_waiting()
+                annotate(error, text.own_failure(planned.trial, planned.base))
                 raise
             self.waiting.append((planned, outcome))
             if self._is_time(planned, outcome, needed):

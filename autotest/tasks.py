@@ -98,6 +98,7 @@ class DiagnoseDeath:
     identity: Identity
     message: str
     thorough: bool
+    shrink: bool = True
 
 
 class Suspect(NamedTuple):

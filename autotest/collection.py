@@ -166,7 +166,10 @@ def _expanded(
         return
     settings = _settings(function)
     assert settings is not None
-    for kwargs in _cases(marks):
+    for kwargs, why in _cases(marks):
+        if why is not None:
+            yield LeftOut(test_id(original, source, (), kwargs), why)
+            continue
         missing = _missing(original, place is not None, kwargs)
         if missing:
             yield LeftOut(known, f"needs the fixtures {', '.join(missing)}")
@@ -224,6 +227,11 @@ def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) ->
     for holder in (function, *([place[0]] if place else [])):
         if getattr(holder, "__unittest_skip__", False):
             return f"skipped: {getattr(holder, '__unittest_skip_why__', '')}"
+    return _skip_mark(marks)
+
+
+def _skip_mark(marks: Sequence[Any]) -> str | None:
+    """What pytest's own marks have against running it."""
     for mark in marks:
         name, args = getattr(mark, "name", ""), getattr(mark, "args", ())
         if name == "skip":
@@ -235,23 +243,31 @@ def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) ->
     return None
 
 
-def _cases(marks: list[Any]) -> Iterator[dict[str, Any]]:
-    """The keyword arguments of every case that `parametrize` marks make; one without any where there are none."""
-    axes: list[list[dict[str, Any]]] = []
+def _cases(marks: list[Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
+    """The keyword arguments of every case that `parametrize` marks make, and why it is to be skipped.
+
+    One case without any where there are no such marks.
+    """
+    axes: list[list[tuple[dict[str, Any], str | None]]] = []
     for mark in marks:
         if getattr(mark, "name", "") != "parametrize":
             continue
-        arguments = dict(zip(("argnames", "argvalues"), mark.args, strict=False)) | mark.kwargs
+        arguments = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs
         names = arguments["argnames"]
         names = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
-        axis: list[dict[str, Any]] = []
+        through = arguments.get("indirect") or ()
+        fixtures = [name for name in names if through is True or name in through]
+        needs = f"needs the fixtures {', '.join(fixtures)}" if fixtures else None
+        axis: list[tuple[dict[str, Any], str | None]] = []
         for value in arguments["argvalues"]:
-            row = getattr(value, "values", None) if hasattr(value, "marks") else None
-            row = row if row is not None else ((value,) if len(names) == 1 else value)
-            axis.append(dict(zip(names, row, strict=True)))
+            own = hasattr(value, "marks") and hasattr(value, "values")  # a pytest.param
+            row = value.values if own else ((value,) if len(names) == 1 else value)
+            why = needs or (_skip_mark([getattr(one, "mark", one) for one in value.marks]) if own else None)
+            axis.append((dict(zip(names, row, strict=True)), why))
         axes.append(axis)
     for combination in itertools.product(*axes):
-        yield {key: value for case in combination for key, value in case.items()}
+        arguments = {key: value for case, _ in combination for key, value in case.items()}
+        yield arguments, next((why for _, why in combination if why), None)
 
 
 def _missing(function: Any, method: bool, kwargs: dict[str, Any]) -> list[str]:

@@ -98,6 +98,7 @@ class DiagnoseDeath:
     identity: Identity
     message: str
     thorough: bool
+    shrink: bool = True
     #: How many trials before that one the candidate may still have been at work on.
     back: int = 0
 

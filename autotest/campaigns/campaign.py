@@ -46,8 +46,11 @@ DIAGNOSIS_SECONDS = 15.0
 FAVOUR = 4.0
 #: Seconds that replacing a worker is taken to need.
 RESTART_SECONDS = 5.0
-#: Seconds that what is under way may take when the time is over, and seconds between two notes of where it stands.
+#: Seconds that what is under way may take when the time is over.
 GRACE = 20.0
+#: What was found is still looked into for this part of the plan's time when that is over, and this long at most.
+OVERTIME, LONGEST_OVERTIME = 0.1, 30.0
+#: Seconds between two notes of where it stands.
 RECORD_SECONDS = 3.0
 #: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.killers`.
 DEATHS_ALLOWED = 3
@@ -134,7 +137,11 @@ class Campaign:
             self._loop()
         except KeyboardInterrupt:
             self.standing.stopped = "interrupted"
-        self.standing.seconds = self._resumed + time.monotonic() - self._begin
+        except Exception as error:
+            self.standing.stopped = f"ended by {type(error).__name__}"
+            raise
+        finally:
+            self.standing.seconds = self._resumed + time.monotonic() - self._begin
         self._write_down()
         return self.standing
 
@@ -156,7 +163,9 @@ class Campaign:
             self._observer.changed(self.standing)
             if time.monotonic() >= self._next_record:
                 self._write_down()
-            if self._left < -GRACE and all(not isinstance(task, Explore) for task in self._running):
+            if self._left < -max(GRACE, self._overtime) and all(
+                not isinstance(task, Explore) for task in self._running
+            ):
                 return  # what is kept already can be looked into later
 
     def _write_down(self) -> None:
@@ -177,14 +186,20 @@ class Campaign:
         if self._kept and spare and self._left > 0:
             return self._kept.popleft()
         exploring = None if self._enough else self._explore()
-        if exploring is None and self._kept and self._left > 0:
-            return self._kept.popleft()
-        return exploring
+        if exploring is not None or not self._kept or self._left < -self._overtime:
+            return exploring
+        task = self._kept.popleft()
+        # A script that was seen to fail is worth more than a short one when there is time for one of them.
+        return task if self._left > 0 else dataclasses.replace(task, shrink=False)
 
     @property
     def _left(self) -> float:
         """Seconds left of the plan's."""
         return float("inf") if self.plan.seconds is None else self.plan.seconds - (time.monotonic() - self._begin)
+
+    @property
+    def _overtime(self) -> float:
+        return 0.0 if self.plan.seconds is None else min(OVERTIME * self.plan.seconds, LONGEST_OVERTIME)
 
     @property
     def _enough(self) -> bool:
@@ -310,7 +325,7 @@ class Campaign:
         entry = ledger.find(task.where.file, chosen().candidate.name).expects(task.where.test, mismatch, operator)
         settled = self._settled.get(identity, identity)
         if entry is not None or isinstance(settled, str):
-            self.standing.expected[entry.key if entry is not None else str(settled)] += 1
+            self._expected_death(entry.key if entry is not None else str(settled), 1)
             return
         self.standing.seen[settled] += 1
         if self.standing.seen[settled] == 1:
@@ -324,7 +339,11 @@ class Campaign:
         if isinstance(after, Identity):
             self.standing.seen[after] += times
         else:
-            self.standing.expected[after] += times
+            self._expected_death(after, times)
+
+    def _expected_death(self, key: str, times: int) -> None:
+        self.standing.expected[key] += times
+        self.standing.known_deaths[key] += times
 
     def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
         """The finding is on disk already; what cost the worker is left out of the next attempt."""

@@ -45,6 +45,7 @@ from autotest.verdict import Evidence, judge
 
 def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
     """Keep the finding that a death is. A thorough look may say that it is another one, or one that is known."""
+    conditions = conditions if task.shrink else dataclasses.replace(conditions, shrink=0.0)
     if not task.thorough:
         return keep(_bare(task, conditions), task.identity, task.where, conditions.directory)
     autopsy = _autopsy(task, conditions)

@@ -22,9 +22,9 @@ from typing import Any
 
 from autotest import breadcrumb
 from autotest.campaigns.exploring import perform
-from autotest.errors import FrameworkMissing, UsageError
+from autotest.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.frameworks import chosen
-from autotest.tasks import Conditions, Death, Explore, Result, Task
+from autotest.tasks import Conditions, Death, Explore, Explored, Result, Task
 from autotest.tracing import describe, last_words, limit_memory
 
 #: Seconds that a worker may need to import the frameworks and the tests, on a busy machine.
@@ -103,9 +103,12 @@ class Workers:
             return self._death("out of memory" if how == "SIGKILL" else "crash", how, slot)
         except (concurrent.futures.CancelledError, concurrent.futures.process.BrokenProcessPool):
             return self._death("", "the pool of workers broke", slot)
-        except Exception as error:
+        except FrameworkMissing:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is one task's
             if isinstance(task, Explore):
-                raise
+                # Such as a test file that was changed meanwhile: other tests can go on.
+                return Explored(broken=_remote(error))
             # What was found is kept already; that it could not be understood must not end the campaign.
             return Death("", f"{type(error).__name__}: {error}", "", None, "", "")
         return result
@@ -172,6 +175,13 @@ def available() -> None:
             f"worker processes need the package pebble ({error}); install dual-autotest[fuzz], or give --jobs 0 to run "
             "trials in this process"
         ) from error
+
+
+def _remote(error: Exception) -> str:
+    """What went wrong in a worker, with the traceback that it had there."""
+    if isinstance(error, AutotestError):
+        return str(error)
+    return "\n".join(str(error.__cause__ or error).strip().strip('"').splitlines()[-12:])
 
 
 # -- in the worker ------------------------------------------------------------------------------------------

@@ -93,12 +93,18 @@ def run(arguments: argparse.Namespace) -> int:
     executor: InProcess | Workers = (
         InProcess(conditions) if arguments.jobs == 0 else Workers(conditions, arguments.jobs)
     )
+    failure: Exception | None = None
     with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
         executor.prepare()
-        Campaign(standing, plan, executor, shown, lambda *where: history.save(campaign, *where)).run()
+        try:
+            Campaign(standing, plan, executor, shown, lambda *where: history.save(campaign, *where)).run()
+        except Exception as error:  # noqa: BLE001 - it is raised when what was found before is told
+            failure = error
     _look_again(standing)
     print(report.summary(standing))
     _write_reports(standing, arguments)
+    if failure is not None:
+        raise failure
     if standing.found:
         return FINDINGS
     return USAGE if standing.broken or standing.forgetful or collected.broken else NOTHING_NEW

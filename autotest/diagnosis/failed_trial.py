@@ -18,7 +18,7 @@ from autotest.diagnosis.gradient_finding import is_numeric, understood
 from autotest.diagnosis.referee import Opinion, examine
 from autotest.diagnosis.scouting import scout
 from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
-from autotest.diagnosis.verification import verify
+from autotest.diagnosis.verification import MISSED, VERIFIED, verify
 from autotest.emission import emit
 from autotest.errors import NotReplayable
 from autotest.finding import Finding
@@ -43,11 +43,21 @@ def diagnose(test: Test, outcome: Outcome, pair: Pair, options: Options, index: 
     if is_numeric(finding.first):
         # The two sides agree: what disagrees is one side's gradient with its own forward.
         return understood(finding, pair, test.settings, options)
+    whole = finding
     try:
         finding = _understood(finding, test, outcome, pair, options)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
         finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
-    return scripted(finding, pair, options)
+    told = scripted(finding, pair, options)
+    if told.verified == MISSED and finding.program is not whole.program:
+        # What a side keeps from call to call is lost where calls are left out.
+        shrinking = ("Shrunk:     not at all: what is smaller does not show it in a fresh interpreter",)
+        unshrunk = dataclasses.replace(
+            finding, program=whole.program, mismatches=whole.mismatches, divergent=None, shrinking=shrinking
+        )
+        again = scripted(unshrunk, pair, options)
+        return again if again.verified == VERIFIED else told
+    return told
 
 
 def recorded(test: Test, outcome: Outcome, pair: Pair, options: Options, index: int) -> Finding:

@@ -12,16 +12,18 @@ from pathlib import Path
 
 #: Seconds: importing two frameworks takes ten on a loaded machine, and a hang is shown by a child process.
 DEADLINE = 180.0
+VERIFIED = "verified in a fresh interpreter"
+MISSED = "DOES NOT REPRODUCE in a fresh interpreter"
 _TRACEBACK = "Traceback (most recent call last):\n"
 
 
 def verify(script: str, deadline: float = DEADLINE) -> str:
-    """``"verified in a fresh interpreter"``, or why it does not count as reproduced."""
+    """`VERIFIED`, or why it does not count as reproduced."""
     status, output = run_script(script, deadline)
     if status == 1:
-        return "verified in a fresh interpreter"
+        return VERIFIED
     if status == 0:
-        return "DOES NOT REPRODUCE in a fresh interpreter"
+        return MISSED
     if status is None:
         return f"not verified: {output}"
     return f"not verified: the script ended with status {status}: {_last_line(output)}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autotest.campaigns import campaign
 from autotest.campaigns.campaign import DEATHS_ALLOWED, Campaign, Plan, standing_of
 from autotest.collection import Collected, Collection
 from autotest.settings import Settings
@@ -234,7 +235,7 @@ def test_a_death_that_tracing_shows_to_be_known_is_expected_and_no_finding():
     Campaign(standing, Plan(0, trials=30), Tracing(script, 1), Silent()).run()
     assert not standing.found
     assert not standing.seen
-    assert standing.expected == {"entry": 2}
+    assert standing.expected == standing.known_deaths == {"entry": 2}
 
 
 def test_a_worker_that_dies_outside_of_trials_is_tried_again_and_then_blamed_on_the_test():
@@ -298,3 +299,50 @@ def test_a_test_that_still_finds_something_gets_more_time_and_no_test_gets_none(
     first = [task.where.test for task in executor.log if isinstance(task, Explore)][:40]
     assert set(first) == set("abc")
     assert first.count("a") > first.count("b")
+
+
+class Clock:
+    """A clock that goes on by the seconds that tasks are said to take."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.mark.parametrize(("seconds", "understood"), [(100.0, 3), (1000.0, 7)])
+def test_what_was_found_is_looked_into_for_a_while_when_the_time_is_over(monkeypatch, seconds, understood):
+    clock = Clock()
+    monkeypatch.setattr(campaign, "time", clock)
+
+    class Slow(Pretending):
+        def wait(self, seconds):
+            task = self.waiting[0]
+            thorough = not isinstance(task, Explore) and task.thorough
+            clock.now += 5.0 if thorough else self.exploring
+            return super().wait(seconds)
+
+    # All trials are one task, which takes nearly all of the time and finds ten things.
+    others = [VALUE._replace(message=str(number)) for number in range(10)]
+    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    executor = Slow(lambda test, index: Suspect(index, others[index]), 1)
+    executor.exploring = (seconds - 1.0) / 11
+    Campaign(standing, Plan(0, seconds=seconds, trials=10), executor, Silent()).run()
+    assert sum(found.verified == "verified" for found in standing.found.values()) == understood
+    late = [task for task in executor.log if isinstance(task, Diagnose) and task.thorough and not task.shrink]
+    assert len(late) == understood - 1
+
+
+def test_what_ends_a_campaign_by_mistake_is_noted_and_raised():
+    class Failing(Pretending):
+        def wait(self, seconds):
+            if len(self.log) > 3:
+                raise RuntimeError("a mistake of the tool")
+            return super().wait(seconds)
+
+    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    with pytest.raises(RuntimeError, match="a mistake"):
+        Campaign(standing, Plan(0, trials=1000), Failing(healthy, 1), Silent()).run()
+    assert standing.stopped == "ended by RuntimeError"
+    assert standing.trials > 0

@@ -37,6 +37,16 @@ def test_the_summary_numbers_findings_and_names_how_to_see_each_again():
     assert "2 mismatches were only rounding" in text
 
 
+def test_the_summary_tells_known_deaths_and_trials_that_were_spared_another_one():
+    deadly = TestStanding(WHERE, rejections=collections.Counter({"relu: set aside: kills": 9, "relu: no": 2}), died=3)
+    made = standing(tests=[deadly], found={}, workers_lost=5, known_deaths=collections.Counter({"relu-dies": 3}))
+    text = campaign.summary(made)
+    assert "5 trials of" in text
+    assert "2 rejected by the reference" in text
+    assert "9 more ended before a call that is set aside" in text
+    assert "5 worker processes were lost and replaced, 3 of them as the ledger expects (1 entries)" in text
+
+
 def test_the_summary_says_what_could_not_be_done():
     broken = TestStanding(WHERE, broken="NameError: x", tried=1)
     rare = TestStanding(WHERE, rejections=collections.Counter({"relu: too small": 99}), tried=99)

@@ -65,6 +65,36 @@ def test_functions_methods_and_parameters_are_found_under_the_names_that_pytest_
     ]
 
 
+def test_a_case_of_parametrize_that_is_skipped_or_goes_through_a_fixture_is_left_out_alone(file):
+    path = file("""
+        @pytest.mark.parametrize(
+            "dim",
+            [
+                0,
+                pytest.param(1, marks=pytest.mark.skip(reason="not yet")),
+                pytest.param(2, marks=[pytest.mark.skipif(True, reason="not here")]),
+                pytest.param(3, marks=pytest.mark.skipif(False, reason="not here")),
+            ],
+        )
+        @autotest()
+        def test_some(dim):
+            pass
+
+        @pytest.mark.parametrize("shape", [1, 2], indirect=True)
+        @autotest()
+        def test_through_a_fixture(shape):
+            pass
+    """)
+    found = collect([path])
+    assert [item.id for item in found.tests] == ["test_it.py::test_some[dim=0]", "test_it.py::test_some[dim=3]"]
+    assert [tuple(item) for item in found.left_out] == [
+        ("test_it.py::test_some[dim=1]", "skipped: not yet"),
+        ("test_it.py::test_some[dim=2]", "skipped: not here"),
+        ("test_it.py::test_through_a_fixture[shape=1]", "needs the fixtures shape"),
+        ("test_it.py::test_through_a_fixture[shape=2]", "needs the fixtures shape"),
+    ]
+
+
 def test_the_name_is_the_one_that_the_running_test_has(file):
     path = file("""
         @pytest.mark.parametrize("dim", [0, 1])

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from autotest import Divergence, autotest, skip_grad_check
+from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
+from autotest.diagnosis import failed_trial
+from autotest.diagnosis.verification import MISSED, VERIFIED
 from autotest.finding import Finding
 from tests.support import subtle
 from tests.support.subtle import CASES, Case
@@ -89,3 +91,22 @@ def test_what_only_the_references_module_has_is_told_once(against):
     finding = caught(next(case for case in CASES if case.fault is subtle.renamed_parameter))
     (only,) = finding.mismatches
     assert "expected ['bias', 'weight'], actual ['bias', 'kernel']" in only.message
+
+
+def test_what_only_the_whole_program_shows_is_told_of_by_it(against, monkeypatch, tmp_path):
+    def verify(script):
+        return VERIFIED if status(script, tmp_path) == 1 else MISSED
+
+    monkeypatch.setenv("AUTOTEST_VERIFY", "1")
+    monkeypatch.setenv("AUTOTEST_SHRINK", "5")
+    monkeypatch.setattr(failed_trial, "verify", verify)
+    against(subtle.wrong_second_call())
+
+    def body():
+        x = random_tensor(shape=(2, 3), requires_grad=False)
+        return torch.abs(x), torch.abs(x + 1)
+
+    with pytest.raises(Divergence, match="Shrunk:     not at all: what is smaller does not show it") as raised:
+        skip_grad_check(reason="planted faults")(autotest(n=3)(body))()
+    assert raised.value.finding.verified == VERIFIED
+    assert raised.value.finding.script.count("torch.abs(") == 2

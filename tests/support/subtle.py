@@ -191,6 +191,21 @@ def add_in_place() -> Any:
 # -- results ------------------------------------------------------------------------------------------------
 
 
+def _second_call(abs_: Any) -> Any:
+    called = []
+
+    def later(x: Any) -> Any:
+        called.append(x)
+        return abs_(x) + (0.0 if len(called) % 2 else 1.0)
+
+    return later
+
+
+def wrong_second_call() -> FaultyTorch:
+    """Every second call is wrong; which is the second depends on all that was called before."""
+    return _planted("wrong_second_call", {"abs": _second_call})
+
+
 def list_for_tuple() -> FaultyTorch:
     return _planted("list_for_tuple", {"split": returning(list)})
 

@@ -75,6 +75,8 @@ class Books:
     refused: dict[str, str] = dataclasses.field(default_factory=dict)
     #: test -> the error
     broken: dict[str, str] = dataclasses.field(default_factory=dict)
+    #: test -> how the process ended that ran it
+    died: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def add(self, test: str, uses: Iterable[Use]) -> None:
         """Enter what one trial of `test` did."""
@@ -85,6 +87,17 @@ class Books:
             account.reasons[use.state, use.reason] += 1
             if use.state == "missing":
                 account.tests[test] = None
+
+    def take(self, other: Books) -> None:
+        """Enter what other books hold."""
+        self.trials += other.trials
+        for name in ("refused", "broken", "died"):
+            getattr(self, name).update(getattr(other, name))
+        for operator, theirs in other.accounts.items():
+            account = self.accounts.setdefault(operator, Account(operator))
+            account.trials += theirs.trials
+            account.reasons += theirs.reasons
+            account.tests.update(theirs.tests)
 
     def of(self, state: State) -> list[Account]:
         """The accounts in one state, by name."""

@@ -7,9 +7,11 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from autotest.campaigns.workers import available, default_jobs
 from autotest.collection import collect
 from autotest.errors import UsageError
 from autotest.gradients.accounting import keep_books
+from autotest.gradients.surviving import keep_books_apart
 from autotest.report import gradients as report
 from autotest.selection import selection
 
@@ -19,12 +21,19 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "gradients",
         help="say which operators have their gradients compared, which are exempt and why, and which are missing",
-        description="Run some trials of the tests decorated with @autotest, in this process, and say of every operator "
-        "in them whether its gradient is compared.",
+        description="Run some trials of the tests decorated with @autotest, and say of every operator in them whether "
+        "its gradient is compared.",
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
     parser.add_argument("--trials", type=int, default=3, metavar="N", help="trials of each test (default %(default)s)")
     parser.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=default_jobs(),
+        metavar="N",
+        help="worker processes (default %(default)s); 0 runs trials in this process, which they may then kill",
+    )
     parser.add_argument("--fail-missing", action="store_true", help="exit with 1 if the gradient of any is missing")
     parser.set_defaults(run=run)
 
@@ -35,6 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.trials < 1:
         raise UsageError(f"--trials {arguments.trials}: expected a whole number, at least 1")
+    if arguments.jobs < 0:
+        raise UsageError(f"--jobs {arguments.jobs}: expected a whole number, 0 or more")
     collected = collect(arguments.paths)
     if arguments.k:
         chosen = selection(arguments.k)
@@ -42,11 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
     if not collected.tests:
         places = ", ".join(str(path) for path in arguments.paths)
         raise UsageError(f"no test decorated with @autotest(...) was found in {places}")
-    books = keep_books(collected.tests, arguments.trials)
+    if arguments.jobs:
+        available()
+        books = keep_books_apart(collected.tests, arguments.trials, arguments.jobs)
+    else:
+        books = keep_books(collected.tests, arguments.trials)
     print(report.account(books))
     for item in collected.broken:
         print(f"{item.name}: {item.why}")
-    if books.broken or collected.broken:
+    if books.broken or books.died or collected.broken:
         return USAGE
     missing = bool(books.of("missing") or books.refused)
     return FINDINGS if missing and arguments.fail_missing else NOTHING_NEW

@@ -5,9 +5,11 @@ Enter collected tests, leave `Books`. Findings are nobody's business here: a tri
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections.abc import Iterator, Sequence
 
+from autotest.breadcrumb import Breadcrumb
 from autotest.carrying import carrying_calls, is_push, tensors_in
 from autotest.collection import Collected
 from autotest.driving import driven_by
@@ -20,6 +22,7 @@ from autotest.ledger import Ledger
 from autotest.nondifferentiable import listed
 from autotest.program import Call, operator_of, refs
 from autotest.record import Record
+from autotest.recorder import watched
 from autotest.rewriting import in_place, needed
 from autotest.settings import Settings
 from autotest.trial import Outcome, Test, run_trial
@@ -34,13 +37,20 @@ _MACHINERY = frozenset(
 )
 
 
-def keep_books(tests: Sequence[Collected], trials: int) -> Books:
-    """Run at most `trials` trials of each of `tests`, the same that the test itself would run first."""
+def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None = None) -> Books:
+    """Run at most `trials` trials of each of `tests`, the same that the test itself would run first.
+
+    `trail` is told where the process is, in case that it dies.
+    """
     books = Books()
 
     def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
         accepted = 0
+        if trail is not None:
+            trail.test(test.file, test.id, 0)
         for index in range(20 * trials):
+            if trail is not None:
+                trail.trial(index)
             outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, pair)
             if outcome.recorder.rejection is not None:
                 continue
@@ -53,7 +63,7 @@ def keep_books(tests: Sequence[Collected], trials: int) -> Books:
 
     for item in tests:
         try:
-            with driven_by(drive):
+            with driven_by(drive), contextlib.nullcontext() if trail is None else watched(trail):
                 item.call()
         except FrameworkMissing:  # noqa: PERF203 - once a test
             raise

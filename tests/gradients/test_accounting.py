@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from autotest.cli import main
@@ -62,6 +64,8 @@ def gradients(tmp_path, capsys):
         file.parent.mkdir()
         file.write_text(text)
         file.with_name("ledger.toml").write_text(ledger)
+        if "--jobs" not in arguments:
+            arguments = ("--jobs", "0", *arguments)
         status = main(["gradients", str(file), *arguments])
         return status, capsys.readouterr().out.splitlines()
 
@@ -129,3 +133,31 @@ def test_numbers_of_few_elements_are_told(gradients):
     few = SUITE.replace("torch.tanh(random_tensor(shape=(2, 3)))", "torch.tanh(random_tensor(shape=()))")
     why = "an input of fewer than 100 elements in 2 of 2"
     assert line_of(gradients(few)[1], "tanh") == ["numeric", "2/2", why]
+
+
+DEADLY = """
+from autotest import autotest, random_tensor, torch
+
+
+@autotest(n=2)
+def test_dies():
+    return torch.sinh(torch.exp(random_tensor(shape=(2, 3))))
+
+
+@autotest(n=2)
+def test_lives():
+    return torch.exp(random_tensor(shape=(2, 3)))
+"""
+
+
+def test_a_test_that_kills_its_process_is_named_and_the_others_are_told_of(gradients, monkeypatch):
+    pytest.importorskip("pebble")
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:six")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    status, lines = gradients(DEADLY, "--jobs", "1")
+    assert status == 2
+    assert line_of(lines, "exp") == ["compared", "2/2"]
+    (told,) = [line for line in lines if line.startswith("could not be finished: ")]
+    assert told == (
+        "could not be finished: test_suite.py::test_dies: its process died (SIGSEGV) in trial 0, at sinh (forward)"
+    )

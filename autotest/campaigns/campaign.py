@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from autotest import ledger
+from autotest.campaigns.agenda import Agenda
 from autotest.campaigns.killers import Killers
 from autotest.collection import Collection
 from autotest.comparison import Mismatch
@@ -117,9 +118,7 @@ class Campaign:
         self._observer = observer
         self._by_where = {test.where: test for test in standing.tests}
         self._running: list[Task] = []
-        #: Failures to be kept as soon as possible, then those to be looked into.
-        self._fresh: collections.deque[Diagnose | DiagnoseDeath] = collections.deque()
-        self._kept: collections.deque[Diagnose | DiagnoseDeath] = collections.deque()
+        self._agenda = Agenda()
         self._diagnosed: list[float] = []
         self._started: dict[int, float] = {}
         self._begin = 0.0
@@ -127,8 +126,7 @@ class Campaign:
         #: What tracing made of deaths: another identity than their trail gave them, or an entry of the ledger.
         self._settled: dict[Identity, Identity | str] = {}
         for found in standing.found.values():
-            if not found.verified.startswith("verified"):
-                self._kept.append(_again(found))
+            self._agenda.resumed(found)
 
     def run(self) -> Standing:
         """Go on until the plan is carried out; Ctrl-C ends it early, and nothing that was found is lost."""
@@ -179,18 +177,18 @@ class Campaign:
     # -- what to do next --------------------------------------------------------------------------------
 
     def _next(self) -> Task | None:
-        if self._fresh:
-            return self._fresh.popleft()
+        urgent = self._agenda.at_once()
+        if urgent is not None:
+            return urgent
         diagnosing = sum(not isinstance(task, Explore) for task in self._running)
-        spare = diagnosing < self._executor.slots // 2
-        if self._kept and spare and self._left > 0:
-            return self._kept.popleft()
+        if diagnosing < self._executor.slots // 2 and self._left > 0:
+            task = self._agenda.next()
+            if task is not None:
+                return task
         exploring = None if self._enough else self._explore()
-        if exploring is not None or not self._kept or self._left < -self._overtime:
+        if exploring is not None or self._left < -self._overtime:
             return exploring
-        task = self._kept.popleft()
-        # A script that was seen to fail is worth more than a short one when there is time for one of them.
-        return task if self._left > 0 else dataclasses.replace(task, shrink=False)
+        return self._agenda.next() if self._left > 0 else self._agenda.in_a_hurry()
 
     @property
     def _left(self) -> float:
@@ -213,7 +211,7 @@ class Campaign:
         under_way = [task for task in self._running if not isinstance(task, Explore)]
         # On a busy machine what is under way tells more than what was measured, or assumed, before.
         each = max([each, *(time.monotonic() - self._started[id(task)] for task in under_way)])
-        reserve = min((len(self._kept) + len(under_way)) * each / self._executor.slots, self.plan.seconds / 2)
+        reserve = min((len(self._agenda) + len(under_way)) * each / self._executor.slots, self.plan.seconds / 2)
         return self._left <= reserve
 
     def _explore(self) -> Explore | None:
@@ -262,15 +260,8 @@ class Campaign:
             if isinstance(task, DiagnoseDeath) and result.identity != task.identity:
                 self._settle(task.identity, result.identity)
             self._keep(result)
-            if task.thorough:
-                self._diagnosed.append(seconds)
-            else:
-                later = dataclasses.replace(task, thorough=True)
-                # A death has no script before it was looked into; any other failure has one from the start.
-                if isinstance(task, DiagnoseDeath):
-                    self._kept.appendleft(later)
-                else:
-                    self._kept.append(later)
+            self._diagnosed += [seconds] if task.thorough else []
+            self._agenda.kept(task, result)
         elif isinstance(result, Death):
             self._died(task, result, seconds)
         elif not isinstance(task, Explore) and not task.thorough:
@@ -289,7 +280,7 @@ class Campaign:
         for suspect in result.suspects:
             self.standing.seen[suspect.identity] += 1
             if self.standing.seen[suspect.identity] == 1:
-                self._fresh.append(Diagnose(task.where, suspect.trial, thorough=False))
+                self._agenda.seen(Diagnose(task.where, suspect.trial, thorough=False))
 
     def _died(self, task: Task, death: Death, seconds: float) -> None:
         """A worker did not come back from `task`."""
@@ -329,7 +320,7 @@ class Campaign:
             return
         self.standing.seen[settled] += 1
         if self.standing.seen[settled] == 1:
-            self._fresh.append(DiagnoseDeath(task.where, death.index, settled, message, thorough=False))
+            self._agenda.seen(DiagnoseDeath(task.where, death.index, settled, message, thorough=False))
 
     def _settle(self, before: Identity, after: Identity | str) -> None:
         """Tracing a death tells better than its trail which call it was, and whose; that may be known already."""
@@ -348,7 +339,7 @@ class Campaign:
     def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
         """The finding is on disk already; what cost the worker is left out of the next attempt."""
         if isinstance(task, Diagnose) and task.thorough and task.shrink:
-            self._kept.append(dataclasses.replace(task, shrink=False))
+            self._agenda.again(dataclasses.replace(task, shrink=False))
         elif not task.thorough:
             self.standing.vanished.append((task.where, task.index))
 
@@ -365,13 +356,6 @@ def standing_of(collected: Collection, base_seed: int) -> Standing:
     """Where a new campaign stands."""
     tests = [TestStanding(Where(item.file, item.id, base_seed)) for item in collected.tests]
     return Standing(base_seed, tests, left_out=collected.left_out, files_broken=collected.broken)
-
-
-def _again(found: Found) -> Diagnose | DiagnoseDeath:
-    """The task that looks into a finding which an earlier run only kept. Deaths have no class of shapes."""
-    if found.identity.shapes:
-        return Diagnose(found.where, found.index, thorough=True)
-    return DiagnoseDeath(found.where, found.index, found.identity, found.message, thorough=True)
 
 
 def _all_set_aside(result: Explored) -> bool:

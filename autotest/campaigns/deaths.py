@@ -44,55 +44,41 @@ from autotest.verdict import Evidence, judge
 
 
 def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
-    """Keep the finding that a death is. A thorough look may say that it is another one, or one that is known."""
-    conditions = conditions if task.shrink else dataclasses.replace(conditions, shrink=0.0)
+    """Keep the finding that a death is. A thorough look may say that it is another one, or one that is known.
+
+    Three steps, each a task of its own: what the trail says; running the trial once more, and the script that this
+    gives; a smaller program, for which there may be no time.
+    """
+
+    def kept(finding: Finding, identity: Identity) -> Found:
+        return keep(finding, identity, task.where, conditions.directory)
+
     if not task.thorough:
-        return keep(_bare(task, conditions), task.identity, task.where, conditions.directory)
+        return kept(_bare(task, conditions), task.identity)
+    if task.shrink:
+        before = Store(conditions.directory).load(key_of_identity(task.identity)).finding
+        return kept(_smaller(before, conditions), task.identity)
     autopsy = _autopsy(task, conditions)
     if autopsy is None:
         # A death is worth telling although nobody can say yet what brings it back.
-        survived = dataclasses.replace(_bare(task, conditions), verified=SURVIVED)
-        return keep(survived, task.identity, task.where, conditions.directory)
-    finding = autopsy.at_once()
+        return kept(dataclasses.replace(_bare(task, conditions), verified=SURVIVED), task.identity)
+    finding, identity = autopsy
     known = ledger.find(task.where.file, chosen().candidate.name)
     entry = known.expects(task.where.test, finding.first, finding.operator)
     if entry is None:
-        # With a script before it is shrunk and verified, which takes long.
-        keep(finding, autopsy.identity, task.where, conditions.directory)
-    if entry is not None or autopsy.identity != task.identity:
+        kept(finding, identity)  # before its script is run, which takes long
+    if entry is not None or identity != task.identity:
         with contextlib.suppress(AutotestError):
             Store(conditions.directory).remove(key_of_identity(task.identity))
-    if entry is not None:
-        return Known(entry.key)
-    return keep(autopsy.in_full(), autopsy.identity, task.where, conditions.directory)
+    return kept(_verified(finding, conditions), identity) if entry is None else Known(entry.key)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Autopsy:
-    """What running a deadly trial once more showed."""
+def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> tuple[Finding, Identity] | None:
+    """Run the trial again in a process of its own; None when it survives.
 
-    bare: Finding
-    traced: Traced
-    symptom: Symptom
-    conditions: Conditions
-    #: In place of what the trail of the first process said, which knows the call only nearly.
-    identity: Identity
-
-    def at_once(self) -> Finding:
-        """The finding with what is known already."""
-        return _described(self.bare, self.symptom, self.traced, (), verified=False, deadline=self.conditions.deadline)
-
-    def in_full(self) -> Finding:
-        """The finding with a program as small as can be, and a script that was run."""
-        conditions = self.conditions
-        traced, shrinking = _shrunk(self.traced, self.symptom, conditions)
-        return _described(
-            self.bare, self.symptom, traced, shrinking, verified=conditions.verify, deadline=conditions.deadline
-        )
-
-
-def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> _Autopsy | None:
-    """Run the trial again in a process of its own; None when it survives."""
+    Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
+    died first knows the call only nearly.
+    """
     traced = trace(
         task.where.file,
         task.where.test,
@@ -108,7 +94,7 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> _Autopsy | None:
     symptom = _symptom(bare.first.symptom, traced)
     operator = _operator(traced, bare.first.name)
     identity = death_of(operator, symptom, bare.first.stage, traced.side, traced.death, traced.last_words)
-    return _Autopsy(bare, traced, symptom, conditions, identity)
+    return _described(bare, symptom, traced, conditions), identity
 
 
 def task_of(position: Position) -> DiagnoseDeath:
@@ -164,10 +150,8 @@ def _operator(traced: Traced, otherwise: str) -> str:
     return operator_of(calls, last.slot) or otherwise
 
 
-def _described(
-    finding: Finding, symptom: Symptom, traced: Traced, shrinking: tuple[str, ...], *, verified: bool, deadline: float
-) -> Finding:
-    """Add what tracing the trial gave: symptom, program, script, verification."""
+def _described(finding: Finding, symptom: Symptom, traced: Traced, conditions: Conditions) -> Finding:
+    """Add what tracing the trial gave: symptom, program, script."""
     pair = chosen()
     slot = 0 if traced.program is None else max(0, len(traced.program.calls) - 1)
     operator = _operator(traced, finding.first.name)
@@ -186,19 +170,31 @@ def _described(
         finding,
         mismatches=(first,),
         program=traced.program,
-        shrinking=shrinking,
         verdict=(_verdict(symptom, pair.sides, traced),),
         blame=traced.side,
     )
-    if traced.program is None:
+    return _scripted(finding, conditions)
+
+
+def _scripted(finding: Finding, conditions: Conditions) -> Finding:
+    """With the script of its program."""
+    if finding.program is None:
         return dataclasses.replace(finding, verified="the program cannot be replayed")
     try:
-        one, other = pair.scripts(traced.program)
+        one, other = chosen().scripts(finding.program)
         # The script runs in a child of its own whoever dies, and says whether the other one does as well.
-        script = emit(finding, (other, one) if ours else (one, other), isolated=True, timeout=deadline)
+        sides = (other, one) if finding.first.side == "reference" else (one, other)
+        script = emit(finding, sides, isolated=True, timeout=conditions.deadline)
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=str(error))
-    return dataclasses.replace(finding, script=script, verified=verify(script) if verified else "")
+    return dataclasses.replace(finding, script=script, verified="")
+
+
+def _verified(finding: Finding, conditions: Conditions) -> Finding:
+    """With what a fresh interpreter says of its script."""
+    if finding.script is None or not conditions.verify:
+        return finding
+    return dataclasses.replace(finding, verified=verify(finding.script))
 
 
 def _verdict(symptom: str, sides: tuple[str, str], traced: Traced) -> str:
@@ -209,21 +205,32 @@ def _verdict(symptom: str, sides: tuple[str, str], traced: Traced) -> str:
     return judge(Evidence(symptom, sides)).line
 
 
-def _shrunk(traced: Traced, symptom: str, conditions: Conditions) -> tuple[Traced, tuple[str, ...]]:
-    """`traced` with a smaller program that dies alike, and how it came about."""
-    if traced.program is None or not conditions.shrink or symptom == "out of memory" or traced.side == "reference":
-        return traced, ()
+def _smaller(finding: Finding, conditions: Conditions) -> Finding:
+    """With a smaller program that dies alike, and the script of that, where there is one."""
+    first = finding.first
+    if (
+        finding.program is None
+        or not conditions.shrink
+        or first.symptom == "out of memory"
+        or first.side == "reference"
+    ):
+        return finding
     try:
         # Every success costs the start of a process, so that seconds buy less here than elsewhere.
         from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
 
-        smaller = crashing.shrink(traced.program, seconds=4 * conditions.shrink, deadline=conditions.deadline)
+        smaller = crashing.shrink(finding.program, seconds=4 * conditions.shrink, deadline=conditions.deadline)
     except (OSError, NotReplayable) as error:
-        return traced, (f"Shrunk:     not at all ({error})",)
+        return dataclasses.replace(finding, shrinking=(f"Shrunk:     not at all ({error})",))
     if smaller is None:
-        return traced, ("Shrunk:     not at all, since its program alone survives",)
-    line = failed_trial.sizes(traced.program, smaller.program, smaller.executions, smaller.complete)
-    return dataclasses.replace(traced, program=smaller.program), (line,)
+        line = "Shrunk:     not at all, since its program alone survives"
+        return dataclasses.replace(finding, shrinking=(line,))
+    line = failed_trial.sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
+    first = dataclasses.replace(first, slot=max(0, len(smaller.program.calls) - 1))
+    less = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
+    less = _verified(_scripted(less, conditions), conditions)
+    # A long script that was seen to fail goes before a short one that was not.
+    return less if less.verified.startswith("verified") or not conditions.verify else finding
 
 
 def known(test: str, options: Options) -> Iterator[tuple[Finding, str]]:
@@ -253,10 +260,12 @@ def recover(path: Path, position: Position, options: Options) -> tuple[Finding, 
     """
     task = task_of(position)
     try:
-        autopsy = _autopsy(task, conditions_of(position, options.directory, options.verify))
+        conditions = conditions_of(position, options.directory, options.verify)
+        autopsy = _autopsy(task, conditions)
         if autopsy is None:
             return None
-        finding = autopsy.in_full()
-        return finding, keep(finding, autopsy.identity, task.where, options.directory)
+        finding, identity = autopsy
+        finding = _smaller(_verified(finding, conditions), conditions)
+        return finding, keep(finding, identity, task.where, options.directory)
     finally:
         path.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotest.campaigns import campaign
+from autotest.campaigns.agenda import Agenda
 from autotest.campaigns.campaign import DEATHS_ALLOWED, Campaign, Plan, standing_of
 from autotest.collection import Collected, Collection
 from autotest.settings import Settings
@@ -23,6 +24,7 @@ from autotest.tasks import (
     Known,
     Suspect,
     Vanished,
+    Where,
     fatal_call,
 )
 
@@ -346,3 +348,18 @@ def test_what_ends_a_campaign_by_mistake_is_noted_and_raised():
         Campaign(standing, Plan(0, trials=1000), Failing(healthy, 1), Silent()).run()
     assert standing.stopped == "ended by RuntimeError"
     assert standing.trials > 0
+
+
+def test_a_death_gets_a_script_before_others_are_made_smaller():
+    identities = [VALUE._replace(symptom="crash", message=str(number)) for number in range(3)]
+    tasks = [DiagnoseDeath(Where(Path("t.py"), "a", 0), 1, identity, "", thorough=False) for identity in identities]
+    agenda = Agenda()
+    for task in tasks:
+        agenda.seen(task)
+    done = []
+    while (task := agenda.at_once() or agenda.next()) is not None:
+        done.append((identities.index(task.identity), task.thorough, task.shrink if task.thorough else False))
+        agenda.kept(task, found(task, task.identity))
+    assert [step[1:] for step in done] == [(False, False)] * 3 + [(True, False)] * 3 + [(True, True)] * 3
+    assert {step[0] for step in done} == {0, 1, 2}
+    assert not agenda

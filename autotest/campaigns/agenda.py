@@ -1,0 +1,69 @@
+"""What was found and wants looking into, the most urgent first.
+
+Enter tasks and what came of them, leave the tasks to do next. Stands alone because the order decides what a campaign
+has to show when its time is over: every failure is on disk at once, then gets a script that was seen to fail, and a
+death, whose every smaller program costs a process, is made smaller when nothing else waits. Must not run anything.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+from autotest.tasks import Diagnose, DiagnoseDeath, Found
+
+Looking = Diagnose | DiagnoseDeath
+
+
+class Agenda:
+    """Failures on their way from being seen to being understood."""
+
+    def __init__(self) -> None:
+        self._seen: collections.deque[Looking] = collections.deque()
+        self._kept: collections.deque[Looking] = collections.deque()
+        self._large: collections.deque[Looking] = collections.deque()
+
+    def __len__(self) -> int:
+        """How many still lack a script that was run."""
+        return len(self._kept)
+
+    def seen(self, task: Looking) -> None:
+        """A failure that is not on disk yet; `task` keeps it there."""
+        self._seen.append(task)
+
+    def kept(self, task: Looking, found: Found) -> None:
+        """`task` left `found`: go on with what comes after it."""
+        if not task.thorough:
+            # A death has no script before it was looked into; any other failure has one from the start.
+            if isinstance(task, DiagnoseDeath):
+                self._kept.appendleft(dataclasses.replace(task, thorough=True, shrink=False))
+            else:
+                self._kept.append(dataclasses.replace(task, thorough=True))
+        elif isinstance(task, DiagnoseDeath) and not task.shrink and found.verified[:8] in ("", "verified"):
+            self._large.append(dataclasses.replace(task, identity=found.identity, shrink=True))
+
+    def again(self, task: Looking) -> None:
+        """Looking cost a worker: once more, later."""
+        self._kept.append(task)
+
+    def resumed(self, found: Found) -> None:
+        """An earlier run kept `found` and came no further. Deaths have no class of shapes."""
+        if found.verified.startswith("verified"):
+            return
+        if found.identity.shapes:
+            self._kept.append(Diagnose(found.where, found.index, thorough=True))
+        else:
+            message = found.message
+            self._kept.append(DiagnoseDeath(found.where, found.index, found.identity, message, True, shrink=False))
+
+    def at_once(self) -> Looking | None:
+        """What must not wait."""
+        return self._seen.popleft() if self._seen else None
+
+    def next(self) -> Looking | None:
+        """What there is time for."""
+        return self._kept.popleft() if self._kept else self._large.popleft() if self._large else None
+
+    def in_a_hurry(self) -> Looking | None:
+        """What the time after the end is for: a script that was seen to fail, and not a short one."""
+        return dataclasses.replace(self._kept.popleft(), shrink=False) if self._kept else None

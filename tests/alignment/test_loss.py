@@ -140,6 +140,11 @@ class TestDistances(unittest.TestCase):
         x, y = pair(0.1, 1)
         return torch.nn.KLDivLoss(reduction=reduction(), log_target=random_bool())(torch.log(x), y)
 
+    @autotest(n=10, rtol=1e-10, atol=1e-12)
+    def test_kl_divergence_in_double_precision(self):
+        x, y = (random_tensor(shape=(4, 5), low=0.1, dtype="float64") for _ in range(2))
+        return torch.nn.functional.kl_div(x, y, reduction="none")
+
     @autotest()
     def test_smooth_l1_by_beta(self):
         x, y = pair(-3, 3)

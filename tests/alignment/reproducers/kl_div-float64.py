@@ -1,0 +1,24 @@
+"""nn.functional.kl_div: v2 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_loss.py::TestDistances.test_kl_divergence_in_double_precision, trial 0 of base seed 0.
+oneflow: the logarithm of a float64 target is taken in single precision"""
+
+import sys
+import numpy as np
+
+
+def program(torch):
+    x0 = torch.tensor(np.array(0.0, "float64"))
+    x1 = torch.tensor(np.array(2.0, "float64"))
+    return torch.nn.functional.kl_div(x0, x1, reduction="none")
+
+
+try:
+    import torch
+    import oneflow
+
+    expected = np.array(program(torch).tolist())
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+actual = np.array(program(oneflow).tolist())
+print("torch:", expected, "oneflow:", actual, sep="\n")
+sys.exit(not (expected.shape == actual.shape and np.allclose(actual, expected, 1e-10, 1e-12, equal_nan=True)))

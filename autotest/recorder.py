@@ -116,8 +116,13 @@ class Recorder(Record):
             return lambda: self.pair.annotations(target, reference, len(args), tuple(kwargs)).get(key)
 
         for position, value in enumerate(args):
-            plain = type(value) in LITERALS
-            one, other, operand = (value, value, value) if plain else lower(self, value, annotation(position))
+            kind_of = type(value)
+            if kind_of in LITERALS:
+                one = other = operand = value
+            elif hasattr(kind_of, "_lower"):  # dual, the commonest: no annotation needs to be at hand
+                one, other, operand = value._lower(self)
+            else:
+                one, other, operand = lower(self, value, annotation(position))
             if one is generators.NOTHING:
                 continue
             expected_args.append(one)

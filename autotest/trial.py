@@ -265,10 +265,10 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
 
 def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
     expected, actual = value._sides()
-    described = recorder.pair.reference.literal(expected.dtype)
+    dtype = recorder.pair.reference.dtype_name(expected.dtype)
     # The one choice that a `random_array` would make, without a generator that nobody else will draw from.
-    spec = generators.Spec(tuple(expected.shape), described.path, -1.0, 1.0)
-    array = Array(generators.array_from(spec, generators.current().bits()), described.path)
+    spec = generators.Spec(tuple(expected.shape), dtype, -1.0, 1.0)
+    array = Array(generators.array_from(spec, generators.current().bits()), dtype)
     slot = recorder.tensor(array, requires_grad=leaf, device=expected.device.type, note="cotangent")
     cotangent = Value(recorder, slot)
     placing = recorder.pair.candidate.placed_like(actual)

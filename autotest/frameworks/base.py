@@ -190,6 +190,10 @@ class Framework(abc.ABC):
         A `Made` stands for one that has no name and is the result of a call.
         """
 
+    def dtype_name(self, dtype: Any) -> str:
+        """The shared name of one of its dtypes, such as ``"float32"``."""
+        return str(self.literal(dtype).path)
+
     @abc.abstractmethod
     def devices(self) -> tuple[str, ...]:
         """The device types it can use now, ``"cpu"`` first."""

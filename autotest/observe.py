@@ -230,7 +230,7 @@ def _gradient(recorder: Record, slot: int, suffix: str, expected: Any, actual: A
     pair = recorder.pair
     own = pair.reference.gradient(expected) if pair.reference.holds_gradient(expected) else None
     other = pair.candidate.gradient(actual) if isinstance(actual, pair.candidate.tensor_types) else None
-    return Pairing(slot, f"{suffix}.grad", "backward", own, other, not recorder.backward_undefined)
+    return Pairing(slot, f"{suffix}.grad", "backward", own, other, slot not in recorder.gradients_undefined())
 
 
 def _holds_gradient(framework: Framework, value: Any) -> bool:

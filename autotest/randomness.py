@@ -60,7 +60,7 @@ _MASKING = {
     "gumbel_softmax": None,
 }
 #: Calls that give a tensor new contents whatever it held.
-_FILLING = frozenset(("fill_", "zero_", "copy_", "constant_", "zeros_", "ones_", "eye_", "dirac_")) | _DRAWING_IN_PLACE
+FILLING = frozenset(("fill_", "zero_", "copy_", "constant_", "zeros_", "ones_", "eye_", "dirac_")) | _DRAWING_IN_PLACE
 #: Modules that draw a mask when they are called in training mode.
 _MASKING_MODULES = frozenset(
     ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU")
@@ -93,7 +93,7 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
 def fills(target: str) -> bool:
     """Whether a call of `target` defines contents that were undefined before."""
-    return target.rpartition(".")[2] in _FILLING
+    return target.rpartition(".")[2] in FILLING
 
 
 #: Every name for which `contents_of` may answer something else than `DEFINED`, for a first cheap look.

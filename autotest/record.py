@@ -119,6 +119,17 @@ class Record:
             return any(self._holds_undefined(item) for item in value)
         return id(value) in self.undefined
 
+    def gradients_undefined(self) -> set[int]:
+        """The slots whose gradients are undefined: of all that undefined contents were computed from, and of these."""
+        if not self.backward_undefined:
+            return set()
+        found = {slot for slot in range(len(self.calls)) if self.is_undefined(slot)}
+        found = {slot for slot in found if self.calls[slot].target.rpartition(".")[2] not in ("backward", "grad")}
+        for call in reversed(self.calls):
+            if call.slot in found:
+                found.update(ref.slot for ref in refs(call))
+        return found
+
     def mark_undefined(self, slot: int, value: Any) -> None:
         """Note that call `slot` returned `value` with contents that nobody specifies."""
         self.undefined_slots.add(slot)

@@ -21,6 +21,7 @@ from autotest.comparison import Mismatch, Symptom
 from autotest.errors import Divergence, TrialEnd
 from autotest.frameworks import ABSENT, Pair
 from autotest.lowering import LITERALS, lower
+from autotest.overwriting import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.program import Array, CallKind, Operand, Ref, operator_of
 from autotest.randomness import Contents
 from autotest.record import Record, as_array, stage_of
@@ -138,6 +139,10 @@ class Recorder(Record):
             expected_kwargs[key] = one
             actual_kwargs[key] = other
             named[key] = operand
+        name = target.rpartition(".")[2]
+        if name in OVERWRITING or "out" in named:
+            for kept in [*about_to_be_overwritten(self, target, operands, named)]:
+                self._keep_copy(kept)
         if self.watch is not None:
             self.watch.asks_reference(self, kind, target, operands, named)
         try:
@@ -155,11 +160,17 @@ class Recorder(Record):
             self._failed(slot, functions[1], error)
             self.end(error)
         slot = self.append(kind, target, tuple(operands), named, expected, actual)
-        if target.rpartition(".")[2] in randomness.NAMES:
+        if name in randomness.NAMES:
             self._settle_contents(slot, randomness.contents_of(target, expected_args, expected_kwargs))
         if self.undefined or self.random_modules:
             self.spread_undefined(slot, None if owner is None else owner[0])
         return slot
+
+    def _keep_copy(self, slot: int) -> None:
+        """Copy what `slot` holds on both sides, by a call like any other, so that every replay looks at it too."""
+        owner = (self.expected[slot], self.actual[slot], Ref(slot))
+        made = self.call("method", "clone", (owner[0].clone, owner[1].clone), (), {}, owner)
+        self.calls[made] = self.calls[made]._replace(note=NOTE)
 
     def _run(self, target: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if self.running:
@@ -186,7 +197,7 @@ class Recorder(Record):
         expected = self.pair.reference.member(expected_owner, name)
         actual = self._on_candidate("getattr", name, (operand,), expected, lambda: getattr(actual_owner, name))
         slot = self.append("getattr", name, (operand,), {}, expected, actual)
-        if id(expected_owner) in self.undefined or (name == "grad" and self.backward_undefined):
+        if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
             self.mark_undefined(slot, expected)
         return slot
 

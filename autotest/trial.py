@@ -20,6 +20,7 @@ from autotest.errors import TrialEnd, UsageError
 from autotest.frameworks import Pair
 from autotest.gradients.trials import held_against_numbers
 from autotest.observe import Observed, compare, observe
+from autotest.overwriting import is_kept_copy
 from autotest.program import Array, Program, refs
 from autotest.recorder import Recorder, recording
 from autotest.rejection import Rejection
@@ -201,7 +202,9 @@ def unused_results(recorder: Recorder) -> Iterator[Value]:
         return
     read = {ref.slot for call in recorder.calls for ref in refs(call)}
     for call in recorder.calls:
-        if call.slot not in read and call.kind not in ("tensor", "load_state", "overwrite", "setattr"):
+        if is_kept_copy(call) or call.slot in read:
+            continue
+        if call.kind not in ("tensor", "load_state", "overwrite", "setattr"):
             expected = recorder.expected[call.slot]
             if isinstance(expected, recorder.pair.reference.tensor_types):
                 yield Value(recorder, call.slot)

@@ -34,7 +34,7 @@ LAYERS: Final = (
         "serialisation standing tasks verdict"
     ).split(),
     # 2 live
-    "adoption carrying dual freezing lowering observe record recorder tensors".split(),
+    "adoption carrying dual freezing lowering observe overwriting record recorder tensors".split(),
     # 3 telling
     "report".split(),
     # 4 running

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotest import random_tensor, torch
-from tests.support.faulty import FaultyTorch, plus
+from tests.support.faulty import FaultyTorch, plus, with_gradient
 from tests.support.running import agrees, trial
 
 
@@ -107,5 +107,23 @@ def test_what_is_written_of_undefined_contents_is_undefined():
         out[:] = dropped(rows(requires_grad=False))
         torch.exp(torch.empty(2), out=torch.zeros(2))
         return out + 1
+
+    assert agrees(trial(body))
+
+
+def test_gradients_that_no_mask_reaches_are_compared_beside_those_that_one_does():
+    def body():
+        x, y = rows(), rows()
+        return torch.exp(x), dropped(y)
+
+    assert agrees(trial(body))
+    wrong = trial(body, FaultyTorch({"exp": with_gradient(lambda gradient: gradient * 2)}))
+    assert [mismatch.name for mismatch in wrong.mismatches] == ["x0.grad"]
+
+
+def test_gradients_that_are_multiplied_by_a_mask_are_not_compared():
+    def body():
+        x, y = rows(), rows()
+        return torch.exp(x) * dropped(y)
 
     assert agrees(trial(body))

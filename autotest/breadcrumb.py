@@ -71,8 +71,13 @@ class Breadcrumb:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._file = path.open("w+b")
-        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self._file.truncate(_SIZE)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Room on the disk, too: writing to a mapped page that finds none ends the process (SIGBUS).
+            os.posix_fallocate(self._file.fileno(), 0, _SIZE)
+        except OSError:
+            self._file.close()
+            raise
         self._memory = mmap.mmap(self._file.fileno(), _SIZE)
         self._memory[: len(_MAGIC)] = _MAGIC
         _PID.pack_into(self._memory, _PID_AT, os.getpid())

@@ -149,7 +149,8 @@ class Recorder(Record):
             expected = self._run(target, reference, expected_args, expected_kwargs)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             attempt = functools.partial(functions[1], *actual_args, **actual_kwargs)
-            self._refused(kind, target, tuple(operands), named, error, attempt)
+            optional = [key for key, value in kwargs.items() if _may_be_left_out(value)]
+            self._refused(kind, target, tuple(operands), named, error, attempt, optional)
             self.end(error)
         if self.watch is not None:
             self.watch.about_to(self, kind, target, tuple(operands), named)
@@ -307,9 +308,10 @@ class Recorder(Record):
         named: dict[str, Operand],
         error: Exception,
         attempt: Callable[[], Any],
+        optional: Sequence[str] = (),
     ) -> None:
-        """The reference refused; `attempt` makes the same call on the candidate."""
-        if is_mistake(error):
+        """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
+        if is_mistake(error, optional):
             raise error
         self.rejection = Rejection(target, type(error).__name__, str(error))
         if not self.check_errors:
@@ -341,3 +343,10 @@ class Recorder(Record):
         stage = stage_of(self.calls[slot].kind, target, function)
         symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
         self.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message))
+
+
+def _may_be_left_out(value: Any) -> bool:
+    """Whether an argument is a generator that draws `nothing` in some trials."""
+    if not isinstance(value, generators.Generator):
+        return False
+    return isinstance(value, generators.nothing) or any(map(_may_be_left_out, value.children))

@@ -6,6 +6,7 @@ Enter exceptions that the reference raised; leave `Rejection`s, or the judgement
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from autotest.errors import UsageError
@@ -25,25 +26,29 @@ class Rejection(NamedTuple):
         return f"{self.target}: {self.type}: {re.sub(r'[-+]?[0-9][0-9.e+-]*', 'N', first)[:160]}"
 
 
-def is_mistake(error: Exception) -> bool:
+def is_mistake(error: Exception, optional: Collection[str] = ()) -> bool:
     """Whether the reference's exception means that the call was written wrongly, whatever was drawn.
 
-    A keyword that the function does not have stays wrong in every trial, so the test is told at once.
+    A keyword that the function does not have stays wrong in every trial, so the test is told at once; unless it is
+    one of the `optional` ones, which the test leaves out in some trials.
     """
     if isinstance(error, (AttributeError, NameError, ImportError, SyntaxError, UsageError)):
         return True
     if not isinstance(error, TypeError):
         return False
-    return "unexpected keyword argument" in str(error) or _has_unknown_keyword(str(error))
+    return not {*_unknown_keywords(str(error))} <= {*optional}
 
 
-def _has_unknown_keyword(text: str) -> bool:
-    """Whether torch's list of what a built-in function accepts lacks a keyword that it got."""
+def _unknown_keywords(text: str) -> list[str]:
+    """The keywords that a function got and does not have, as a Python function says it, or torch's list of signatures."""
+    named = re.search(r"unexpected keyword argument '(\w+)'", text)
+    if named is not None:
+        return [named[1]]
     got, _, accepted = text.partition("but expected")
     if "invalid combination of arguments" not in got or not accepted:
-        return False
+        return []
     accepted = "\n".join(line for line in accepted.splitlines() if "didn't match because" not in line)
-    return any(not re.search(rf"\b{name}\b", accepted) for name in re.findall(r"(?<=[(,\s])(\w+)=", got))
+    return [name for name in re.findall(r"(?<=[(,\s])(\w+)=", got) if not re.search(rf"\b{name}\b", accepted)]
 
 
 def called_back(running: str, target: str) -> UsageError:

@@ -216,7 +216,7 @@ class _Trials:
             else:
                 tally.expected[entry.key] += 1
                 tally.accepted += 1
-        elif not outcome.compared:
+        elif not (outcome.compared or test.settings.own_assertions):
             raise NothingCompared(text.nothing_compared(test.id, outcome.seed, planned.trial))
         elif outcome.complaint:
             raise GradientNotCompared(

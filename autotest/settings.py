@@ -68,6 +68,8 @@ class Settings:
     grad_order: Literal[1, 2] = 1
     #: Why the gradient gate lets trials pass that compare no gradient; "" where it does not.
     skip_grad: str = ""
+    #: Whether a trial may compare nothing, because the body compares by assertions of its own.
+    own_assertions: bool = False
 
     @property
     def tolerance(self) -> Tolerance:

@@ -115,6 +115,8 @@ class Standing:
     #: Calls that are not tried any more because they kill, for people to read.
     set_aside: set[str] = dataclasses.field(default_factory=set)
     seconds: float = 0.0
+    #: Why the history lacks what happened last, if it does.
+    unwritten: str = ""
     #: Why it ended before its time, if it did.
     stopped: str = ""
 

@@ -169,22 +169,37 @@ class Vanished:
     index: int
 
 
-_NAMES = re.compile(r"\b[a-z]{1,4}\d+\b")
-_NUMBERS = re.compile(r"[-+]?\d[\d.e+-]*")
+#: What a message holds that is another in every trial, or on every machine, and what stands for it in an identity.
+_PASSING = tuple(
+    (re.compile(pattern), instead)
+    for pattern, instead in (
+        (r"\b0x[0-9a-fA-F]+", "N"),
+        (r"(?<![\w.])(?:/[\w.+-]+)+/(?=[\w.+-])", ""),  # folders
+        (r"\b(?!u?int\d)[a-z]{1,4}\d+\b", "it"),  # names of values; dtypes stay
+        (r"(?<![A-Za-z])[-+]?\d[\d.e+-]*(?![A-Za-z_])", "N"),
+        (r"\bN(?:,? N)+\b", "N"),  # shapes of any rank
+    )
+)
 _CHECK = re.compile(r"Check failed: (.*)")
 
 
 def identity_of(mismatch: Mismatch, operator: str, program: Program) -> Identity:
     """Which failure a trial showed, by its first mismatch."""
-    message = mismatch.key.replace(mismatch.name, "it")
-    message = _NUMBERS.sub("N", _NAMES.sub("it", message))
+    message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", mismatch.key))
     return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, _shapes(program))
+
+
+def passing_left_out(text: str) -> str:
+    """A message without what is another in every trial: numbers, shapes, addresses, folders, names of values."""
+    for pattern, instead in _PASSING:
+        text = pattern.sub(instead, text)
+    return text
 
 
 def death_of(operator: str, symptom: str, stage: str, side: str, how: str, last_words: str) -> Identity:
     """Which death it was: two checks that fail in one operator are two of them."""
     check = _CHECK.search(last_words)
-    said = f"{how}: {_NUMBERS.sub('N', check[1].strip())}" if check else how
+    said = f"{how}: {passing_left_out(check[1].strip())}" if check else how
     return Identity(operator, symptom, stage, side, said, "")
 
 

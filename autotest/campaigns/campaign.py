@@ -18,6 +18,7 @@ from autotest.campaigns.agenda import Agenda
 from autotest.campaigns.killers import Killers
 from autotest.collection import Collection
 from autotest.comparison import Mismatch
+from autotest.errors import StoreUnwritable
 from autotest.frameworks import chosen
 from autotest.standing import Standing, TestStanding
 from autotest.tasks import (
@@ -172,7 +173,11 @@ class Campaign:
         for task in self._running:
             if isinstance(task, Explore):
                 waiting[task.where].append(task.indices)
-        self._record(self.standing, waiting)
+        try:
+            self._record(self.standing, waiting)
+            self.standing.unwritten = ""
+        except StoreUnwritable as error:
+            self.standing.unwritten = str(error)  # a full disk is no reason to stop looking
 
     # -- what to do next --------------------------------------------------------------------------------
 

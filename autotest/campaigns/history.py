@@ -99,7 +99,19 @@ class History:
         return identity
 
     def save(self, campaign: str, standing: Standing, waiting: Mapping[Where, list[range]]) -> None:
-        """Note where a campaign stands. `waiting`: trials that were handed out and are not counted yet."""
+        """Note where a campaign stands. `waiting`: trials that were handed out and are not counted yet.
+
+        Raises `StoreUnwritable`; then the state before stays.
+        """
+        try:
+            self._save(campaign, standing, waiting)
+        except sqlite3.Error as error:
+            raise StoreUnwritable(f"the history {self.path} cannot be written any more: {error}") from error
+        for test in standing.tests:
+            # What is under way moves on without the test being told: it is written again next time.
+            test.changed = bool(waiting.get(test.where))
+
+    def _save(self, campaign: str, standing: Standing, waiting: Mapping[Where, list[range]]) -> None:
         with self._transaction():
             self._base.execute(
                 "update campaign set seconds = ?, workers_lost = ?, cleared = ?, stopped = ? where id = ?",
@@ -125,9 +137,6 @@ class History:
                         json.dumps([found.place, found.verified, found.verdict, found.message]),
                     ),
                 )
-        for test in standing.tests:
-            # What is under way moves on without the test being told: it is written again next time.
-            test.changed = bool(waiting.get(test.where))
 
     def _save_test(self, campaign: str, test: TestStanding, under_way: list[range]) -> None:
         waiting = [(part.start, part.stop, part.step) for part in (*test.returned, *under_way)]

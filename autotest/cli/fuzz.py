@@ -156,7 +156,20 @@ def _collected(arguments: argparse.Namespace) -> Collection:
     collected = collect(arguments.paths)
     if arguments.k:
         chosen = selection(arguments.k)
-        collected = dataclasses.replace(collected, tests=[test for test in collected.tests if chosen(test.id)])
+        fitting = [test for test in collected.tests if chosen(test.id)]
+        if collected.tests and not fitting:
+            shown = [f"  {test.id}" for test in collected.tests[:5]]
+            more = len(collected.tests) - len(shown)
+            raise UsageError(
+                "\n".join(
+                    [
+                        f"-k {arguments.k!r} fits none of {len(collected.tests)} tests:",
+                        *shown,
+                        *([f"  and {more} more"] if more else []),
+                    ]
+                )
+            )
+        collected = dataclasses.replace(collected, tests=fitting)
     if not collected.tests:
         places = ", ".join(str(path) for path in arguments.paths)
         why = [f"{name}: {reason}" for name, reason in (*collected.broken, *collected.left_out)][:5]

@@ -17,7 +17,7 @@ import numpy as np
 from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.programs import Replays, differentiated
-from autotest.program import Array, Program, map_operand
+from autotest.program import Array, Program, leaves, map_operand
 from autotest.rewriting import with_arrays
 
 #: An input of this many elements shows a fault in one of them.
@@ -113,15 +113,17 @@ def _candidates(program: Program, shape: tuple[int, ...]) -> Iterator[Program]:
         return
     for size in sorted(dict.fromkeys(shape), key=lambda size: size == 1):
         new = math.ceil(size * (ENOUGH / elements) ** (1 / shape.count(size)))
-        yield _grown(program, size, new)
+        alone = -(-size * ENOUGH // elements)
+        together = _grown(program, size, new)
+        yield from together
         for axis in dict.fromkeys((shape.index(size), shape.index(size) - len(shape))):
-            yield _grown(program, size, new if shape.count(size) == 1 else -(-size * ENOUGH // elements), axis)
-        larger = _grown(program, size, new)
-        yield _numbered(larger, size, new)
+            yield from _grown(program, size, alone, axis)
+        for larger in together:
+            yield from _numbered(larger, size, new)
 
 
-def _grown(program: Program, size: int, new: int, only: int | None = None) -> Program:
-    """Every dimension of `size` in an array made `new`; or that of axis `only` alone, where an array has it."""
+def _grown(program: Program, size: int, new: int, only: int | None = None) -> list[Program]:
+    """Every dimension of `size` in an array made `new`, or of axis `only` alone; nothing where that is too much."""
     arrays = []
     for index, array in enumerate(program.arrays):
         shape = list(array.data.shape)
@@ -129,10 +131,11 @@ def _grown(program: Program, size: int, new: int, only: int | None = None) -> Pr
         for axis in axes:
             if shape[axis] == size:
                 shape[axis] = new
-        arrays.append(
-            array if tuple(shape) == array.data.shape else Array(_filled(array, tuple(shape), index), array.dtype)
-        )
-    return with_arrays(program, arrays)
+        if math.prod(shape) > max(MOST, array.data.size):
+            return []
+        same = tuple(shape) == array.data.shape
+        arrays.append(array if same else Array(_filled(array, tuple(shape), index), array.dtype))
+    return [with_arrays(program, arrays)]
 
 
 def _filled(array: Array, shape: tuple[int, ...], seed: int) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
@@ -157,19 +160,26 @@ def _filled(array: Array, shape: tuple[int, ...], seed: int) -> np.ndarray[tuple
     return np.asarray(moved, dtype=array.data.dtype)
 
 
-def _numbered(program: Program, size: int, new: int) -> Program:
-    """`program` with the whole number `size` raised to `new` wherever a call says it."""
+def _numbered(program: Program, size: int, new: int) -> list[Program]:
+    """`program` with the whole number `size` raised to `new` wherever a call says it, unless a call says it too often:
+    what takes the numbers for sizes would make more than can be had.
+    """
+
+    def meant(item: object) -> bool:
+        return type(item) is int and item == size
 
     def leaf(item: object) -> object:
-        return new if type(item) is int and item == size else item
+        return new if meant(item) else item
 
+    if any(new ** sum(map(meant, leaves((call.args, call.kwargs)))) > 10 * MOST for call in program.calls):
+        return []
     calls = tuple(
         call
         if call.kind == "tensor" or call.target == "getitem"
         else call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
         for call in program.calls
     )
-    return Program(calls, program.arrays, program.undefined)
+    return [Program(calls, program.arrays, program.undefined)]
 
 
 __all__ = ["ENOUGH", "Enlarged", "below_enough", "enlarged"]

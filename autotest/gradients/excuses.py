@@ -39,6 +39,8 @@ class Rule:
     nondet_tol: float = 0.0
     dtypes: bool = True
     fast: bool = True
+    #: Whether a cotangent must give the same gradient when it is laid out otherwise, and its negative the negative one.
+    strict: bool = False
     #: Whether a function that is computed in lower precision than its input's is excused.
     coarse: bool = False
 

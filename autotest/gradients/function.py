@@ -85,14 +85,20 @@ class Function:
         with np.errstate(all="ignore"):
             return [slope(one, other, 2 * eps) for one, other in zip(above, below, strict=True)]
 
-    def pushed_back(self, which: int, cotangent: Real) -> list[Any]:
+    def pushed_back(self, which: int, cotangent: Real, *, strided: bool = False) -> list[Any]:
         """What autograd gives each varied input for `cotangent`, in real numbers, of output `which`; None for nothing.
 
-        The function is called anew, since no input may have been changed between its call and this.
+        The function is called anew, since no input may have been changed between its call and this. `strided` lays the
+        cotangent out with gaps.
         """
         output = self.outputs()[which]
         (frozen,) = self.framework.values([output])
-        tensor = self.framework.tensor(Array(from_reals(cotangent, frozen.data), frozen.dtype), device=frozen.device)
+        data = from_reals(cotangent, frozen.data)
+        if strided:
+            wide = Array(np.stack([data, np.zeros_like(data)], axis=-1), frozen.dtype)
+            tensor = self.framework.tensor(wide, device=frozen.device)[..., 0]
+        else:
+            tensor = self.framework.tensor(Array(data, frozen.dtype), device=frozen.device)
         if not self.framework.can_backpropagate(output):
             return [None] * len(self.varied)
         return gradients(self.framework, [output], [self.inputs[i] for i in self.varied], [tensor])

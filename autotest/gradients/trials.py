@@ -23,7 +23,7 @@ from autotest.report import gradients as report
 from autotest.settings import Settings
 
 #: Differences in double precision are good to nine digits or so; anything beyond this is no rounding.
-RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, coarse=True)
+RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, strict=True, coarse=True)
 
 
 @dataclasses.dataclass(slots=True)

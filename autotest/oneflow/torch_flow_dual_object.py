@@ -78,6 +78,8 @@ def autotest(
         check_errors=switches.align_exception(),
         # Tests of that style say so by auto_backward alone, and mean it; what others forget is still looked for.
         skip_grad="" if auto_backward else "auto_backward=False, in a test written for OneFlow's own harness",
+        # Some assert on plain tensors of OneFlow only, and use the decorator for its repetition.
+        own_assertions=True,
     )
 
     def decorator(function: F) -> F:

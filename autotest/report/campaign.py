@@ -103,6 +103,10 @@ def _by_symptom(standing: Standing) -> list[str]:
 
 def _troubles(standing: Standing) -> list[str]:
     blocks = []
+    if standing.unwritten:
+        blocks.append(
+            f"{standing.unwritten}\n--resume would go on from what it holds; what was found is kept where it says."
+        )
     if standing.broken:
         listed = [f"  {test.where.test}\n{textwrap.indent(test.broken, '      ')}" for test in standing.broken[:LISTED]]
         blocks.append("\n".join([f"{len(standing.broken)} tests are themselves at fault:", *listed]))

@@ -44,6 +44,18 @@ def test_anything_else_is_a_refusal(error):
     assert not is_mistake(error)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f() got an unexpected keyword argument 'a'",
+        "f() invalid combination of arguments - got (Tensor, a=int), but expected one of:\n * (Tensor input, int b)\n",
+    ],
+)
+def test_a_keyword_that_some_trials_leave_out_is_a_refusal_in_the_others(text):
+    assert is_mistake(TypeError(text), optional=["b"])
+    assert not is_mistake(TypeError(text), optional=["a", "b"])
+
+
 def test_reasons_that_differ_in_numbers_alone_are_one():
     one = Rejection("cat", "RuntimeError", "Expected size 3 but got size 12 for tensor number 1")
     two = Rejection("cat", "RuntimeError", "Expected size 4 but got size 5.5e-3 for tensor number -2")

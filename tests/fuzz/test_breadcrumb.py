@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -101,3 +102,11 @@ def test_a_trail_that_ends_well_is_removed_and_what_is_no_trail_is_ignored(tmp_p
 def test_no_trail_where_none_can_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     assert breadcrumb.own(tmp_path / "file", os.getpid()) is None
+
+
+def test_no_trail_on_a_full_disk(tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    assert breadcrumb.own(tmp_path, -os.getpid()) is None

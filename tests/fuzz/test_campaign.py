@@ -11,6 +11,8 @@ from autotest.campaigns import campaign
 from autotest.campaigns.agenda import Agenda
 from autotest.campaigns.campaign import DEATHS_ALLOWED, Campaign, Plan, standing_of
 from autotest.collection import Collected, Collection
+from autotest.errors import StoreUnwritable
+from autotest.report.campaign import summary
 from autotest.settings import Settings
 from autotest.tasks import (
     SET_ASIDE,
@@ -363,3 +365,13 @@ def test_a_death_gets_a_script_before_others_are_made_smaller():
     assert [step[1:] for step in done] == [(False, False)] * 3 + [(True, False)] * 3 + [(True, True)] * 3
     assert {step[0] for step in done} == {0, 1, 2}
     assert not agenda
+
+
+def test_a_history_that_cannot_be_written_any_more_is_told_and_ends_nothing():
+    def record(standing, waiting):
+        raise StoreUnwritable("the disk is full")
+
+    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(standing, Plan(0, trials=30), Pretending(healthy), Silent(), record).run()
+    assert standing.accepted == 30
+    assert "the disk is full" in summary(standing)

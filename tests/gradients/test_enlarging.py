@@ -95,3 +95,10 @@ def test_what_the_candidate_refuses_on_larger_inputs_is_checked_as_it_was_drawn(
     assert not outcome.complaint
     assert outcome.numeric == 2
     assert outcome.small == ["x0"]
+
+
+def test_nothing_grows_beyond_what_can_be_had():
+    found = larger(lambda: torch.exp(random_tensor(shape=(1, 1, 1, 1, 1))))
+    assert below_enough(found.after) == []
+    assert sum(array.data.size for array in found.program.arrays) < 1000
+    assert larger(lambda: random_tensor(shape=(1,)).repeat(1, 1, 1, 1, 1, 1, 1)).after == {"x0": (100,)}

@@ -34,6 +34,17 @@ class TestPlainResults(flow.unittest.TestCase):
         x = random_tensor(ndim=2, dim0=3, dim1=4)
         return torch.allclose(x, x + 1)
 
+    @autotest(n=3, check_graph=False)
+    def test_assertions_of_its_own(test_case):
+        info = torch.finfo(torch.float32)
+        test_case.assertEqual(info.pytorch.bits, info.oneflow.bits)
+
+    @autotest(n=3, auto_backward=False, check_graph=False)
+    def test_one_side_only(test_case):
+        x = flow.ones(random(1, 4).to(int).value(), requires_grad=True)
+        (x * 2).sum().backward()
+        test_case.assertEqual(x.grad.numpy().max(), 2)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,71 @@
+"""Which messages are the same failure: texts as OneFlow 0.9.0 words them."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest.comparison import Mismatch
+from autotest.program import Program
+from autotest.tasks import death_of, identity_of, passing_left_out
+
+ALIKE = {
+    "shapes of any rank": (
+        "LayerNorm: expected input with shape [*, 3,], but got input of size oneflow.Size([3, 6, 6])",
+        "LayerNorm: expected input with shape [*, 12,], but got input of size oneflow.Size([4, 9])",
+    ),
+    "negative numbers": (
+        "Dimension out of range (expected to be in range of [-2, 1], but got 4)",
+        "Dimension out of range (expected to be in range of [-3, 2], but got -13)",
+    ),
+    "checks": ("RuntimeError: (3 vs 2)", "RuntimeError: (14 vs 15)"),
+    "addresses": (
+        "bad iterator <range_iterator object at 0x7effbf7d09ca>",
+        "bad iterator <range_iterator object at 0x55a1>",
+    ),
+    "source lines": (
+        'File "/builds/release/oneflow/core/nn_functor.cpp", line 321, in operator()',
+        'File "/opt/build/core/nn_functor.cpp", line 17, in operator()',
+    ),
+    "temporary folders": ("no file /scratch/autotest-x1/a.npz", "no file /var/b/autotest-8f/a.npz"),
+    "floats": ("input_val <= 1.0 (5.18808 vs. 1)", "input_val <= 1.0 (7e-05 vs. 1)"),
+}
+APART = {
+    "integer dtypes": ("argument 'k' must be int32, not int64", "argument 'k' must be int64, not int32"),
+    "floating dtypes": ("expected dtype float32, actual float64", "expected dtype float64, actual float32"),
+    "other words": ("Sizes of tensors must match", "Size of tensor a must match"),
+    "other files": ('File "/a/b/nn_functor.cpp", line 3', 'File "/a/b/math_functor.cpp", line 3'),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_what_passes_is_left_out(name):
+    one, other = (passing_left_out(text) for text in ALIKE[name])
+    assert one == other
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_tells_failures_apart_stays(name):
+    one, other = (passing_left_out(text) for text in APART[name])
+    assert one != other
+
+
+def test_the_name_of_a_value_is_replaced_as_a_word_only():
+    def message(name, slot):
+        text = f"{name}: torch accepts, oneflow raised RuntimeError: The expanded size of the tensor (9) must match"
+        return identity_of(Mismatch(name, slot, "exception", "forward", "candidate", text), "expand", Program((), ()))
+
+    assert message("expand", 3).message == (
+        "it: torch accepts, oneflow raised RuntimeError: The expanded size of the tensor (N) must match"
+    )
+    assert message("v3", 3) == message("v17", 17)
+
+
+def test_deaths_of_two_checks_are_two_and_their_numbers_do_not_matter():
+    def death(words):
+        return death_of("matmul", "crash", "forward", "candidate", "SIGABRT", words)
+
+    one = death("shape.cpp:29] Check failed: index >= 0 (-1 vs. 0) ")
+    assert one == death("shape.cpp:29] Check failed: index >= 0 (-3 vs. 0)")
+    assert one != death("shape.cpp:30] Check failed: index < tp()->NumAxes() (2 vs. 2) Shape: (1,6)")
+    assert one != death("")
+    assert death("Segmentation fault") == death("")

@@ -27,6 +27,7 @@ __all__ = [
     "Statistics",
     "Symptom",
     "TensorValue",
+    "Thing",
     "compare_values",
     "passing_tolerance",
 ]
@@ -70,6 +71,13 @@ class TensorValue:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Nothing:
     """Stands where one side has something of a name, and the other has nothing of that name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Thing:
+    """Stands for an object without a value, such as a function: that it is there, on both sides, is compared."""
+
+    kind: str = dataclasses.field(compare=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -267,6 +275,8 @@ def _shortest(value: Any, dtype: str) -> str:
 def _kind(value: Any) -> str:
     if type(value) is Nothing:
         return "nothing of that name"
+    if type(value) is Thing:
+        return f"an object of type {value.kind}"
     if type(value) is TensorValue:
         return f"a {value.dtype} tensor of shape {value.data.shape}"
     if isinstance(value, (tuple, list, dict)):

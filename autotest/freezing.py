@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.comparison import Nothing, TensorValue
+from autotest.comparison import Nothing, TensorValue, Thing
 from autotest.frameworks import ABSENT, Framework
 from autotest.program import Root
 
@@ -53,7 +53,7 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
         return neutral.path
     if neutral is not ABSENT:
         return _collect(framework, neutral, tensors)
-    return "<an object without a value>"  # beside data in a container: that it is there, on both sides, is compared
+    return Thing(type(value).__name__)
 
 
 def _fill(shape: Any, frozen: Any) -> Any:

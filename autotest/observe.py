@@ -19,7 +19,7 @@ from autotest.frameworks import ABSENT, Framework
 from autotest.freezing import PLAIN, freeze
 from autotest.program import refs
 from autotest.record import Record
-from autotest.rewriting import in_place
+from autotest.rewriting import in_place, is_backward
 from autotest.settings import Settings
 
 #: Calls whose result says nothing about agreement: inputs, assignments, the machinery of the record.
@@ -141,7 +141,31 @@ def _compare(trial: Observed, actual: Sequence[Any], settings: Settings) -> list
             sides=record.pair.sides,
         )
     ]
-    return sorted([*record.mismatches, *found], key=lambda mismatch: (mismatch.stage == "backward", mismatch.slot))
+    return _ordered(record, [*record.mismatches, *found])
+
+
+def _ordered(recorder: Record, found: Sequence[Mismatch]) -> list[Mismatch]:
+    """`found` in program order: what the forward gave, then gradients, then what an optimizer made of these."""
+    end = len(recorder.calls)
+    pushed = max((call.slot for call in recorder.calls if is_backward(call)), default=end)
+    step = next((call.slot for call in recorder.calls if call.target == "step"), end)
+    if step < pushed:
+        step = end  # the gradients that are there at the end come after that step
+
+    def place(mismatch: Mismatch) -> tuple[bool, bool, int]:
+        slot, gradient = mismatch.slot, mismatch.stage == "backward"
+        stepped = step < end and not gradient
+        return stepped and (slot > step or _is_trained(recorder, recorder.expected[slot])), gradient, slot
+
+    return sorted(found, key=place)
+
+
+def _is_trained(recorder: Record, value: Any) -> bool:
+    """Whether an optimizer may have written into `value`, or into something in it."""
+    reference = recorder.pair.reference
+    if isinstance(value, (tuple, list)):
+        return any(_is_trained(recorder, item) for item in value)
+    return isinstance(value, reference.module_types) or _holds_gradient(reference, value)
 
 
 def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
@@ -150,9 +174,11 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
     tensor_types, module_types = reference.tensor_types, reference.module_types
     pairings: list[Pairing] = []
     seen: set[tuple[int, int]] = set()
+    #: ids of the candidate's tensors whose gradient is compared; a call may return a leaf that the reference copies.
+    graded: set[int] = set()
     compared = 0
     failed = {mismatch.slot for mismatch in recorder.mismatches}
-    written = _written_by(recorder, failed)
+    written = _written_by(recorder, failed) if failed else set()
     # Where the candidate's backward failed, its missing gradients are no findings of their own.
     pushed_back = not any(mismatch.stage == "backward" for mismatch in recorder.mismatches)
     for call in recorder.calls:
@@ -163,6 +189,9 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
         if call.kind != "tensor" and call.target.rpartition(".")[2] != "backward":
             compared += 1
         if isinstance(expected, PLAIN):
+            if call.target == "type":
+                # A framework says "torch.FloatTensor", and the other calls it otherwise because of itself.
+                expected, actual = (str(side).rpartition(".")[2] for side in (expected, actual))
             if call.target != "backward":
                 pairings.append(Pairing(slot, "", "forward", expected, actual, not recorder.is_undefined(slot)))
             continue
@@ -172,7 +201,9 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
         seen.add(identity)
         if isinstance(expected, tensor_types):
             pairings.append(Pairing(slot, "", "forward", expected, actual, not recorder.is_undefined(slot)))
-            if pushed_back and (reference.holds_gradient(expected) or _holds_gradient(candidate, actual)):
+            retained = id(actual) not in graded and _holds_gradient(candidate, actual)
+            if pushed_back and (retained or reference.holds_gradient(expected)):
+                graded.add(id(actual))
                 pairings.append(_gradient(recorder, slot, "", expected, actual))
         elif isinstance(expected, module_types):
             compared -= 1  # a module is compared by its state, which is no result by itself
@@ -181,7 +212,7 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
                 other = getattr(candidate, part.__name__)(actual)
                 for name in own:
                     identity = (id(own[name]), id(other.get(name)))
-                    if identity in seen:
+                    if identity in seen or id(own[name]) in written:
                         continue
                     seen.add(identity)
                     suffix = f".{name}"
@@ -220,6 +251,8 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
             continue
         call = recorder.calls[slot]
         operands = [recorder.expected[ref.slot] for ref in refs(call)]
+        if call.target == "__call__" and isinstance(operands[0], recorder.pair.reference.module_types):
+            written |= {id(buffer) for buffer in recorder.pair.reference.buffers(operands[0]).values()}
         asked = call.kwargs.get("inplace") or "out" in call.kwargs or any(item is True for item in call.args)
         if asked or in_place(call) or any(getattr(operand, "inplace", False) for operand in operands):
             written |= {id(operand) for operand in operands}

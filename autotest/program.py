@@ -186,8 +186,9 @@ _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "set
 def operator_of(calls: Sequence[Call], slot: int) -> str:
     """The name of the operation that the value in `slot` is best known by.
 
-    A module's call is named after its class, an input (whose gradient is meant) after the first call that
-    computes something of it, what is read of an input after the attribute, anything else after its own call.
+    A module's call and an optimizer's step are named after their class, an input (whose gradient is meant) after the
+    first call that computes something of it, what is read of an input after the attribute, anything else after
+    its own call.
     """
     if slot >= len(calls):
         return ""
@@ -195,7 +196,7 @@ def operator_of(calls: Sequence[Call], slot: int) -> str:
     if call.kind == "tensor":
         readers = (later for later in calls if later.target != "backward" and _computes_of(later, Ref(slot)))
         return next((operator_of(calls, later.slot) for later in readers), "tensor")
-    if call.target == "__call__" and type(call.args[0]) is Ref:
+    if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
     if call.kind in _ABOUT_THEIR_OWNER and type(call.args[0]) is Ref:
         owner = calls[call.args[0].slot]

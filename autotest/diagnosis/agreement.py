@@ -17,7 +17,7 @@ from autotest.emission import names
 from autotest.frameworks import Framework, Pair
 from autotest.freezing import freeze
 from autotest.observe import compare_trial, pair_up
-from autotest.program import Call, Program
+from autotest.program import Call, Program, operator_of
 from autotest.record import Record
 from autotest.rejection import first_line, is_out_of_memory
 from autotest.replay import Replayed, replay
@@ -63,7 +63,7 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
     actual = _run(program, pair.candidate)
     record = _record(program, pair, expected, actual)
     if actual.error is not None:
-        record.mismatches.append(_raised(program.calls[len(actual.values)], pair, actual.error))
+        record.mismatches.append(_raised(program, len(actual.values), pair, actual.error))
     elif program.calls and is_class(program.calls[-1]):
         # A live trial would have gone on to share the state of the new module, or ended here.
         unlike = unlike_state(record, len(program.calls) - 1)
@@ -120,12 +120,13 @@ def _refused(program: Program, pair: Pair, settings: Settings, expected: Replaye
     return Agreement(program, empty, [Mismatch(call.target, slot, "accepted", _stage(call), "candidate", message)])
 
 
-def _raised(call: Call, pair: Pair, error: Exception) -> Mismatch:
+def _raised(program: Program, slot: int, pair: Pair, error: Exception) -> Mismatch:
     reference, candidate = pair.sides
-    message = f"{call.target}: {reference} accepts, {candidate} raised {type(error).__name__}: {first_line(error)}. "
+    target = operator_of(program.calls, slot)
+    message = f"{target}: {reference} accepts, {candidate} raised {type(error).__name__}: {first_line(error)}. "
     message += f"expected={reference} actual={candidate}"
     symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
-    return Mismatch(call.target, call.slot, symptom, _stage(call), "candidate", message)
+    return Mismatch(target, slot, symptom, _stage(program.calls[slot]), "candidate", message)
 
 
 def _stage(call: Call) -> Stage:

@@ -73,19 +73,34 @@ def third_voter(
             str(opinion.dtype), [value for value in held.values() if type(value) is TensorValue], one, other
         )
     if about == "shape":
-        sizes = [_error(opinion, side.data, 0.0) for side in (one, other)]
-        return Witness("NumPy", f"shape {opinion.shape}", (sizes[0], sizes[1]), 1e300)
+        errors = [0.0 if side.data.shape == opinion.shape else float("inf") for side in (one, other)]
+        return Witness("NumPy", f"shape {opinion.shape}", (errors[0], errors[1]), 0.0)
     held_sizes = [
         np.abs(item.data[np.isfinite(item.data)]).max(initial=0.0) for item in held.values() if _is_real(item)
     ]
     scale = max([1e-290, *map(float, held_sizes)])
     # Where results cancel, the operands' size says what rounding is.
     allowed = 1e-9 * np.abs(np.nan_to_num(opinion, posinf=0.0, neginf=0.0)) + 5e-15 * scale
-    excess = [_error(opinion, side.data, allowed) for side in (one, other)]
-    at = _worst(one.data, other.data) if opinion.shape == one.data.shape else None
-    unit = float(allowed[at]) if at else float(allowed.max(initial=5e-15 * scale))
-    shown = f"{opinion[at].item():.9g} at {at}" if at else f"{opinion.ravel()[:1].tolist()}"
-    return Witness("NumPy", shown, (excess[0] * unit, excess[1] * unit), unit)
+    return _on_values(opinion, np.maximum(allowed, 1e-300), one, other)
+
+
+def _on_values(
+    opinion: np.ndarray[Any, Any], allowed: np.ndarray[Any, Any], one: TensorValue, other: TensorValue
+) -> Witness | None:
+    """How far either side is from `opinion`, told at the element where one of them is furthest."""
+    if not opinion.size:
+        return None
+    gaps = [_gap(opinion, side.data) for side in (one, other)]
+    with np.errstate(over="ignore"):
+        excesses = [gap / allowed for gap in gaps]
+    at = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.maximum(*excesses))), opinion.shape))
+    # A side that is right here and wrong elsewhere is told of by how wrong it is there.
+    errors = [
+        float(gap[at] if (gap[at] > allowed[at]) == bool((excess > 1).any()) else excess.max() * allowed[at])
+        for gap, excess in zip(gaps, excesses, strict=True)
+    ]
+    shown = f"{opinion[at].item():.9g}" + (f" at {at}" if at else "")
+    return Witness("NumPy", shown, (errors[0], errors[1]), float(allowed[at]))
 
 
 def _is_real(value: Any) -> bool:
@@ -100,13 +115,12 @@ def _on_dtype(opinion: str, held: Sequence[TensorValue], one: TensorValue, other
     return Witness("NumPy", f"dtype {opinion}", (errors[0], errors[1]), 0.0)
 
 
-def _error(opinion: np.ndarray[Any, Any], actual: np.ndarray[Any, Any], allowed: Any) -> float:
-    """The greatest difference in units of what is allowed at that element."""
+def _gap(opinion: np.ndarray[Any, Any], actual: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """How far each element is from `opinion`; infinitely, where the shape is another."""
     if opinion.shape != actual.shape:
-        return float("inf")
+        return np.full(opinion.shape, np.inf)
     common = np.result_type(opinion, actual)
-    gap = distance(opinion.astype(common), actual.astype(common))
-    return float((gap / np.maximum(allowed, 1e-300)).max(initial=0.0))
+    return distance(opinion.astype(common), actual.astype(common))
 
 
 def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
@@ -207,7 +221,8 @@ def _pushed(program: Program, side: Framework) -> float | None:
     for root, cotangent in pairs:
         wanted = [replayed.values[item.slot] for item in (root, cotangent) if type(item) is Ref]
         arrays = [np.asarray(value.data, dtype=np.float64) for value in side.values(wanted)]
-        total += float((arrays[0] * (arrays[1] if len(arrays) > 1 else 1.0)).sum())
+        with np.errstate(all="ignore"):  # what is not finite is no difference, and left out by whoever asked
+            total += float((arrays[0] * (arrays[1] if len(arrays) > 1 else 1.0)).sum())
     return total
 
 

@@ -263,7 +263,7 @@ class Method(DualObject):
         recorder = current() or owner._recorder
         lowered = owner._lower(recorder)
         functions = (recorder.pair.reference.member(lowered[0], name), getattr(lowered[1], name, ABSENT))
-        return wrap(recorder, recorder.call("method", name, functions, args, kwargs, lowered))
+        return _read(recorder, recorder.call("method", name, functions, args, kwargs, lowered))
 
 
 class Value(DualObject):
@@ -294,7 +294,7 @@ class Value(DualObject):
             return self._actual if side else self._expected
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return wrap(recorder, recorder.getattr(self, name))
+        return _read(recorder, recorder.getattr(self, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         recorder = current() or self._recorder
@@ -360,6 +360,13 @@ def wrap(recorder: Recorder, slot: int) -> Any:
     if isinstance(neutral, tuple) and kind not in (tuple, list):
         return expected
     return Value(recorder, slot)
+
+
+def _read(recorder: Recorder, slot: int) -> Any:
+    read = wrap(recorder, slot)
+    if recorder.as_read is None or isinstance(read, DualObject):
+        return read
+    return recorder.as_read(read, recorder.actual[slot])
 
 
 def _agree_now(recorder: Recorder, slot: int) -> None:

@@ -85,13 +85,15 @@ class Recorder(Record):
         check_errors: try on the candidate what the reference refuses.
     """
 
-    __slots__ = ("check_errors", "running", "watch")
+    __slots__ = ("as_read", "check_errors", "running", "watch")
 
     def __init__(self, pair: Pair, *, check_errors: bool = False) -> None:
         super().__init__(pair)
         self.check_errors = check_errors
         self.watch = _watch.get()
         self.running = ""
+        #: What the body gets for a plain value that it reads, given both sides'; the reference's where this is None.
+        self.as_read: Callable[[Any, Any], Any] | None = None
 
     # -- calls ------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ def is_mistake(error: Exception, optional: Collection[str] = ()) -> bool:
 
 
 def _unknown_keywords(text: str) -> list[str]:
-    """The keywords that a function got and does not have, as a Python function says it, or torch's list of signatures."""
+    """The keywords that a function got and does not have, as Python says it, or torch's list of signatures."""
     named = re.search(r"unexpected keyword argument '(\w+)'", text)
     if named is not None:
         return [named[1]]

@@ -22,6 +22,7 @@ from autotest.oneflow.dtypes import complex_too, dtype_of, random_dtype_name, re
 from autotest.oneflow.frameworks_here import flow, style_pair, world_size
 from autotest.oneflow.generators import Generator, drawn_array
 from autotest.oneflow.global_scope import globaltest, is_global
+from autotest.oneflow.sides import with_sides, without_sides
 from autotest.options import Options, from_environment
 from autotest.program import Array
 from autotest.record import as_array
@@ -85,10 +86,11 @@ def autotest(
     def decorator(function: F) -> F:
         @functools.wraps(function)
         def body(*args: Any, **kwargs: Any) -> Any:
-            with complex_too(include_complex):
-                returned = function(*args, **kwargs)
             recorder = current()
             assert recorder is not None
+            recorder.as_read = with_sides
+            with complex_too(include_complex):
+                returned = without_sides(function(*args, **kwargs))
             _limit_sizes(recorder)
             if backward_here:
                 _push_ones_back(recorder, returned)

@@ -38,6 +38,19 @@ class TestSides(flow.unittest.TestCase):
         test_case.assertIs(torch.oneflow, flow)
         test_case.assertEqual(torch.pytorch.__name__, "torch")
 
+    @autotest(n=4)
+    def test_of_a_number_that_was_read(test_case):
+        x = random_tensor()
+        test_case.assertEqual(x.ndim.oneflow, len(x.oneflow.shape))
+        return torch.cumsum(x, random(0, x.ndim.pytorch).to(int))
+
+    @autotest(n=4)
+    def test_of_a_size_that_was_read(test_case):
+        x = random_tensor(ndim=3)
+        rows, *rest = x.shape.pytorch
+        test_case.assertEqual([rows, *rest], list(x.size().oneflow))
+        return x.reshape([*rest, rows])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -364,9 +364,7 @@ def wrap(recorder: Recorder, slot: int) -> Any:
 
 def _read(recorder: Recorder, slot: int) -> Any:
     read = wrap(recorder, slot)
-    if recorder.as_read is None or isinstance(read, DualObject):
-        return read
-    return recorder.as_read(read, recorder.actual[slot])
+    return read if isinstance(read, DualObject) else recorder.as_read(read, recorder.actual[slot])
 
 
 def _agree_now(recorder: Recorder, slot: int) -> None:

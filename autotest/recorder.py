@@ -92,8 +92,8 @@ class Recorder(Record):
         self.check_errors = check_errors
         self.watch = _watch.get()
         self.running = ""
-        #: What the body gets for a plain value that it reads, given both sides'; the reference's where this is None.
-        self.as_read: Callable[[Any, Any], Any] | None = None
+        #: What the body gets for a plain value that it reads, out of both sides'.
+        self.as_read: Callable[[Any, Any], Any] = _as_the_reference
 
     # -- calls ------------------------------------------------------------------------------------------
 
@@ -345,6 +345,10 @@ class Recorder(Record):
         stage = stage_of(self.calls[slot].kind, target, function)
         symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
         self.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message))
+
+
+def _as_the_reference(expected: Any, actual: Any) -> Any:
+    return expected
 
 
 def _may_be_left_out(value: Any) -> bool:

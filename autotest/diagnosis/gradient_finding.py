@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 from autotest.carrying import is_push
 from autotest.comparison import Mismatch, Side
@@ -16,11 +17,12 @@ from autotest.diagnosis.explanation import sizes
 from autotest.diagnosis.scouting import scout
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker, mend
 from autotest.diagnosis.verification import verify
-from autotest.emission.derivative import derivative_script
+from autotest.emission.derivative import derivative_script, forward_script
 from autotest.errors import NotReplayable
 from autotest.finding import Finding
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.enlarging import enlarged
+from autotest.gradients.forwarded import anatomy, forwarding, wrong_tangent
 from autotest.gradients.pushed import Wrong, pushing, wrong_gradient
 from autotest.gradients.trials import RULE, verdict
 from autotest.options import Options
@@ -37,20 +39,14 @@ def is_numeric(mismatch: Mismatch) -> bool:
 
 def understood(finding: Finding, pair: Pair, settings: Settings, options: Options) -> Finding:
     """`finding` with its verdict, and shrunk and scripted as far as its program bears it."""
-    side = finding.first.side
-    framework = pair.reference if side == "reference" else pair.candidate
+    framework = pair.reference if finding.first.side == "reference" else pair.candidate
     finding = dataclasses.replace(finding, verdict=(verdict(finding.first, pair),))
     try:
         # What is smaller must not slide to the edge of a domain, where a gradient is NaN: unless it was so before.
         for finite in (True, False):
-            judge = _judge(framework, side, finite=finite)
-            started = next(_starts(finding, pair, framework, settings, judge), None)
-            if started is not None:
-                break
-        else:
-            why = "no script: what is wrong shows in forward mode alone, or not along this trial's cotangents"
-            return dataclasses.replace(finding, verified=why)
-        return _scripted(_shrunk(finding, started, pair, settings, options, judge), pair, framework, options)
+            for started, judge in _starts(finding, pair, framework, settings, finite):
+                return _scripted(_shrunk(finding, started, pair, settings, options, judge), pair, framework, options)
+        return dataclasses.replace(finding, verified="no script: it does not show along this trial's cotangents")
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=str(error))
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
@@ -58,32 +54,37 @@ def understood(finding: Finding, pair: Pair, settings: Settings, options: Option
 
 
 def _starts(
-    finding: Finding, pair: Pair, framework: Framework, settings: Settings, judge: Judge
-) -> Iterator[Agreement]:
-    """The forms of the recorded program in which the fault shows: as drawn or on larger inputs, in either order."""
+    finding: Finding, pair: Pair, framework: Framework, settings: Settings, finite: bool
+) -> Iterator[tuple[Agreement, Judge]]:
+    """The forms of the recorded program in which the fault shows: as drawn or on larger inputs, of either order."""
     assert finding.program is not None
     larger = enlarged(finding.program, pair.reference)
+    judge = _judge(framework, finding.first.side, finite)
     for program in (finding.program, *([larger.program] if larger is not None and str(larger) else [])):
-        for order in range(1, settings.grad_order + 1):
-            pushed = pushing(program, framework, order)
-            mended = None if pushed is None else mend(pushed, framework)
-            if mended is None:
-                continue
-            found = judge(mended, pair, settings)
-            if found.mismatches:
-                yield found
+        forms = [pushing(program, framework, order) for order in range(1, settings.grad_order + 1)]
+        mended = [mend(form, framework) for form in forms if form is not None]
+        for form in (*mended, *(forwarding(program, framework) if settings.check_grad == "forward" else ())):
+            found = None if form is None else judge(form, pair, settings)
+            if found is not None and found.mismatches:
+                yield found, judge
 
 
-def _judge(framework: Framework, side: Side, *, finite: bool) -> Judge:
+def _judge(framework: Framework, side: Side, finite: bool) -> Judge:
     """What stands for `agree` where differences are the judge."""
 
     def judge(program: Program, pair: Pair, settings: Settings) -> Agreement:
-        pushes = any(map(is_push, program.calls))
-        wrong = wrong_gradient(program, framework, RULE, finite=finite) if pushes else None
+        wrong = _wrong(program, framework, finite)
         found = [] if wrong is None else [_mismatch(wrong, framework, side)]
         return Agreement(program, Record(pair), found)
 
     return judge
+
+
+def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wrong | None:
+    """What is wrong with `program`, be it one that pushes cotangents back or one in forward mode."""
+    if any(map(is_push, program.calls)):
+        return wrong_gradient(program, framework, RULE, finite=finite)
+    return wrong_tangent(program, framework, RULE, finite=finite)
 
 
 def _mismatch(wrong: Wrong, framework: Framework, side: Side) -> Mismatch:
@@ -108,8 +109,13 @@ def _shrunk(
             shrunk = shrinker.shrink()
         found = shrunk.agreement
         told = (sizes(finding.program, found.program, shrunk.executions, shrunk.complete),)
+    forward = anatomy(found.program)
     return dataclasses.replace(
-        finding, program=found.program, mismatches=tuple(found.mismatches), shrinking=told, divergent=None
+        finding,
+        program=found.program,
+        mismatches=tuple(found.mismatches),
+        shrinking=told,
+        divergent=None if forward is None else forward.first,
     )
 
 
@@ -117,23 +123,30 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
     """`finding` with its script, and what a fresh interpreter says of that."""
     program = finding.program
     assert program is not None
-    wrong = wrong_gradient(program, framework, RULE)
+    wrong = _wrong(program, framework)
     assert wrong is not None
-    push = next(call for call in reversed(program.calls) if is_push(call))
-    roots, cotangents = ([item.slot for item in leaves(one) if type(item) is Ref] for one in (*push.args, ())[:2])
     scripts = pair.scripts(program)
+    sides = scripts[:1] if finding.first.side == "reference" else scripts
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
-    script = derivative_script(
-        program,
-        scripts[:1] if finding.first.side == "reference" else scripts,
-        leaf=(wrong.place.slot, wrong.place.suffix),
-        array=wrong.place.index,
-        results=roots,
-        cotangents=cotangents,
-        title=f"{finding.operator}: {wrong.name}.grad of {framework.name} is not the derivative of its own forward.",
-        header=[f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}."],
-        rule=(RULE.eps, RULE.atol, RULE.rtol),
-    )
+    push = next((call for call in reversed(program.calls) if is_push(call)), None)
+    what = f"{wrong.name}.grad" if push is not None else "forward mode"
+    told: dict[str, Any] = {
+        "title": f"{finding.operator}: {what} of {framework.name} is not the derivative of its own forward.",
+        "header": (f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}.",),
+        "rule": (RULE.eps, RULE.atol, RULE.rtol),
+    }
+    if push is not None:
+        slots = ([item.slot for item in leaves(one) if type(item) is Ref] for one in (*push.args, ())[:2])
+        results, cotangents = slots
+        leaf, array = (wrong.place.slot, wrong.place.suffix), wrong.place.index
+        script = derivative_script(
+            program, sides, leaf=leaf, array=array, results=results, cotangents=cotangents, **told
+        )
+    else:
+        parts = anatomy(program)
+        assert parts is not None
+        array, along, results, tangents = parts.leaf.index, parts.along, parts.results, parts.tangents
+        script = forward_script(program, sides, array=array, along=along, results=results, tangents=tangents, **told)
     finding = dataclasses.replace(finding, script=script, blame=finding.first.side)
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding
 

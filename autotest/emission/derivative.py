@@ -59,6 +59,46 @@ if __name__ == "__main__":
 '''
 
 
+_FORWARD = '''\
+def numbers(tensor):
+    return np.array(tensor.detach().cpu().tolist())
+
+
+def moved(step):
+    """The results when {constant} is moved by `step` times {along}."""
+    kept = {constant}.copy()
+    {constant}[...] += step * {along}
+    _, results = program({namespace})
+    {constant}[...] = kept
+    return [numbers(result) for result in results]
+
+
+if __name__ == "__main__":
+    EPS, ATOL, RTOL = {eps!r}, {atol!r}, {rtol!r}
+    try:
+        tangents, results = program({namespace})
+        tangents = [np.zeros(numbers(r).shape) if t is None else numbers(t) for t, r in zip(tangents, results)]
+        below, centre, above = moved(-EPS), moved(0), moved(EPS)
+    except Exception as error:
+        sys.exit(print("cannot tell:", error) or 2)
+    wrong = 0
+    for own, low, middle, high in zip(tangents, below, centre, above):
+        numeric, left, right = (high - low) / (2 * EPS), (middle - low) / EPS, (high - middle) / EPS
+        slack = 10 * (ATOL + RTOL * np.maximum(abs(left), abs(right)))
+        # At a kink, where left and right differ, whatever lies between them is right.
+        between = (np.minimum(left, right) - slack <= own) & (own <= np.maximum(left, right) + slack)
+        kink = (abs(right - left) > slack) & between
+        for at in np.argwhere(~((abs(own - numeric) <= ATOL + RTOL * abs(numeric)) | kink)).tolist():
+            at, wrong = tuple(at), wrong + 1
+            print(f"tangent at {{at}}: forward mode {{own[at]:.9g}}, numeric {{numeric[at]:.9g}}")
+    print(f"{{wrong}} tangents are not the derivative of {side}'s own forward along {along}")
+    sys.exit(1 if wrong else 0)
+'''
+
+#: Step of the differences, atol and rtol.
+Tolerances = tuple[float, float, float]
+
+
 def derivative_script(
     program: Program,
     sides: Sequence[Script],
@@ -69,7 +109,7 @@ def derivative_script(
     cotangents: Sequence[int],
     title: str,
     header: Sequence[str] = (),
-    rule: tuple[float, float, float] = (1e-6, 1e-6, 1e-4),
+    rule: Tolerances = (1e-6, 1e-6, 1e-4),
 ) -> str:
     """The text of a script that exits 1 while the gradient of a leaf is not the derivative, and 0 when it is.
 
@@ -79,34 +119,68 @@ def derivative_script(
         leaf: slot of the leaf and path below it, ``(0, "")`` or ``(2, ".weight")``.
         array: the captured array that the leaf's contents come from.
         results, cotangents: slots of what is pushed into, and of what is pushed.
-        rule: step of the differences, atol and rtol.
+        rule: the tolerances.
 
     Raises:
         NotReplayable: an operand has no source text; the message names the call.
     """
-    side = sides[-1]
     own = naming.names(program)
     name = own[leaf[0]] + leaf[1]
+    gradient = naming.expression(f"{name}.grad", own)
+    returned = [gradient, *(_listed(own, slots) for slots in (results, cotangents))]
+    shown = [gradient, *(own[slot] for slot in (*results, *cotangents))]
+    return _script(program, sides, shown, returned, title, header, _CHECK, rule, {"name": name}, array)
+
+
+def forward_script(
+    program: Program,
+    sides: Sequence[Script],
+    *,
+    array: int,
+    along: int,
+    results: Sequence[int],
+    tangents: Sequence[int],
+    title: str,
+    header: Sequence[str] = (),
+    rule: Tolerances = (1e-6, 1e-6, 1e-4),
+) -> str:
+    """The same for forward mode: the leaf of `array` has the tangent `along`, and `results` have `tangents`."""
+    own = naming.names(program)
+    returned = [_listed(own, slots) for slots in (tangents, results)]
+    shown = [own[slot] for slot in (*results, *tangents)]
+    names = {"along": naming.constants(program)[along]}
+    return _script(program, sides, shown, returned, title, header, _FORWARD, rule, names, array)
+
+
+def _listed(own: dict[int, str], slots: Sequence[int]) -> str:
+    return "[" + ", ".join(own[slot] for slot in slots) + "]"
+
+
+def _script(
+    program: Program,
+    sides: Sequence[Script],
+    shown: Sequence[str],
+    returned: Sequence[str],
+    title: str,
+    header: Sequence[str],
+    check: str,
+    rule: Tolerances,
+    more: dict[str, str],
+    array: int,
+) -> str:
+    """The whole file: what it shows, its data, the program that returns `returned`, and `check` with its names."""
+    side = sides[-1]
     constants = naming.constants(program)
-    shown = [naming.expression(f"{name}.grad", own), *(own[slot] for slot in (*results, *cotangents))]
     variable = side.namespace if side.namespace.isidentifier() else "framework"
     printer = Printer(program, variable, shown)
     lines = ["    " * item.depth + line for item in printer.statements() for line in item.lines]
-    parts = ("[" + ", ".join(own[slot] for slot in slots) + "]" for slots in (results, cotangents))
-    lines.append("    " * printer.depth + f"return {', '.join((shown[0], *parts))}")
+    lines.append("    " * printer.depth + f"return {', '.join(returned)}")
     data = [literals.definition(constants[at], program.arrays[at].data, 100) for at in constants]
     packed = any(one for _, one in data)
     constant = constants[array]
+    filled = {**more, "constant": constant, "namespace": side.namespace, "side": side.name}
+    quoted = {key: quotable(text) for key, text in filled.items()}
     eps, atol, rtol = rule
-    check = _CHECK.format(
-        constant=constant,
-        namespace=side.namespace,
-        name=quotable(name),
-        side=quotable(side.name),
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-    )
     notes = [f"{' '.join(title.split())} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *header]
     imports = sorted({"sys", *printer.imports, *(("base64", "zlib") if packed else ())})
     return "\n".join(
@@ -131,9 +205,9 @@ def derivative_script(
             textwrap.indent("\n".join(lines), "    "),
             "",
             "",
-            check,
+            check.format(eps=eps, atol=atol, rtol=rtol, **quoted),
         ]
     )
 
 
-__all__ = ["derivative_script"]
+__all__ = ["derivative_script", "forward_script"]

@@ -90,7 +90,7 @@ def pushing(program: Program, framework: Framework, order: int) -> Program | Non
     )
     made, places = assembled(ordered, tuple(arrays))
     for slot, (array, device) in runner.constants.items():
-        made = _constant(made, places[slot], array, device)
+        made = constant(made, places[slot], array, device)
     return made
 
 
@@ -101,7 +101,7 @@ def _backward(push: Call) -> Call:
     return Call("function", "autograd.backward", (push.args[0], push.args[2]), {}, push.slot)
 
 
-def _constant(program: Program, slot: int, array: Array, device: str) -> Program:
+def constant(program: Program, slot: int, array: Array, device: str) -> Program:
     """`program` with a tensor of `array` in place of call `slot`, which stays at its slot."""
     instead = tensor_call(slot, len(program.arrays), array, requires_grad=False, device=device)
     calls = tuple(instead if call.slot == slot else call for call in program.calls)
@@ -124,13 +124,18 @@ def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite
 
     `finite` asks that the gradient and the derivative are finite numbers there.
     """
-    if any(array.data.dtype.kind in "fc" and array.dtype not in _WIDE for array in program.arrays):
+    if not is_wide(program):
         return None
     try:
         wrong = _Pushed(program, framework, rule).wrong()
     except Exception:  # noqa: BLE001 - the framework's; a program that does not run shows nothing
         return None
     return None if wrong is None or (finite and not wrong.finite) else wrong
+
+
+def is_wide(program: Program) -> bool:
+    """Whether all that `program` computes with is in double precision."""
+    return all(array.data.dtype.kind not in "fc" or array.dtype in _WIDE for array in program.arrays)
 
 
 class _Pushed:
@@ -187,7 +192,7 @@ class _Pushed:
             eps = self._rule.eps
             numeric = np.array((above - below) / (2 * eps))
             mine = np.array(own[at])
-            if not failing(mine, numeric, self._rule.atol, self._rule.rtol) or _kink(
+            if not failing(mine, numeric, self._rule.atol, self._rule.rtol) or is_kink(
                 float(mine), (centre - below) / eps, (above - centre) / eps, self._rule
             ):
                 continue
@@ -243,11 +248,11 @@ class _Pushed:
         )
 
 
-def _kink(analytic: float, left: float, right: float, rule: Rule) -> bool:
+def is_kink(analytic: float, left: float, right: float, rule: Rule) -> bool:
     """Whether the derivatives on both sides differ, and `analytic` lies between them."""
     slack = 10 * (rule.atol + rule.rtol * max(abs(left), abs(right)))
     between = min(left, right) - slack <= analytic <= max(left, right) + slack
     return between and not abs(right - left) <= slack
 
 
-__all__ = ["Place", "Wrong", "pushing", "wrong_gradient"]
+__all__ = ["Place", "Wrong", "constant", "is_kink", "is_wide", "pushing", "wrong_gradient"]

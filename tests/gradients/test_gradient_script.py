@@ -88,6 +88,16 @@ def test_the_second_order(found):
     assert "autograd.grad" in finding.script
 
 
+def test_forward_mode(found):
+    finding = found(lambda: torch.square(random_tensor(shape=(2, 3))), faults.wrong_tangent(), check_grad="forward")
+    status, output = run_script(finding.script)
+    assert status == 1
+    assert "1 tangents are not the derivative of faulty's own forward along " in output
+    assert elements(finding) == 2
+    assert finding.operator == "square"
+    assert run_script(finding.script.replace("wrong_tangent", "none"))[0] == 0
+
+
 def test_constants_of_autograd_are_constants_of_the_script():
     def body():
         x = random_tensor(shape=(3, 4))

@@ -81,3 +81,25 @@ def wrong_second_derivative() -> FaultyTorch:
             return 2 * with_gradient(lambda gradient: 2 * gradient)(lambda y: y * 1)(x) * cotangent
 
     return FaultyTorch({"square": lambda _: lambda x: Squares.apply(x)}, origin=f"{__name__}:wrong_second_derivative")  # noqa: PLW0108 - it has no signature
+
+
+def wrong_tangent() -> FaultyTorch:
+    """square is right but for its forward mode."""
+    import torch
+
+    class Squares(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            return 2 * ctx.saved_tensors[0] * cotangent
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return 2.01 * ctx.saved_tensors[0] * tangent
+
+    return FaultyTorch({"square": lambda _: lambda x: Squares.apply(x)}, origin=f"{__name__}:wrong_tangent")  # noqa: PLW0108 - it has no signature

@@ -64,7 +64,7 @@ def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
         return kept(dataclasses.replace(_bare(task, conditions), verified=SURVIVED), task.identity)
     finding, identity = autopsy
     known = ledger.find(task.where.file, chosen().candidate.name)
-    entry = known.expects(task.where.test, finding.first, finding.operator)
+    entry = known.expects(task.where.test, finding.first, identity.operator)
     if entry is None:
         kept(finding, identity)  # before its script is run, which takes long
     if entry is not None or identity != task.identity:

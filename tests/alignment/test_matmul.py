@@ -15,8 +15,10 @@ def size():
     return random(1, 6).to(int)
 
 
-# A vector beside a batch of matrices is left out: OneFlow 0.9.0 ends the process (SIGABRT) on either side.
-@pytest.mark.parametrize("ranks", [(1, 1), (1, 2), (2, 1), (2, 2), (3, 2), (2, 3), (3, 3), (4, 3), (3, 4), (4, 4)])
+RANKS = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 2), (2, 3), (3, 3), (4, 3), (3, 4), (4, 4), (1, 3), (3, 1)]
+
+
+@pytest.mark.parametrize("ranks", [*RANKS, pytest.param((4, 1), marks=pytest.mark.slow)])
 @autotest()
 def test_matmul_of_ranks(ranks):
     first, second = ranks

@@ -70,6 +70,14 @@ def test_maximum_undone(rank):
     return getattr(torch.nn, f"MaxUnpool{rank}d")(2)(values, places)
 
 
+@pytest.mark.parametrize("rank", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["MaxPool", "AvgPool", "AdaptiveAvgPool"])
+@autotest(n=10)
+def test_without_a_batch(kind, rank):
+    image = random_tensor(shape=(random(1, 4).to(int), *[6] * rank), low=-1)
+    return getattr(torch.nn, f"{kind}{rank}d")(random(1, 4).to(int))(image)
+
+
 class TestFunctional(unittest.TestCase):
     @autotest()
     def test_max_pool2d(self):
@@ -100,8 +108,3 @@ class TestFunctional(unittest.TestCase):
     def test_maximum_of_nan_and_infinities(self):
         x = random_tensor(shape=(1, 2, 6, 6), low=-1, contents="special", requires_grad=False) * 1
         return torch.nn.MaxPool2d(2)(x)
-
-    @autotest(n=10)
-    def test_without_a_batch(self):
-        # Not for MaxPool2d and AvgPool2d: OneFlow 0.9.0 ends the process (SIGABRT).
-        return torch.nn.AdaptiveAvgPool2d(random(1, 4).to(int))(random_tensor(shape=(3, 6, 6), low=-1))

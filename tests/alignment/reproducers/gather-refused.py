@@ -1,0 +1,27 @@
+"""gather: oneflow crashes, torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_what_torch_refuses[name='gather'], trial 2 of base seed 1.
+oneflow: crash, where torch refuses"""
+import contextlib, os, subprocess, sys
+import numpy as np
+
+X0 = np.array([[-0.55907375, 1.5701357, -0.12072998, -0.11894804], [0.23286021, 0.9635273,
+    1.2519172, -1.58372], [-1.3867218, -1.3323352, -0.31335312, 1.4697851]], "float32")
+
+def program(torch):
+    x0 = torch.tensor(X0, requires_grad=True)
+    v1 = torch.tensor([[0, 6]])
+    return torch.gather(x0, 1, v1)
+
+try:
+    import torch
+    import oneflow
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+side = oneflow if sys.argv[1:] else torch
+with contextlib.suppress(Exception):  # raising is no dying, on either side
+    program(side).tolist()
+if sys.argv[1:]:
+    os._exit(0)
+status = subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode
+print("oneflow ends with status", status, "(a negative one is the signal that killed it)")
+sys.exit(status != 0)

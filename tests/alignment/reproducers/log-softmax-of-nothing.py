@@ -1,0 +1,57 @@
+"""backward: oneflow crashes, torch does not.
+
+torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_without_elements[name='log_softmax'], trial 0 of base seed 1.
+oneflow: crash, where torch returns
+Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+
+try:
+    import torch
+    import oneflow
+except (ImportError, OSError) as error:
+    print("cannot run:", error)
+    sys.exit(2)
+
+X0 = np.zeros((3, 0), "float32")
+C2 = np.zeros((3, 0), "float32")
+
+
+def program(torch):
+    x0 = torch.tensor(X0, requires_grad=True)
+    v1 = torch.log_softmax(x0, dim=1)
+    v1.backward(torch.tensor(C2))
+    return {"x0": x0, "x0.grad": x0.grad, "v1": v1}
+
+
+def run(framework):
+    """How the program ends; reading the values waits for what is still being computed."""
+    try:
+        for value in program(framework).values():
+            if hasattr(value, "tolist"):
+                value.tolist()
+        return "returns"
+    except Exception as error:
+        return f"raises {type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--side", "oneflow"]:
+        print("oneflow " + run(oneflow), flush=True)
+        os._exit(0)
+    print("torch " + run(torch), flush=True)
+    try:
+        command = [sys.executable, __file__, "--side", "oneflow"]
+        child = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        print("oneflow hangs: no answer in 60 s")
+        sys.exit(1)
+    status = signal.Signals(-child.returncode).name if child.returncode < 0 else child.returncode
+    print(child.stdout if (child.returncode == 0 and child.stdout) else f"oneflow dies: {status}")
+    sys.exit(0 if (child.returncode == 0 and child.stdout) else 1)

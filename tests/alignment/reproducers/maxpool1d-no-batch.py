@@ -1,0 +1,26 @@
+"""nn.MaxPool1d: oneflow crashes, torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_pooling.py::test_without_a_batch[kind='MaxPool', rank=1], trial 0 of base seed 1.
+oneflow: crash, where torch returns"""
+import contextlib, os, subprocess, sys
+import numpy as np
+
+X0 = np.array([[0.0973503, -0.8259033, 0.17778033, 0.2405675, 0.5231007, -0.90637803]], "float32")
+
+def program(torch):
+    x0 = torch.tensor(X0, requires_grad=True)
+    m1 = torch.nn.MaxPool1d(2)
+    return m1(x0)
+
+try:
+    import torch
+    import oneflow
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+side = oneflow if sys.argv[1:] else torch
+with contextlib.suppress(Exception):  # raising is no dying, on either side
+    program(side).tolist()
+if sys.argv[1:]:
+    os._exit(0)
+status = subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode
+print("oneflow ends with status", status, "(a negative one is the signal that killed it)")
+sys.exit(status != 0)

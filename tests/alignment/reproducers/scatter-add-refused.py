@@ -1,0 +1,28 @@
+"""scatter_add: oneflow crashes, torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_what_torch_refuses[name='scatter_add'], trial 0 of base seed 1.
+oneflow: crash, where torch refuses"""
+import contextlib, os, subprocess, sys
+import numpy as np
+
+X0 = np.array([[-1.1491866, -0.82628566, -0.5278645, -0.9573832], [-1.0525157, 1.5769662,
+    -1.8768208, -0.07983452], [0.81896436, 0.7400037, -0.29377085, -0.9982541]], "float32")
+
+def program(torch):
+    x0 = torch.tensor(X0, requires_grad=True)
+    v1 = torch.tensor([[0, 7]])
+    x1 = torch.tensor(np.array([[0.5470301, 0.74952567]], "float32"), requires_grad=True)
+    return torch.scatter_add(x0, 1, v1, x1)
+
+try:
+    import torch
+    import oneflow
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+side = oneflow if sys.argv[1:] else torch
+with contextlib.suppress(Exception):  # raising is no dying, on either side
+    program(side).tolist()
+if sys.argv[1:]:
+    os._exit(0)
+status = subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode
+print("oneflow ends with status", status, "(a negative one is the signal that killed it)")
+sys.exit(status != 0)

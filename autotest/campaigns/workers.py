@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import multiprocessing
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -190,6 +191,8 @@ def _remote(error: Exception) -> str:
 def _start_worker(folder: Path, memory: int | None, environment: dict[str, str], place: Path) -> None:
     """Prepare a new worker: it dies with the campaign, keeps the terminal clean, and has the frameworks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A picture of so much memory takes seconds to write; the reproducer makes one where it is wanted.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     # The server that it was forked from ends with the campaign.
     ctypes.CDLL(None).prctl(_SIGNAL_ON_PARENTS_DEATH, signal.SIGKILL, 0, 0, 0)
     parent = multiprocessing.parent_process()

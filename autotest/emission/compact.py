@@ -36,6 +36,34 @@ print("{reference}:", expected, "{candidate}:", actual, sep="\\n")
 sys.exit(expected != actual)
 """
 
+_FACT = """\
+actual = {fact}
+print("{reference}:", expected, "{candidate}:", actual, sep="\\n")
+sys.exit(expected != actual)
+"""
+
+#: What of a tensor is compared, by the symptom of the finding.
+_FACTS = {
+    "shape": "tuple(program({namespace}).shape)",
+    "dtype": 'str(program({namespace}).dtype).split(".")[-1]',
+    "requires_grad": "program({namespace}).requires_grad",
+    "gradient": "program({namespace}) is None",
+}
+
+_RUN = """\
+def run(framework):
+    result = program(framework)
+    return result.tolist() if hasattr(result, "tolist") else result
+
+"""
+
+_REFUSES = """\
+try:
+    print("{candidate} returns", run({namespace}))
+except Exception as error:
+    sys.exit(print("{candidate} raises", error) or 1)
+"""
+
 #: Calls that return a number or an array, which has nothing to be listed or is one already.
 _PLAIN = frozenset(("item", "tolist", "numpy"))
 
@@ -80,6 +108,31 @@ def differing_tensor(
     first = f"expected = np.array(program({root}).tolist())"
     opening = _TRY.format(imports=_imports(sides), reference=first)
     return _script(program, root, title, notes, expression, "sys", opening + check)
+
+
+def differing_fact(
+    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str, symptom: str
+) -> str | None:
+    """The script for one observed tensor, called `name`, of another shape or dtype, or which one side does not have."""
+    fact = _FACTS.get(symptom)
+    if fact is None:
+        return None
+    root = sides[0].namespace
+    opening = _TRY.format(imports=_imports(sides), reference=f"expected = {fact.format(namespace=root)}")
+    check = _FACT.format(fact=fact.format(namespace=sides[1].namespace), **_names(sides))
+    expression = naming.expression(name, naming.names(program))
+    return _script(program, root, title, notes, expression, "sys", opening + check)
+
+
+def refusing_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
+    """The script for a program whose last call the candidate refuses."""
+    last = program.calls[-1]
+    if last.kind not in ("function", "method", "operator", "builtin", "getattr") or last.target == "backward":
+        return None
+    root = sides[0].namespace
+    opening = _RUN + _TRY.format(imports=_imports(sides), reference=f"run({root})")
+    own = naming.names(program)[last.slot]
+    return _script(program, root, title, notes, own, "sys", opening + _REFUSES.format(**_names(sides)))
 
 
 def unlike_module(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:

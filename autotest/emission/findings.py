@@ -98,7 +98,14 @@ def _compact(
         return compact.dying_candidate(program, sides, title, header)
     if first.symptom == "structure" and first.stage == "build" and not isolated:
         return compact.unlike_module(program, sides, title, header)
+    if first.symptom == "exception" and not isolated and first.slot == len(program.calls) - 1:
+        return compact.refusing_candidate(program, sides, title, header)
     plain = first.symptom in ("value", "gradient") and first.slot not in program.undefined
-    if isolated or not plain or first.statistics is None or not naming.is_observable(first.name, naming.names(program)):
+    if isolated or not naming.is_observable(first.name, naming.names(program)):
+        return None
+    lacking = first.symptom == "gradient" and " has a gradient, " in first.message
+    if first.symptom in ("shape", "dtype", "requires_grad") or lacking:
+        return compact.differing_fact(program, sides, title, header, first.name, first.symptom)
+    if not plain or first.statistics is None:
         return None
     return compact.differing_tensor(program, sides, title, header, first.name, first.statistics)

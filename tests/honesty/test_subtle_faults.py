@@ -37,9 +37,11 @@ def status(script: str, folder: Path) -> int:
     """What `script` would end with; in this process, which has imported torch already."""
     file = folder / "repro.py"
     file.write_text(script, encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
+    try:
         runpy.run_path(str(file), run_name="__main__")
-    return int(ended.value.code)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
 
 
 def shown_until_repaired(finding: Finding, case: Case, folder: Path) -> None:
@@ -60,6 +62,8 @@ def test_a_subtle_fault_of_the_candidate(against, monkeypatch, tmp_path, case):
     assert finding.operator == case.operator or not case.operator
     assert finding.blame in case.blames
     shown_until_repaired(finding, case, tmp_path)
+    if finding.first.symptom in ("shape", "dtype", "requires_grad", "exception"):
+        assert len(finding.script.splitlines()) < 30
 
 
 #: A reference that raises only rejects trials.

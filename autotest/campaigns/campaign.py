@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -118,6 +119,9 @@ class Campaign:
         self._executor = executor
         self._observer = observer
         self._by_where = {test.where: test for test in standing.tests}
+        # Not in the order of the files: a short run looks into all of them, and what kills does not come in a row.
+        ranks = random.Random(plan.base_seed).sample(range(len(standing.tests)), len(standing.tests))
+        self._rank = dict(zip(self._by_where, ranks, strict=False))
         self._running: list[Task] = []
         self._agenda = Agenda()
         self._diagnosed: list[float] = []
@@ -226,7 +230,7 @@ class Campaign:
         # A test may be run in two workers at once only when there is nothing else to do.
         chosen = min(
             [test for test in ready if test.where not in busy] or ready,
-            key=lambda test: test.seconds / (FAVOUR if test.unrewarded < 3 else 1.0),
+            key=lambda test: (test.seconds / (FAVOUR if test.unrewarded < 3 else 1.0), self._rank[test.where]),
             default=None,
         )
         if chosen is None:

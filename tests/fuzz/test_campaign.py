@@ -375,3 +375,12 @@ def test_a_history_that_cannot_be_written_any_more_is_told_and_ends_nothing():
     Campaign(standing, Plan(0, trials=30), Pretending(healthy), Silent(), record).run()
     assert standing.accepted == 30
     assert "the disk is full" in summary(standing)
+
+
+def test_the_first_tests_to_be_tried_are_not_those_of_the_first_file():
+    names = [f"{letter}{number:02}" for letter in "abc" for number in range(20)]
+    _, executor, _ = run(healthy, Plan(5, trials=20), tests=names, slots=1)
+    first = [task.where.test for task in executor.log][:20]
+    assert {name[0] for name in first} == set("abc")
+    _, again, _ = run(healthy, Plan(5, trials=20), tests=names, slots=1)
+    assert [task.where.test for task in again.log][:20] == first

@@ -186,3 +186,21 @@ def test_the_trial_that_an_asynchronous_candidate_died_of_is_found_among_those_t
     found = entries(tmp_path)["sinh"].finding
     assert found.index < 9
     assert [call.target for call in found.program.calls][-1] == "sinh"
+
+
+@pytest.mark.timeout(600)
+def test_a_reference_that_dies_is_told_as_such_with_a_script_that_says_the_same(shell, tmp_path):
+    command = ("autotest", "fuzz", SUITE, "--trials", 3, "--seed", 7, "-k", "('sinh' or 'relu') and not asinh")
+    reference = {"AUTOTEST_REFERENCE": "tests.support.deadly:six", "AUTOTEST_SHRINK": "0"}
+    with shell(*command, candidate="torch", **reference) as run:
+        output, _ = run.communicate()
+    assert run.returncode == 1, output
+    found = entries(tmp_path)
+    deaths = {operator: entry.finding for operator, entry in found.items() if entry.finding.first.symptom == "crash"}
+    assert deaths.keys() == {"sinh"}
+    finding = deaths["sinh"]
+    assert (finding.first.side, finding.blame) == ("reference", "reference")
+    assert finding.first.message.startswith("sinh: faulty dies (SIGSEGV)")
+    assert finding.verified == "verified in a fresh interpreter", output
+    assert finding.script is not None
+    assert "sinh: faulty crashes, torch does not." in finding.script

@@ -20,12 +20,13 @@ class Agenda:
 
     def __init__(self) -> None:
         self._seen: collections.deque[Looking] = collections.deque()
+        self._dead: collections.deque[Looking] = collections.deque()
         self._kept: collections.deque[Looking] = collections.deque()
         self._large: collections.deque[Looking] = collections.deque()
 
     def __len__(self) -> int:
         """How many still lack a script that was run."""
-        return len(self._kept)
+        return len(self._dead) + len(self._kept)
 
     def seen(self, task: Looking) -> None:
         """A failure that is not on disk yet; `task` keeps it there."""
@@ -36,7 +37,7 @@ class Agenda:
         if not task.thorough:
             # A death has no script before it was looked into; any other failure has one from the start.
             if isinstance(task, DiagnoseDeath):
-                self._kept.appendleft(dataclasses.replace(task, thorough=True, shrink=False))
+                self._dead.append(dataclasses.replace(task, thorough=True, shrink=False))
             else:
                 self._kept.append(dataclasses.replace(task, thorough=True))
         elif isinstance(task, DiagnoseDeath) and not task.shrink and found.verified[:8] in ("", "verified"):
@@ -62,8 +63,9 @@ class Agenda:
 
     def next(self) -> Looking | None:
         """What there is time for."""
-        return self._kept.popleft() if self._kept else self._large.popleft() if self._large else None
+        return next((queue.popleft() for queue in (self._dead, self._kept, self._large) if queue), None)
 
     def in_a_hurry(self) -> Looking | None:
         """What the time after the end is for: a script that was seen to fail, and not a short one."""
-        return dataclasses.replace(self._kept.popleft(), shrink=False) if self._kept else None
+        waiting = self._dead or self._kept
+        return dataclasses.replace(waiting.popleft(), shrink=False) if waiting else None

@@ -1,30 +1,34 @@
 """Whether a candidate's graph mode agrees with its eager mode on recorded programs.
 
 Enter the records of trials that found nothing; leave, for each, mismatches and what was left out and why. All programs
-go into one graph, since building one costs more than what is in it; only when that one fails or disagrees is each
-program built on its own, to tell which it was.
+go into one graph, since building costs more than anything that is in it; programs that differ in nothing but numbers
+are built once, and the graph is called again for each. Only what fails or disagrees there is built on its own.
 """
 
 from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.emission import names
+from autotest.frameworks import Framework
+from autotest.frameworks.base import Given
 from autotest.program import operator_of
 from autotest.record import Record
 from autotest.settings import Settings
 from autotest.staging import CannotStage, Result, Stage, stage
 
-#: How many programs are worth one graph: so many cost about what seven cost alone.
+#: How many programs go into one graph at most: what more of them save is little, and the last trial waits for all.
 AT_ONCE = 32
-#: In how many programs of one graph gradients are looked at too: building each costs as much as several without.
-GRADIENTS = 2
-#: Parameters are read as they are after a step, so that their gradients carry the rounding of their values.
-_STEP_ROUNDING = 1e-6
+#: What is said of a disagreement that the program alone does not show.
+IN_COMPANY = "seen in one graph with the programs of other trials; alone it agrees"
+
+#: Programs that one part of a graph serves.
+Group: TypeAlias = "list[Stage]"
 
 
 @dataclasses.dataclass(slots=True)
@@ -45,135 +49,147 @@ class _GraphRefused(Exception):
         self.error = error
 
 
-class _Disagreement(NamedTuple):
-    stage: Stage
-    mismatch: Mismatch
-
-
 def check(records: Sequence[Record], settings: Settings) -> GraphReport:
     """Compare graph mode with eager mode; raises nothing of its own."""
     report = GraphReport([[] for _ in records], collections.Counter())
-    stages: list[tuple[int, Stage]] = []
+    indices: dict[int, int] = {}
+    stages: list[Stage] = []
     for index, record in enumerate(records):
         try:
-            stages.append((index, stage(record, backward=_with_gradients(stages) < GRADIENTS)))
-        except CannotStage as reason:  # noqa: PERF203 - each program has its own reason
+            staged = stage(record)
+        except CannotStage as reason:  # each program has its own reason
             report.left_out[str(reason)] += 1
-    if not stages:
+            continue
+        report.left_out += staged.left_out
+        indices[id(staged)] = index
+        stages.append(staged)
+    groups = _alike(stages)
+    if not groups:
         return report
-    together = _run([staged for _, staged in stages], settings, report)
-    if together is not None and not together:
+    try:
+        found = _compared(groups, settings, report)
+    except _GraphRefused:  # whose fault it is shows when each is on its own
+        for group in groups:
+            for staged, mismatches in _apart(group, settings, report):
+                report.mismatches[indices[id(staged)]] = mismatches
         return report
-    report.compared = 0
-    for index, _ in stages:
-        report.mismatches[index] = _alone(records[index], settings, report)
+    for staged, mismatches in found:
+        if mismatches:
+            report.mismatches[indices[id(staged)]] = _confirmed(staged, mismatches, settings)
     return report
 
 
-def _with_gradients(stages: Sequence[tuple[int, Stage]]) -> int:
-    return sum(bool(staged.leaves or staged.trained) for _, staged in stages)
+def alone(record: Record, settings: Settings) -> list[Mismatch]:
+    """The mismatches of one program in a graph of its own; raises `CannotStage` when it is none for a graph."""
+    ((_, mismatches),) = _apart([stage(record)], settings, GraphReport([[]], collections.Counter()))
+    return mismatches
 
 
-def _alone(record: Record, settings: Settings, report: GraphReport) -> list[Mismatch]:
-    """One program in a graph of its own: with gradients, and if that cannot be, without."""
-    staged = stage(record)
+def _alike(stages: Sequence[Stage]) -> list[Group]:
+    groups: dict[str, Group] = {}
+    for staged in stages:
+        groups.setdefault(staged.kind(), []).append(staged)
+    return [*groups.values()]
+
+
+def _confirmed(staged: Stage, mismatches: list[Mismatch], settings: Settings) -> list[Mismatch]:
+    """What a program that disagreed in company shows alone; a disagreement counts in either case."""
+    own = alone(staged.record, settings)
+    return own or [dataclasses.replace(item, message=f"{item.message} ({IN_COMPANY})") for item in mismatches]
+
+
+def _apart(group: Group, settings: Settings, report: GraphReport) -> list[tuple[Stage, list[Mismatch]]]:
+    """One group in a graph of its own: with gradients, and if that cannot be, without."""
     try:
-        return [found.mismatch for found in _run_raising([staged], settings, report)]
+        return _compared([group], settings, report)
     except _GraphRefused as refused:
-        if not (staged.leaves or staged.trained):
-            return [_failed(staged, refused.error)]
-    staged = stage(record, backward=False)
+        error = refused.error
+    if not group[0].backward:
+        return [(staged, [_failed(group[0], staged, error)]) for staged in group]
+    forward = [stage(staged.record, backward=False) for staged in group]
     try:
-        found = _run_raising([staged], settings, report)
+        found = _compared([forward], settings, report)
     except _GraphRefused as refused:
-        return [_failed(staged, refused.error)]
-    report.left_out["backward, which its graph mode refuses"] += 1
-    return [item.mismatch for item in found]
+        return [(staged, [_failed(forward[0], staged, refused.error)]) for staged in group]
+    report.left_out["backward, which its graph mode refuses"] += len(group)
+    return [(staged, mismatches) for staged, (_, mismatches) in zip(group, found, strict=True)]
 
 
-def _run(stages: list[Stage], settings: Settings, report: GraphReport) -> list[_Disagreement] | None:
+def _compared(groups: Sequence[Group], settings: Settings, report: GraphReport) -> list[tuple[Stage, list[Mismatch]]]:
+    """Each program of `groups` with what differs in it, all of them in one graph."""
+    framework = groups[0][0].framework
+    rounds = [[group[min(turn, len(group) - 1)] for group in groups] for turn in range(max(map(len, groups)))]
     try:
-        return _run_raising(stages, settings, report)
-    except _GraphRefused:  # each is tried alone, and told then
-        return None
-
-
-def _run_raising(stages: list[Stage], settings: Settings, report: GraphReport) -> list[_Disagreement]:
-    framework = stages[0].framework
-    modules = [_distinct(staged) for staged in stages]
-
-    def build(inputs: list[Any], leaves: list[Any], held: list[Any]) -> tuple[list[Any], Any]:
-        outputs: list[Any] = []
-        total: Any = None
-        for staged, own in zip(stages, modules, strict=True):
-            part, loss = staged.build(
-                _take(inputs, len(staged.inputs)),
-                _take(leaves, len(staged.leaves)),
-                _spread(staged, own, _take(held, len(own))),
-            )
-            outputs += part
-            if loss is not None:
-                total = loss if total is None else total + loss
-        return outputs, total
-
-    try:
-        graphed = framework.run_in_graph(
-            build,
-            [tensor for staged in stages for tensor in staged.inputs.values()],
-            [tensor for staged in stages for tensor in staged.leaves.values()],
-            [module for own in modules for module in own],
-            [parameter for staged in stages for _, _, parameter, _ in staged.trained],
-        )
+        graphed = framework.run_in_graph(_builder(rounds[0]), [_given(turn) for turn in rounds])
         # Read within: what an asynchronous framework failed with shows only now.
-        rest = (framework.values(graphed.outputs), framework.values(graphed.leaves), framework.values(graphed.trained))
+        read = [[_read(framework, part) for part in given] for given in graphed]
     except Exception as error:  # whatever the graph raises is what we are here for
         raise _GraphRefused(error) from error
-    found: list[_Disagreement] = []
-    for staged in stages:
-        outputs = _take(rest[0], len(staged.results))
-        leaves = _take(rest[1], len(staged.leaves))
-        trained = _take(rest[2], len(staged.trained))
-        found += [_Disagreement(staged, item) for item in _compare(staged, outputs, leaves, trained, settings, report)]
-        report.left_out.update(staged.left_out)
+    found: list[tuple[Stage, list[Mismatch]]] = []
+    for turn, (programs, values) in enumerate(zip(rounds, read, strict=True)):
+        outputs, leaves, trained = map(iter, values)
+        for group, staged in zip(groups, programs, strict=True):
+            own = [next(outputs) for _ in staged.results]
+            own += [next(leaves) for _ in staged.leaves]
+            own += [next(trained) for _ in staged.trained]
+            if turn < len(group):  # else it took part only because the graph wants all of its arguments
+                found.append((staged, _differing(staged, own, settings)))
+                report.compared += len(own)
     return found
 
 
-def _compare(
-    staged: Stage,
-    outputs: list[TensorValue],
-    leaves: list[TensorValue],
-    trained: list[TensorValue],
-    settings: Settings,
-    report: GraphReport,
-) -> list[Mismatch]:
+def _builder(programs: Sequence[Stage]) -> Any:
+    """Builds `programs` side by side."""
+    modules = [_distinct(staged) for staged in programs]
+
+    def build(inputs: list[Any], leaves: list[Any], held: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        given = iter(inputs), iter(leaves), iter(held)
+        outputs: list[Any] = []
+        pushed: list[tuple[Any, Any]] = []
+        for staged, own in zip(programs, modules, strict=True):
+            counts = len(staged.inputs), len(staged.leaves), len(own)
+            taken = [[*itertools.islice(items, count)] for items, count in zip(given, counts, strict=True)]
+            made, back = staged.build(taken[0], taken[1], _spread(staged, own, taken[2]))
+            outputs += made
+            pushed += back
+        return outputs, pushed
+
+    return build
+
+
+def _given(programs: Sequence[Stage]) -> Given:
+    return Given(
+        [tensor for staged in programs for tensor in staged.inputs.values()],
+        [tensor for staged in programs for tensor in staged.leaves.values()],
+        [module for staged in programs for module in _distinct(staged)],
+        [parameter for staged in programs for _, _, parameter, _ in staged.trained],
+    )
+
+
+def _read(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:
+    values = iter(framework.values([tensor for tensor in tensors if tensor is not None]))
+    return [None if tensor is None else next(values) for tensor in tensors]
+
+
+def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Settings) -> list[Mismatch]:
+    """Where what a graph gave for `staged` is not what eager mode gave."""
     framework, record = staged.framework, staged.record
     eager = [result.eager for result in staged.results]
     eager += [framework.gradient(record.actual[slot]) for slot in staged.leaves]
     eager += [gradient for *_, gradient in staged.trained]
-    expected = framework.values(eager)
-    actual = [*outputs, *leaves, *trained]
-    report.compared += len(expected)
-    own = names(record.snapshot())
-    places: list[tuple[str, int]] = [(own[result.slot] + _suffix(result), result.slot) for result in staged.results]
-    places += [(f"{own[slot]}.grad", slot) for slot in staged.leaves]
-    places += [(f"{own[slot]}.{name}.grad", slot) for slot, name, *_ in staged.trained]
-    found: list[Mismatch] = []
     sides = (f"{framework.name} eager", f"{framework.name} {framework.graph_mode}")
-    for index, (one, other) in enumerate(zip(expected, actual, strict=True)):
-        name, slot = places[index]
-        gradient = index >= len(staged.results)
-        tolerance = settings.tolerance
-        if gradient:
-            rtol, atol = tolerance.of(one.dtype)
-            tolerance = dataclasses.replace(tolerance, rtol=rtol, atol=atol + _STEP_ROUNDING)
+    found: list[Mismatch] = []
+    for (slot, name), one, other in zip(_places(staged), framework.values(eager), actual, strict=True):
+        gradient = name.endswith(".grad")
+        # Whether a result of a graph requires grad is not told outside of it.
+        told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
         for item in compare_values(
             name,
             slot,
             "backward" if gradient else "forward",
             one,
-            # Whether a result of a graph requires grad is not told outside of it.
-            TensorValue(other.data, other.dtype, other.device, one.requires_grad),
-            tolerance,
+            told,
+            settings.tolerance,
             check_dtype=True,
             check_values=settings.check_allclose,
             defined=not (record.backward_undefined if gradient else record.is_undefined(slot)),
@@ -185,12 +201,24 @@ def _compare(
     return found
 
 
+def _places(staged: Stage) -> Iterator[tuple[int, str]]:
+    """Slot and name of everything that is compared, in the order of the graph's results."""
+    own = names(staged.record.snapshot())
+    for result in staged.results:
+        yield result.slot, own[result.slot] + _suffix(result)
+    for slot in staged.leaves:
+        yield slot, f"{own[slot]}.grad"
+    for slot, name, *_ in staged.trained:
+        yield slot, f"{own[slot]}.{name}.grad"
+
+
 def _suffix(result: Result) -> str:
     return "".join(f"[{index}]" for index in result.path)
 
 
-def _failed(staged: Stage, error: Exception) -> Mismatch:
-    framework, at = staged.framework, max(staged.at, 0)
+def _failed(built: Stage, staged: Stage, error: Exception) -> Mismatch:
+    """That no graph of `staged` could be built or run; `built` is the one of its kind that was tried."""
+    framework, at = staged.framework, max(built.at, 0)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if not line.startswith(("File ", "at "))] or [""]
     name = operator_of(staged.record.calls, at)
@@ -212,11 +240,4 @@ def _spread(staged: Stage, own: list[Any], held: list[Any]) -> list[Any]:
     return [by_id[id(module)] for module in staged.modules.values()]
 
 
-def _take(items: list[Any], count: int) -> list[Any]:
-    """The first `count` of `items`, which loses them."""
-    taken = items[:count]
-    del items[:count]
-    return taken
-
-
-__all__ = ["GraphReport", "check"]
+__all__ = ["AT_ONCE", "GraphReport", "alone", "check"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from autotest.frameworks import ABSENT, Framework
-from autotest.program import Call, Captured, Ref, leaves, refs
+from autotest.program import Call, Captured, Ref, captured, leaves, refs
 from autotest.record import Record
 from autotest.replay import perform
 
@@ -28,6 +28,10 @@ _VIEWS = frozenset(
         "view view_as"
     ).split()
 )
+
+
+#: Calls that put captured arrays into tensors, so that other numbers make no other graph.
+_FILLING = frozenset(("tensor", "load_state", "overwrite"))
 
 
 class CannotStage(Exception):
@@ -58,40 +62,51 @@ class Stage:
     inside: list[Call] = dataclasses.field(default_factory=list)
     #: (slot of the module, name of the parameter, parameter of the staged module, its eager gradient)
     trained: list[tuple[int, str, Any, Any]] = dataclasses.field(default_factory=list)
+    #: What `build` returns first, in its order.
     results: list[Result] = dataclasses.field(default_factory=list)
     backward: list[Call] = dataclasses.field(default_factory=list)
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: The call that is being built, to name it when building fails.
     at: int = -1
 
-    def build(self, inputs: list[Any], leaves: list[Any], modules: list[Any]) -> tuple[list[Any], Any]:
-        """Make the inner calls on what stands for the outer values; leaves `results` filled."""
+    def build(
+        self, inputs: list[Any], leaves: list[Any], modules: list[Any]
+    ) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        """Make the inner calls on what stands for the outer values; leaves results, and what to push back."""
         values: list[Any] = [None] * len(self.record.calls)
         for held, given in ((self.inputs, inputs), (self.leaves, leaves), (self.modules, modules)):
             for slot, value in zip(held, given, strict=True):
                 values[slot] = value
         for slot, value in self.constants.items():
             values[slot] = value
-        outputs: list[Any] = []
-        self.results = []
         for call in self.inside:
             self.at = call.slot
             values[call.slot] = perform(call, self.framework, values, tuple(self.record.arrays), {})
-        for call in self.inside:
-            for path, eager in _tensors(self.framework, self.record.actual[call.slot]):
-                built = values[call.slot]
-                for index in path:
-                    built = built[index]
-                self.results.append(Result(call.slot, path, eager))
-                outputs.append(built)
-        loss = None
+        outputs: list[Any] = []
+        for result in self.results:
+            built = values[result.slot]
+            for index in result.path:
+                built = built[index]
+            outputs.append(built)
+        pushed: list[tuple[Any, Any]] = []
         for call in self.backward:
             self.at = call.slot
             for output, cotangent in _pushed(call):
-                one = values[output]
-                term = one.sum() if cotangent is None else (one * values[cotangent]).sum()
-                loss = term if loss is None else loss + term
-        return outputs, loss
+                pushed.append((values[output], None if cotangent is None else values[cotangent]))
+        return outputs, pushed
+
+    def kind(self) -> str:
+        """Equal for programs that one graph serves: those that differ in nothing but the numbers they start from."""
+        record = self.record
+        filled = {array.index for call in record.calls if call.kind in _FILLING for array in captured(call)}
+        arrays = [
+            (array.dtype, array.data.shape, index in filled or array.data.tobytes())
+            for index, array in enumerate(record.arrays)
+        ]
+        calls = [(call.kind, call.target, call.args, call.kwargs) for call in record.calls]
+        results = [(result.slot, result.path, tuple(result.eager.shape)) for result in self.results]
+        trained = [(slot, name) for slot, name, *_ in self.trained]
+        return repr((calls, arrays, results, [*self.inputs], [*self.leaves], trained, self.constants, self.backward))
 
 
 def stage(record: Record, *, backward: bool = True) -> Stage:
@@ -105,6 +120,11 @@ def stage(record: Record, *, backward: bool = True) -> Stage:
     if not staged.inside:
         raise CannotStage("nothing is left to build")
     _choose_inputs(staged, outside, backward)
+    staged.results = [
+        Result(call.slot, path, eager)
+        for call in staged.inside
+        for path, eager in _tensors(framework, record.actual[call.slot])
+    ]
     return staged
 
 

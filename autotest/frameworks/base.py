@@ -39,12 +39,21 @@ class Made(NamedTuple):
     args: tuple[Operand, ...]
 
 
-#: (inputs, leaves, modules) -> outputs, and the scalar whose gradients are wanted, if any
-Build: TypeAlias = Callable[[list[Any], list[Any], list[Any]], tuple[list[Any], Any]]
+#: (inputs, leaves, modules) -> outputs, and what to push back: outputs, each with its cotangent (None for a one)
+Build: TypeAlias = Callable[[list[Any], list[Any], list[Any]], tuple[list[Any], list[tuple[Any, Any]]]]
+
+
+class Given(NamedTuple):
+    """What one call of a graph is given; parameters `trained` of `modules` are those whose gradients are wanted."""
+
+    inputs: list[Any]
+    leaves: list[Any]
+    modules: list[Any]
+    trained: list[Any]
 
 
 class Graphed(NamedTuple):
-    """What running a function in graph mode gave: gradients of the leaves, and of the trained parameters."""
+    """What one call of a graph gave: outputs, and the gradients of leaves and trained parameters, None for none."""
 
     outputs: list[Any]
     leaves: list[Any]
@@ -108,18 +117,11 @@ class Framework(abc.ABC):
     #: What its graph mode is called, such as ``"nn.Graph"``; empty where it has none.
     graph_mode: str = ""
 
-    def run_in_graph(
-        self,
-        build: Build,
-        inputs: Sequence[Any],
-        leaves: Sequence[Any],
-        modules: Sequence[Any],
-        trained: Sequence[Any],
-    ) -> Graphed:
-        """Call `build` inside of one graph, on what stands there for `inputs`, `leaves` and `modules`; run it once.
+    def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
+        """Call `build` inside of one graph, on what stands there for `calls[0]`, and run that graph once a call.
 
-        The gradients are those of the scalar that `build` returns, with respect to `leaves` and to the parameters
-        `trained` of the modules. Raises what the framework raises.
+        The later calls are like the first in all but the numbers: in tensors, and in what the modules hold. The
+        gradients are those that pushing back what `build` says leaves. Raises what the framework raises.
         """
         raise NotImplementedError(f"{self.name} has no graph mode")
 

@@ -15,7 +15,7 @@ import numpy as np
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import global_tensors, oneflow_graph, preload
-from autotest.frameworks.base import ABSENT, Build, Graphed, Made, StandIns
+from autotest.frameworks.base import ABSENT, Build, Given, Graphed, Made, StandIns
 from autotest.frameworks.namespace import Namespace
 from autotest.program import Operand, Root
 
@@ -65,15 +65,8 @@ class OneFlowFramework(Namespace):
 
     graph_mode = "nn.Graph"
 
-    def run_in_graph(
-        self,
-        build: Build,
-        inputs: Sequence[Any],
-        leaves: Sequence[Any],
-        modules: Sequence[Any],
-        trained: Sequence[Any],
-    ) -> Graphed:
-        return oneflow_graph.run(self.root, build, inputs, leaves, modules, trained)
+    def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
+        return oneflow_graph.run(self.root, build, calls)
 
     def own_names(self) -> StandIns:
         return global_tensors.stand_ins()

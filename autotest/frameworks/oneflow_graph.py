@@ -1,72 +1,119 @@
-"""OneFlow's graph mode: builds one ``oneflow.nn.Graph`` out of a function of tensors, and runs it once.
+"""OneFlow's graph mode: builds one ``oneflow.nn.Graph`` out of a function of tensors, and calls it.
 
-Enter OneFlow's module, a function, and what it is called with; leave its outputs and gradients. A graph has no
-``.grad``: what it leaves is the parameters after one step of an optimizer. With plain gradient descent at rate 1 they
-have moved by their gradients, exactly so where they started from zero, which is how leaves are brought in.
+Enter OneFlow's module, a function, and what it is called with, once or several times; leave outputs and gradients.
+Gradients are results of the graph as any others: what ``backward()`` leaves in a leaf or a parameter while the graph
+is built is a tensor of the graph. No optimizer is needed for that, nor a step of one.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from autotest.frameworks.base import Build, Graphed
+from autotest.frameworks.base import Build, Given, Graphed
 
 
-def run(
-    flow: Any,
-    build: Build,
-    inputs: Sequence[Any],
-    leaves: Sequence[Any],
-    modules: Sequence[Any],
-    trained: Sequence[Any],
-) -> Graphed:
-    """Outputs of `build` and the gradients of its loss; see `Framework.run_in_graph`."""
-    zeros = _holder(flow, leaves)
-    weights = [*zeros.parameters(), *trained]
-    before = [weight.detach().clone() for weight in trained]
+def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
+    """What each of `calls` gives; see `Framework.run_in_graph`."""
+    first = calls[0]
+    #: Which gradients the graph gives at all, leaves before parameters; known when it is built.
+    present: list[bool] = []
 
     class Replay(flow.nn.Graph):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.zeros = zeros
-            for index, module in enumerate(modules):
+            for index, module in enumerate(first.modules):
                 setattr(self, f"module{index}", module)
-            if weights:
-                self.add_optimizer(flow.optim.SGD(weights, lr=1.0, momentum=0.0))
+            # What adding an optimizer does; without it, a graph refuses to push anything back.
+            self.config._train(bool(first.leaves or first.trained))
 
         def build(self, *given: Any) -> list[Any]:
-            moved = [value + getattr(self.zeros, f"leaf{index}") for index, value in enumerate(given[: len(leaves)])]
-            held = [getattr(self, f"module{index}") for index in range(len(modules))]
+            leaves = [leaf.requires_grad_() for leaf in given[: len(first.leaves)]]
             rest = iter(given[len(leaves) :])
-            outputs, loss = build([item if _empty(item) else next(rest) for item in inputs], moved, held)
-            if weights and loss is not None:
-                loss.backward()
-            return outputs
+            held = [getattr(self, f"module{index}") for index in range(len(first.modules))]
+            inputs = [item if _empty(item) else next(rest) for item in first.inputs]
+            # In a graph, a `to_global` that changes nothing makes the leaf itself a result, whose gradient is lost.
+            moved = [flow._C.identity(leaf) if leaf.is_global else leaf for leaf in leaves]
+            outputs, pushed = build(inputs, moved, held)
+            if not self.config.training:
+                return outputs
+            _push_back(flow, pushed)
+            gradients = [tensor.grad for tensor in (*leaves, *first.trained)]
+            present.extend(gradient is not None for gradient in gradients)
+            return [*outputs, *(gradient for gradient in gradients if gradient is not None)]
 
-    # As an argument of a graph, a tensor without elements makes the process abort; met inside of it, it does not.
-    given = [*(leaf.detach() for leaf in leaves), *(item for item in inputs if not _empty(item))]
     with warnings.catch_warnings():
         # Modules that make zeros of their own are warned of ("not registered into a nn.Graph"); they are compared.
         warnings.simplefilter("ignore")
-        outputs = Replay()(*given)
-    if not isinstance(outputs, (list, tuple)):
-        outputs = [outputs]
-    return Graphed(
-        [*outputs],
-        [0 - zero.detach() for zero in zeros.parameters()],
-        [old - new.detach() for old, new in zip(before, trained, strict=True)],
-    )
+        _unhurried_threads()
+        graph = Replay()
+        results = [_listed(graph(*_arguments(first)))]
+    for parameter in first.trained:
+        parameter.grad = None  # a tensor of the graph, which is worth nothing outside of it
+    for call in calls[1:]:
+        flow._oneflow_internal.eager.Sync()  # what the graph's own threads still read is not to be written
+        _hold_alike(flow, first.modules, call.modules)
+        results.append(_listed(graph(*_arguments(call))))
+    return [_divided(made, present, len(first.leaves)) for made in results]
+
+
+def _unhurried_threads() -> None:
+    """Keep OneFlow's threads from taking the processor from the one that wakes them.
+
+    OneFlow 0.9.0 hands a graph to the threads that run it before it notes that the graph is under way; when they are
+    done by then, it takes from an empty queue, and the process dies (or waits for ever). Threads that are scheduled as
+    a batch do not interrupt who wakes them, which leaves next to no chance of that. New threads inherit it.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # where there is no such policy, nothing can be done
+        for thread in Path("/proc/self/task").iterdir():
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(int(thread.name), os.SCHED_BATCH, os.sched_param(0))
+
+
+def _push_back(flow: Any, pushed: Sequence[tuple[Any, Any]]) -> None:
+    """What ``output.backward(cotangent)`` does in a graph, for all of `pushed` at once: more than one it refuses."""
+    cotangents: dict[int, Any] = {}
+    outputs = {id(output): output for output, _ in pushed}
+    for output, cotangent in pushed:
+        # Without elements, a cotangent is none of the graph's arguments, but has to be of the graph.
+        own = flow.ones_like(output) if cotangent is None or _empty(cotangent) else cotangent
+        cotangents[id(output)] = cotangents[id(output)] + own if id(output) in cotangents else own
+    flow._oneflow_internal.nn.graph.AddTensorAsGraphLoss(pushed[0][0])
+    flow.autograd.backward([*outputs.values()], [*cotangents.values()])
+
+
+def _arguments(given: Given) -> list[Any]:
+    # As an argument of a graph, a tensor without elements makes the process abort; met inside of it, it does not.
+    return [*(leaf.detach() for leaf in given.leaves), *(item for item in given.inputs if not _empty(item))]
+
+
+def _hold_alike(flow: Any, modules: Sequence[Any], others: Sequence[Any]) -> None:
+    """Put what `others` hold into `modules`, whose memory is the graph's."""
+    with flow.no_grad():
+        for module, other in zip(modules, others, strict=True):
+            for own, given in zip(_state(module), _state(other), strict=True):
+                own.copy_(given)
+
+
+def _state(module: Any) -> list[Any]:
+    return [*module.parameters(), *module.buffers()]
 
 
 def _empty(tensor: Any) -> bool:
     return 0 in tensor.shape
 
 
-def _holder(flow: Any, leaves: Sequence[Any]) -> Any:
-    """A module whose parameters are zeros of the shapes of `leaves`."""
-    module = flow.nn.Module()
-    for index, leaf in enumerate(leaves):
-        setattr(module, f"leaf{index}", flow.nn.Parameter(flow.zeros_like(leaf.detach())))
-    return module
+def _listed(made: Any) -> list[Any]:
+    return [*made] if isinstance(made, (list, tuple)) else [made]
+
+
+def _divided(made: list[Any], present: Sequence[bool], leaves: int) -> Graphed:
+    """The results of one call as outputs, gradients of leaves, gradients of parameters."""
+    outputs = made[: len(made) - sum(present)]
+    rest = iter(made[len(outputs) :])
+    gradients = [next(rest) if there else None for there in present]
+    return Graphed(outputs, gradients[:leaves], gradients[leaves:])

@@ -52,7 +52,8 @@ class Pair:
         self.reference = reference
         self.candidate = candidate
         self.sides = (reference.name, candidate.name)
-        reference.stand_ins = candidate.own_names()
+        if reference is not candidate:  # beside itself a framework needs none, and keeps those of its usual pair
+            reference.stand_ins = candidate.own_names()
         self._resolved: dict[str, Both] = {}
         self._methods: dict[tuple[type, str], bool] = {}
         self._annotations: dict[tuple[str, int, tuple[str, ...]], Mapping[int | str, Any]] = {}

@@ -23,6 +23,7 @@ class GraphTorch(FaultyTorch):
 
     def __init__(self, inside=None, refuses=()):
         self.running = False
+        self.built = 0
         inside = inside or {}
         super().__init__({path: self._inside_only(fault) for path, fault in inside.items()})
         self.refuses = refuses
@@ -43,14 +44,20 @@ class GraphTorch(FaultyTorch):
         finally:
             self.running = False
 
-    def run_in_graph(self, build, inputs, leaves, modules, trained):
+    def run_in_graph(self, build, calls):
         if self.refuses:
             raise RuntimeError(*self.refuses)
+        self.built += 1
+        return [self._run(build, *given) for given in calls]
+
+    def _run(self, build, inputs, leaves, modules, trained):
         held = [leaf.detach().requires_grad_() for leaf in leaves]
         with self._graph():
-            outputs, loss = build(list(inputs), list(held), list(modules))
-        wanted = [*held, *trained]
-        gradients = list(real.autograd.grad(loss, wanted)) if wanted and loss is not None else []
+            outputs, pushed = build(list(inputs), list(held), list(modules))
+        if not (held or trained):
+            return Graphed(outputs, [], [])
+        results, cotangents = zip(*pushed, strict=True)
+        gradients = list(real.autograd.grad(results, [*held, *trained], cotangents))
         return Graphed(outputs, gradients[: len(held)], gradients[len(held) :])
 
 
@@ -139,3 +146,36 @@ def test_without_its_check_a_wrong_graph_goes_unnoticed(against, monkeypatch):
     failing(relu, None)
     monkeypatch.setattr(graph, "compare_values", lambda *args, **kwargs: ())
     autotest(n=3, check_graph=True)(relu)()
+
+
+def test_programs_that_differ_in_numbers_alone_share_one_graph_and_each_is_compared(against):
+    framework = GraphTorch()
+    against(framework)
+    autotest(n=5, check_graph=True)(layers)()
+    assert framework.built == 1
+    wrong = GraphTorch({"relu": lambda relu: lambda x: relu(x) + (float(x.sum()) > 9)})
+    against(wrong)
+    raised = failing(relu, None, n=30)
+    assert float(raised.finding.program.arrays[0].data.sum()) > 9
+
+
+def test_a_fault_in_a_gradient_of_one_trial_only_is_found(against):
+    rare = with_gradient(lambda gradient: gradient * (1 + (gradient.sum() > 2)))
+    against(GraphTorch({"relu": rare}))
+    assert "grad" in str(failing(relu, None, n=30))
+
+
+def test_what_disagrees_only_beside_other_programs_counts_and_says_so(against, monkeypatch):
+    against(GraphTorch({"relu": lambda relu: lambda x: relu(x) + 1}))
+    monkeypatch.setattr(graph, "alone", lambda record, settings: [])
+    assert graph.IN_COMPANY in " ".join(str(failing(relu, None)).split())
+
+
+def test_a_graph_without_a_gradient_that_eager_mode_has_is_found(against):
+    class Forgetful(GraphTorch):
+        def _run(self, build, *given):
+            made = super()._run(build, *given)
+            return made._replace(leaves=[None] * len(made.leaves))
+
+    against(Forgetful())
+    assert "has none" in str(failing(relu, None))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from autotest import graph
 from autotest.frameworks import Framework, Pair
-from autotest.frameworks.base import Graphed
+from autotest.frameworks.base import Build, Given, Graphed
 from autotest.oneflow import random_tensor, torch
 from autotest.oneflow.frameworks_here import style_pair
 from autotest.settings import Settings
@@ -27,7 +27,7 @@ def checked(
         assert monkeypatch is not None
         kind = type(pair.candidate)
         run = kind.run_in_graph
-        monkeypatch.setattr(kind, "run_in_graph", lambda self, *given: change(run(self, *given)))
+        monkeypatch.setattr(kind, "run_in_graph", lambda self, *given: [*map(change, run(self, *given))])
     outcomes = [run_trial(body, seed, SETTINGS, pair) for seed in range(3)]
     assert all(not outcome.mismatches and outcome.rejection is None for outcome in outcomes)
     return graph.check([outcome.recorder for outcome in outcomes], SETTINGS)
@@ -40,8 +40,8 @@ def linear() -> Any:
 def test_values_gradients_and_parameters_agree() -> None:
     report = checked(linear)
     assert report.mismatches == [[], [], []]
-    # Two results in three programs; gradients of input, weight and bias in the first two.
-    assert report.compared == 2 * 3 + 3 * graph.GRADIENTS
+    # In three programs two results, and gradients of input, weight and bias.
+    assert report.compared == 3 * (2 + 3)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_a_planted_difference_is_found(
 
 
 def test_a_graph_that_cannot_be_built_is_a_finding_named_after_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Framework, build: Any, inputs: Any, leaves: Any, modules: Any, trained: Any) -> Graphed:
-        build(list(inputs), list(leaves), list(modules))
+    def refuse(self: Framework, build: Build, calls: Sequence[Given]) -> list[Graphed]:
+        build(calls[0].inputs, calls[0].leaves, calls[0].modules)
         raise RuntimeError("no kernel for it")
 
     monkeypatch.setattr(type(style_pair().candidate), "run_in_graph", refuse)

@@ -40,6 +40,8 @@ _OF_REFERENCE = "of-reference"
 _NOISE = ("libibverbs", "@", "*", "File ")
 #: What glog puts in front of a line: severity, date, time and thread.
 _STAMP = re.compile(r"^[IWEF]\d{8} [\d:.]+ +\d+ ")
+#: ``file.py:12: UserWarning: text``.
+_WARNING = re.compile(r":\d+: \w*Warning: ")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,6 +133,9 @@ def describe(status: int) -> str:
 def last_words(text: str) -> str:
     """The line of a dead process's standard error that tells most: a failed check, or else the last."""
     lines = [_STAMP.sub("", line.strip()) for line in text.splitlines() if line.strip()]
+    # A warning of Python's is two lines, of which the second quotes the source.
+    warned = {at + step for at, line in enumerate(lines) if _WARNING.search(line) for step in (0, 1)}
+    lines = [line for at, line in enumerate(lines) if at not in warned]
     telling = [line for line in lines if "Check failed" in line or "Error" in line or "terminate called" in line]
     return (telling or [line for line in lines if not line.startswith(_NOISE)] or [""])[-1][:300]
 

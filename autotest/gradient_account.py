@@ -75,6 +75,8 @@ class Books:
     refused: dict[str, str] = dataclasses.field(default_factory=dict)
     #: test -> the error
     broken: dict[str, str] = dataclasses.field(default_factory=dict)
+    #: test -> the ledger's key for the death that it is known to end in: it was not run
+    spared: dict[str, str] = dataclasses.field(default_factory=dict)
     #: test -> how the process ended that ran it
     died: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -91,7 +93,7 @@ class Books:
     def take(self, other: Books) -> None:
         """Enter what other books hold."""
         self.trials += other.trials
-        for name in ("refused", "broken", "died"):
+        for name in ("refused", "broken", "spared", "died"):
             getattr(self, name).update(getattr(other, name))
         for operator, theirs in other.accounts.items():
             account = self.accounts.setdefault(operator, Account(operator))

@@ -45,6 +45,11 @@ def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
     books = Books()
 
     def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
+        deadly = [entry for entry in ledger.entries_for(test.id) if entry.kills]
+        if deadly:
+            # It would only cost the process; what it dies of the ledger holds to account.
+            books.spared[test.id] = deadly[0].key
+            return
         accepted = 0
         if trail is not None:
             trail.test(test.file, test.id, 0)

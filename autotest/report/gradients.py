@@ -57,6 +57,8 @@ def account(books: Books) -> str:
     lines += [f"forgot its gradients: {test}: {complaint}" for test, complaint in sorted(books.refused.items())]
     lines += [f"could not be run: {test}: {error}" for test, error in sorted(books.broken.items())]
     lines += [f"could not be finished: {test}: {how}" for test, how in sorted(books.died.items())]
+    if books.spared:
+        lines.append(f"not run, since the ledger knows that they kill the process: {len(books.spared)} tests")
     counts = ", ".join(f"{len(books.of(state))} {state}" for state in reversed(STATES))
     return "\n".join([*lines, f"{len(books.accounts)} operators in {books.trials} trials: {counts}"])
 

@@ -161,3 +161,12 @@ def test_a_test_that_kills_its_process_is_named_and_the_others_are_told_of(gradi
     assert told == (
         "could not be finished: test_suite.py::test_dies: its process died (SIGSEGV) in trial 0, at sinh (forward)"
     )
+
+
+def test_a_death_that_the_ledger_knows_of_is_not_died_again(gradients, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:six")
+    known = LEDGER.replace("test_compared", "test_dies").replace("exception", "crash")
+    status, lines = gradients(DEADLY, "--fail-missing", ledger=known)
+    assert status == 0
+    assert "not run, since the ledger knows that they kill the process: 1 tests" in lines
+    assert line_of(lines, "exp") == ["compared", "2/2"]

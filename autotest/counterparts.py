@@ -53,7 +53,7 @@ def _exactly(function: Function, count: int) -> Function:
 
 
 def _scaled(function: Function) -> Function:
-    return lambda x, y, *, alpha=1: function(x, np.asarray(y) * alpha)
+    return lambda x, y, *, alpha=1: function(x, y if alpha == 1 else y * alpha)
 
 
 def _softmax(x: Values, dim: int, _stacklevel: int = 3, dtype: None = None) -> Values:

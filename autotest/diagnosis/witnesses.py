@@ -108,8 +108,10 @@ def _is_real(value: Any) -> bool:
 
 
 def _on_dtype(opinion: str, held: Sequence[TensorValue], one: TensorValue, other: TensorValue) -> Witness | None:
-    """NumPy promotes as torch does only where there is nothing to promote."""
+    """NumPy promotes as torch does only where there is nothing to promote, and no counterpart computed wider."""
     if len({value.dtype for value in held}) != 1 or not held[0].dtype.startswith("float"):
+        return None
+    if opinion not in (held[0].dtype, "bool"):
         return None
     errors = [0.0 if side.dtype == opinion else float("inf") for side in (one, other)]
     return Witness("NumPy", f"dtype {opinion}", (errors[0], errors[1]), 0.0)

@@ -162,3 +162,20 @@ def test_indices_of_another_dtype_are_no_ties() -> None:
     agreement = agree(run_trial(body, 0, Settings(auto_backward="auto"), pair).program, pair, Settings())
     assert [mismatch.symptom for mismatch in agreement.mismatches] == ["dtype"]
     assert examine(agreement, pair, Settings()).verdict.blame != "ties"
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("add", lambda: dual.add(at.random_tensor(shape=(), requires_grad=False), 1.0)),
+        ("pow", lambda: dual.pow(at.random_tensor(shape=(3,), low=1, high=2, requires_grad=False), 2.0)),
+        ("erf", lambda: dual.erf(at.random_tensor(shape=(3,), requires_grad=False))),
+    ],
+)
+def test_a_counterpart_that_computes_wider_has_no_opinion_on_dtypes(name: str, body: Any, flipped: bool) -> None:
+    sides: list[Framework] = [FaultyTorch({name: returning(lambda y: y.double())}), TorchFramework()]
+    guilty = "reference" if flipped else "candidate"
+    if flipped:
+        sides.reverse()
+    assert blamed(body, sides[0], sides[1]) in (guilty, "semantic difference")

@@ -48,6 +48,7 @@ def test_an_assigned_parameter_reaches_both_sides(caught):
     caught(body, FaultyTorch({"nn.Parameter": lambda original: lambda x: original(x + 1)}), "value")
 
 
+@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True:UserWarning")
 @pytest.mark.parametrize(
     ("ask", "method"),
     [

@@ -346,7 +346,7 @@ CASES = (
         _FREE,
         _UNDECIDED,
     ),
-    Case(promoted, lambda: torch.add(plain(), 1.0), "dtype", "add", _FREE),
+    Case(promoted, lambda: torch.add(plain(), 1.0), "dtype", "add", _FREE, ("candidate", *_OPEN)),
     Case(squeezed, lambda: torch.sum(plain(), 1, keepdim=True), "shape", "sum", _FREE),
     Case(last_of_many, lambda: torch.sigmoid(plain(shape=(40, 50))), "value", "sigmoid", _FREE),
 )

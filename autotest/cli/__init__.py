@@ -18,16 +18,8 @@ NOTHING_NEW, FINDINGS, USAGE, FAILED = 0, 1, 2, 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit status."""
-    from autotest.cli import fuzz, gradients, ledgers, stored
-
-    parser = argparse.ArgumentParser(
-        prog="autotest", description="Differential autotesting of two deep-learning frameworks."
-    )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for part in (fuzz, stored, ledgers, gradients):
-        part.add_to(commands)
-    chosen = parser.parse_args(arguments)
     try:
+        chosen = _parsed(arguments)
         status: int = chosen.run(chosen)
     except (UsageError, FrameworkMissing) as error:
         print(f"autotest: {error}", file=sys.stderr)
@@ -45,3 +37,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("autotest: the tool itself failed; this is no finding. Please report it.", file=sys.stderr)
         return FAILED
     return status
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line. Importing what carries it out takes a moment, in which Ctrl-C may come, too."""
+    from autotest.cli import fuzz, gradients, ledgers, stored
+
+    parser = argparse.ArgumentParser(
+        prog="autotest", description="Differential autotesting of two deep-learning frameworks."
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for part in (fuzz, stored, ledgers, gradients):
+        part.add_to(commands)
+    return parser.parse_args(arguments)

@@ -27,8 +27,8 @@ def whole(*values):
     return torch.tensor(values, dtype=torch.int64)
 
 
-# Not mm and Linear of nothing, where OneFlow leaves the result or a gradient as the memory was, nor topk, which hangs in
-# some runs and dies in others: no ledger can expect that.
+# Not mm and Linear of nothing, where OneFlow leaves the result or a gradient as the memory was, nor topk, which hangs
+# in some runs and dies in others: no ledger can expect that.
 WITHOUT_ELEMENTS = {
     "add": lambda: tensor(0, 3) + tensor(3),
     "bmm of no matrices": lambda: torch.bmm(tensor(0, size(), 3), tensor(0, 3, size())),

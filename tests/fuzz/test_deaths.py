@@ -86,7 +86,7 @@ def test_one_that_does_not_happen_again_is_still_told(settle):
     [
         ("", ""),
         (
-            "F20261121 19:08:18.832674 17267 shape.cpp:29] Check failed: index >= 0 (-1 vs. 0) \n*** stack trace: ***\n",
+            "F20261121 19:08:18.832674 17267 shape.cpp:29] Check failed: index >= 0 (-1 vs. 0) \n*** trace: ***\n",
             "shape.cpp:29] Check failed: index >= 0 (-1 vs. 0)",
         ),
         ('init.py:412: UserWarning: Initializing is a no-op\n  warnings.warn("Initializing is a no-op")\n', ""),

@@ -6,6 +6,7 @@ alternatives and constants are those of the core's algebra, under the same names
 
 from __future__ import annotations
 
+import builtins
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,9 +25,7 @@ from generators import (
     constant,
     nothing,
     pack,
-    random,
     random_bool,
-    random_or_nothing,
     tuple,
 )
 
@@ -48,6 +47,21 @@ class oneof(algebra.oneof):
 
     def __bool__(self) -> bool:
         return bool(self.value())
+
+
+class random(algebra.random):
+    """The core's, but that several numbers, for a kernel's size say, come as a list: tests look at that."""
+
+    __slots__ = ()
+
+    def _draw(self, source: algebra.Source, annotation: Any) -> Any:
+        drawn = super()._draw(source, annotation)
+        return [*drawn] if type(drawn) is builtins.tuple else drawn
+
+
+def random_or_nothing(low: Any, high: Any) -> oneof:
+    """``random(low, high)`` two times in three, nothing otherwise."""
+    return oneof(random(low, high), nothing(), possibility=2 / 3)
 
 
 class random_device(Generator):

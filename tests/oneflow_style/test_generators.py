@@ -1,6 +1,7 @@
 """Values outside of any trial."""
 
 import unittest
+from typing import Tuple
 
 import oneflow as flow
 import oneflow.unittest
@@ -20,6 +21,17 @@ class TestGenerators(flow.unittest.TestCase):
         test_case.assertIsInstance(random(1, 6).to(float).value(), float)
         test_case.assertIsInstance(random_bool().value(), bool)
         test_case.assertEqual(constant("x").value(), "x")
+
+    def test_several_numbers_are_a_list(test_case):
+        size = random(2, 4).to(Tuple[int, int])
+        test_case.assertIsInstance(size.value(), list)
+        test_case.assertTrue(all(number in (2, 3) for number in size.value()))
+
+    @autotest(n=3)
+    def test_a_list_as_a_size(test_case):
+        x = random_tensor(ndim=4, dim2=6, dim3=6)
+        size = random(2, 4).to(Tuple[int, int])
+        return torch.nn.functional.avg_pool2d(x, size, stride=random_or_nothing(1, 3))
 
     def test_oneof(test_case):
         test_case.assertEqual(oneof(1, 2, possibility=1.0).value(), 1)

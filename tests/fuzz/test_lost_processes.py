@@ -118,9 +118,10 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_campaign_with_its_summary(shell, number):
-    with shell("autotest", "fuzz", SUITE, "--time", "100s", "-k", "'relu' or 'exp'", candidate="torch") as run:
-        time.sleep(12.0)
+def test_a_signal_ends_a_campaign_with_its_summary(shell, tmp_path, number):
+    with shell("autotest", "fuzz", SUITE, "--time", "600s", "-k", "'relu' or 'exp'", candidate="torch") as run:
+        while not list((tmp_path / ".autotest" / "trails" / f"campaign-{run.pid}").glob("*.log")):
+            time.sleep(0.1)
         os.kill(run.pid, number)
         output, _ = run.communicate(timeout=60)
     assert "(interrupted)" in output

@@ -32,6 +32,8 @@ from autotest.tracing import describe, last_words, limit_memory
 START_UP = 120.0
 #: Seconds for understanding one finding, besides shrinking: the referee, tracing, and running its reproducer.
 DIAGNOSIS = 100.0
+#: Seconds after which a campaign's folder belongs to nobody any more. Workers that are started or lost touch theirs.
+_STALE = 7 * 24 * 3600
 _SIGNAL_ON_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
@@ -48,6 +50,7 @@ class Workers:
     def prepare(self) -> None:
         """Start the workers, and wait until one of them has the frameworks; raises `FrameworkMissing`."""
         self._folder.mkdir(parents=True, exist_ok=True)
+        _forget_killed(self._folder.parent)
         self._pool = self._new_pool()
         future = self._pool.schedule(_ready, timeout=START_UP)
         trouble = future.result()
@@ -160,6 +163,14 @@ class Workers:
         self._stop()
         self._running.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _forget_killed(trails: Path) -> None:
+    """Remove what campaigns left that were killed; another machine may share the folder, so not at once."""
+    for folder in trails.glob("campaign-*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _STALE:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def default_jobs() -> int:

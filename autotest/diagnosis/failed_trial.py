@@ -193,7 +193,8 @@ def scripted(finding: Finding, pair: Pair, options: Options) -> Finding:
     """Add the standalone script, and whether a fresh interpreter sees the same."""
     assert finding.program is not None
     if is_numeric(finding.first):
-        return finding  # what compares two sides has nothing to show
+        unshrunk = dataclasses.replace(options, shrink=0.0)
+        return understood(finding, pair, Settings(**finding.settings), unshrunk)
     try:
         script = emit(finding, pair.scripts(finding.program))
     except NotReplayable as error:

@@ -96,6 +96,18 @@ def test_the_second_order(found):
     assert "autograd.grad" in finding.script
 
 
+def test_there_is_a_script_without_any_shrinking(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    fault = faults.wrong_relu_gradient()
+    test = trials.Test("test_it.py::test_it", lambda: torch.relu(random_tensor(ndim=2)), Settings(check_grad="numeric"))
+    outcome = trials.run_trial(test.body, 0, test.settings, Pair(fault, fault))
+    options = Options(seed=0, directory=tmp_path, verify=False, shrink=20.0)
+    kept = failed_trial.recorded(test, outcome, Pair(fault, fault), options, 0)
+    finding = failed_trial.scripted(kept, Pair(fault, fault), options)
+    assert ended(finding.script)[0] == 1
+    assert finding.shrinking == ()
+
+
 def test_forward_mode(found):
     finding = found(lambda: torch.square(random_tensor(shape=(2, 3))), faults.wrong_tangent(), check_grad="forward")
     status, output = ended(finding.script)

@@ -40,6 +40,8 @@ def third_voter(
     slot, suffix = place
     if writer is not None and in_place(program.calls[writer]):
         slot = writer
+    elif writer is not None and writer > slot:
+        return None  # what stands there now was written by a later call, of which its maker's counterpart knows nothing
     call = program.calls[slot]
     name = operator_of(program.calls, slot)
     if in_place(call):

@@ -179,3 +179,18 @@ def test_a_counterpart_that_computes_wider_has_no_opinion_on_dtypes(name: str, b
     if flipped:
         sides.reverse()
     assert blamed(body, sides[0], sides[1]) in (guilty, "semantic difference")
+
+
+def ignores_inplace(relu: Any) -> Any:
+    return lambda inplace=False: relu()
+
+
+def test_a_module_that_does_not_write_where_it_should_is_not_the_others_fault() -> None:
+    def body() -> Any:
+        y = at.random_tensor(shape=(3,), low=-2, high=-1, requires_grad=False) * 1
+        dual.nn.ReLU(inplace=True)(y)
+        return y
+
+    fault = FaultyTorch({"nn.ReLU": ignores_inplace})
+    assert blamed(body, fault, TorchFramework()) != "reference"
+    assert blamed(body, TorchFramework(), fault) != "candidate"

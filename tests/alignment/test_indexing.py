@@ -149,6 +149,13 @@ class TestWriting(unittest.TestCase):
         x[..., -1] = random(-2, 2).to(float)
         return x
 
+    @autotest(n=5)
+    def test_assignment_with_a_cotangent_of_gaps(self):
+        x = random_tensor(shape=(4, 3))
+        y = x * 1
+        y[1:3] = random_tensor(shape=(2, 3))
+        y.backward(random_tensor(shape=(4, 3, 2), low=1, high=2, requires_grad=False)[..., 0])
+
     @autotest()
     def test_assignment_to_a_mask(self):
         x = random_tensor(shape=(5, 6), low=-2, high=2) * 1

@@ -85,6 +85,13 @@ def alone(record: Record, settings: Settings) -> list[Mismatch]:
     return mismatches
 
 
+def results(staged: Stage) -> list[tuple[str, str]]:
+    """Name and dtype of everything of a program that is compared."""
+    framework = staged.framework
+    values = framework.values(_eager(staged))
+    return [(name, value.dtype) for (_, name), value in zip(_places(staged), values, strict=True)]
+
+
 def _alike(stages: Sequence[Stage]) -> list[Group]:
     groups: dict[str, Group] = {}
     for staged in stages:
@@ -174,12 +181,9 @@ def _read(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | No
 def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Settings) -> list[Mismatch]:
     """Where what a graph gave for `staged` is not what eager mode gave."""
     framework, record = staged.framework, staged.record
-    eager = [result.eager for result in staged.results]
-    eager += [framework.gradient(record.actual[slot]) for slot in staged.leaves]
-    eager += [gradient for *_, gradient in staged.trained]
     sides = (f"{framework.name} eager", f"{framework.name} {framework.graph_mode}")
     found: list[Mismatch] = []
-    for (slot, name), one, other in zip(_places(staged), framework.values(eager), actual, strict=True):
+    for (slot, name), one, other in zip(_places(staged), framework.values(_eager(staged)), actual, strict=True):
         gradient = name.endswith(".grad")
         # Whether a result of a graph requires grad is not told outside of it.
         told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
@@ -199,6 +203,13 @@ def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Se
             message = f"{operator}: {framework.graph_mode} disagrees with eager: {item.message}"
             found.append(dataclasses.replace(item, symptom="graph", stage="replay", message=message))
     return found
+
+
+def _eager(staged: Stage) -> list[Any]:
+    """What eager mode gave, in the order of the graph's results."""
+    given = [result.eager for result in staged.results]
+    given += [staged.framework.gradient(staged.record.actual[slot]) for slot in staged.leaves]
+    return [*given, *(gradient for *_, gradient in staged.trained)]
 
 
 def _places(staged: Stage) -> Iterator[tuple[int, str]]:
@@ -240,4 +251,4 @@ def _spread(staged: Stage, own: list[Any], held: list[Any]) -> list[Any]:
     return [by_id[id(module)] for module in staged.modules.values()]
 
 
-__all__ = ["AT_ONCE", "GraphReport", "alone", "check"]
+__all__ = ["AT_ONCE", "GraphReport", "alone", "check", "results"]

@@ -57,6 +57,8 @@ class Stage:
     inputs: dict[int, Any] = dataclasses.field(default_factory=dict)
     leaves: dict[int, Any] = dataclasses.field(default_factory=dict)
     modules: dict[int, Any] = dataclasses.field(default_factory=dict)
+    #: slots of the calls that are made before there is a graph
+    before: list[int] = dataclasses.field(default_factory=list)
     #: slot -> what is the same inside and outside: plain values, placements
     constants: dict[int, Any] = dataclasses.field(default_factory=dict)
     inside: list[Call] = dataclasses.field(default_factory=list)
@@ -91,7 +93,7 @@ class Stage:
         pushed: list[tuple[Any, Any]] = []
         for call in self.backward:
             self.at = call.slot
-            for output, cotangent in _pushed(call):
+            for output, cotangent in pushed_by(call):
                 pushed.append((values[output], None if cotangent is None else values[cotangent]))
         return outputs, pushed
 
@@ -137,22 +139,29 @@ def _divide(staged: Stage, call: Call, drawn: dict[int, Captured], outside: dict
     if call.kind == "overwrite":
         if call.args[0].slot not in outside:
             raise CannotStage("random numbers drawn in place")
+        staged.before.append(slot)
     elif call.kind == "tensor" or (slot in drawn and call.kind == "function"):
         array = record.arrays[drawn[slot].index if slot in drawn else call.args[0].index]
         if array.dtype.startswith("complex"):
             raise CannotStage("complex numbers")
         outside[slot] = framework.tensor(array)
+        staged.before.append(slot)
     elif name == "backward":
         staged.backward.append(call)
     elif name == "grad":
         raise CannotStage("gradients as values")
     elif isinstance(actual, framework.module_types) or _sets_up(staged, call):
+        if any(ref in set(refs(earlier)) for earlier in staged.inside for ref in refs(call)):
+            raise CannotStage("modules that change between their calls")
         values = [staged.modules.get(at, record.actual[at]) for at in range(slot)]
         for at, value in outside.items():
             values[at] = value
         made = perform(call, framework, values, tuple(record.arrays), {})
+        staged.before.append(slot)
         if isinstance(actual, framework.module_types):
             staged.modules[slot] = made
+    elif name == "step":
+        raise CannotStage("steps of optimizers")
     elif call.kind == "setattr":
         raise CannotStage("assigned attributes")
     elif name == "Parameter":
@@ -164,6 +173,7 @@ def _divide(staged: Stage, call: Call, drawn: dict[int, Captured], outside: dict
     elif _belongs_outside(staged, call, outside):
         values = [staged.constants.get(at, outside.get(at)) for at in range(slot)]
         outside[slot] = perform(call, framework, values, tuple(record.arrays), {})
+        staged.before.append(slot)
     else:
         if _in_place(call) and ((call.kind == "operator" and name == "setitem") or _has_views(record)):
             raise CannotStage("calls in place, with views")
@@ -234,7 +244,7 @@ def _choose_inputs(staged: Stage, outside: dict[int, Any], backward: bool) -> No
         staged.backward = []
 
 
-def _pushed(call: Call) -> Iterator[tuple[int, int | None]]:
+def pushed_by(call: Call) -> Iterator[tuple[int, int | None]]:
     """(slot of an output, slot of its cotangent) of a recorded backward."""
     if call.kind == "method":
         rest = [*call.args[1:], *(call.kwargs[key] for key in ("gradient",) if key in call.kwargs)]

@@ -10,7 +10,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-from autotest.diagnosis import referee
+from autotest.diagnosis import graph_finding, referee
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.explanation import explain
 from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - deaths are told of alike
@@ -38,8 +38,7 @@ def diagnose(test: Test, outcome: Outcome, pair: Pair, options: Options, index: 
         return finding
     if finding.first.symptom == "graph":
         # Both sides are the candidate's own: no referee, no script that asks the reference.
-        mode = pair.candidate.graph_mode
-        return dataclasses.replace(finding, verified=f"eager mode agrees, {mode} alone does not; run the test itself")
+        return graph_finding.understood(finding, pair, test.settings, options)
     if is_numeric(finding.first):
         # The two sides agree: what disagrees is one side's gradient with its own forward.
         return understood(finding, pair, test.settings, options)

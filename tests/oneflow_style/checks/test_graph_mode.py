@@ -88,6 +88,21 @@ def test_what_a_graph_cannot_hold_is_left_out_with_its_reason() -> None:
     def parameters() -> Any:
         return torch.nn.Parameter(random_tensor(2, 3, 4, requires_grad=False)) * 2
 
+    def changing() -> Any:
+        m = torch.nn.BatchNorm1d(3)
+        y = m(random_tensor(2, 4, 3))
+        m.eval()
+        return m(y)
+
+    def stepping() -> Any:
+        m = torch.nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(m.parameters(), lr=0.1)
+        m(random_tensor(2, 3, 4)).sum().backward()
+        optimizer.step()
+        return m(random_tensor(2, 3, 4))
+
+    assert checked(changing).left_out == {"modules that change between their calls": 3}
+    assert checked(stepping).left_out == {"steps of optimizers": 3}
     assert checked(on_the_host).left_out == {"values on the host": 3}
     assert checked(in_a_context).left_out == {"context managers": 3}
     assert checked(parameters).left_out == {"creation of parameters": 3}

@@ -1,0 +1,147 @@
+"""What is made of a program that a graph does otherwise than eager mode: a smaller one, and a script that shows it.
+
+Enters the finding of a trial whose two sides agree in eager mode, leaves it shrunk and scripted. Stands alone because
+all else in this folder asks two frameworks; here one is asked in both of its modes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from autotest import graph
+from autotest.comparison import Mismatch
+from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.explanation import sizes
+from autotest.diagnosis.scouting import scout
+from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
+from autotest.diagnosis.verification import verify
+from autotest.emission.graph_script import Compared, Division, graph_script
+from autotest.errors import NotReplayable
+from autotest.finding import Finding
+from autotest.frameworks import Pair
+from autotest.options import Options
+from autotest.program import Program, operator_of
+from autotest.record import Record
+from autotest.settings import Settings
+from autotest.staging import CannotStage, Stage, pushed_by, stage
+
+
+def understood(finding: Finding, pair: Pair, settings: Settings, options: Options) -> Finding:
+    """`finding` shrunk and scripted, as far as its program bears it."""
+    program, mode = finding.program, pair.candidate.graph_mode
+    assert program is not None
+    finding = dataclasses.replace(
+        finding, verdict=(f"{pair.candidate.name}: its eager mode agrees with {pair.reference.name}, {mode} does not",)
+    )
+    try:
+        judge = _judge(program, finding.first)
+        found = judge(program, pair, settings)
+        if not found.mismatches:
+            why = "no script: the program alone agrees, or cannot be run again"
+            return dataclasses.replace(finding, verified=why)
+        told: tuple[str, ...] = ()
+        if options.shrink:
+            found, told = _shrunk(found, pair, settings, options, judge)
+        finding = dataclasses.replace(
+            finding, program=found.program, mismatches=tuple(found.mismatches), shrinking=told, blame="candidate"
+        )
+        return _scripted(finding, found, pair, settings, options)
+    except (NotReplayable, CannotStage) as error:
+        return dataclasses.replace(finding, verified=f"no script: {error}")
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
+        return dataclasses.replace(finding, verified=f"no script: {type(error).__name__}: {error}")
+
+
+def _judge(first: Program, wanted: Mismatch) -> Judge:
+    """What stands for `agree` where a graph is the other side; it finds only what fails as `wanted` does."""
+    empty = _has_empty(first)
+
+    def judge(program: Program, pair: Pair, settings: Settings) -> Agreement:
+        if _has_empty(program) and not empty:  # what OneFlow's graphs die of
+            return Agreement(program, Record(pair), [])
+        eager = agree(program, pair, settings)
+        if eager.mismatches or eager.refused:
+            return Agreement(program, eager.record, [])
+        try:
+            found = graph.alone(eager.record, settings)
+        except CannotStage:
+            found = []
+        alike = [item for item in found if _way(item) == _way(wanted)]
+        return Agreement(program, eager.record, alike)
+
+    return judge
+
+
+def _way(mismatch: Mismatch) -> tuple[bool, bool]:
+    """In what way a graph failed: it raised, or it left other gradients, or other results."""
+    return " raised " in mismatch.message, mismatch.name.endswith(".grad")
+
+
+def _has_empty(program: Program) -> bool:
+    return any(0 in array.data.shape for array in program.arrays)
+
+
+def _shrunk(
+    start: Agreement, pair: Pair, settings: Settings, options: Options, judge: Judge
+) -> tuple[Agreement, tuple[str, ...]]:
+    first = start.mismatches[0]
+    # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
+    operator = "" if first.name.endswith(".grad") else operator_of(start.program.calls, first.slot)
+    failure = Failure(first.symptom, first.stage, first.side, operator=operator, message="")
+    with scout(pair) as survives:
+        shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)
+        shrunk = shrinker.shrink()
+    smallest = shrunk.agreement
+    return smallest, (sizes(start.program, smallest.program, shrunk.executions, shrunk.complete),)
+
+
+def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings, options: Options) -> Finding:
+    """`finding` with its script, and what a fresh interpreter says of that."""
+    staged = stage(found.record)
+    versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
+    names = [mismatch.name for mismatch in found.mismatches]
+    raised = _way(found.mismatches[0])[0]
+    limits = {name: settings.tolerance.of(dtype) for name, dtype in graph.results(staged)}
+    compared = [
+        Compared(name, *limit, values=settings.check_allclose and not raised)
+        for name, limit in limits.items()
+        if raised or name in names
+    ]
+    script = script_of(
+        staged,
+        pair,
+        compared,
+        title=f"{finding.operator}: {pair.candidate.graph_mode} of {pair.candidate.name} differs from its eager mode.",
+        header=[f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}."],
+    )
+    finding = dataclasses.replace(finding, script=script)
+    return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding
+
+
+def script_of(staged: Stage, pair: Pair, compared: Sequence[Compared], *, title: str, header: Sequence[str]) -> str:
+    """The script for a staged program, comparing `compared`."""
+    own = pair.candidate.script()
+    # The reference is not asked, but brings libraries that the candidate may need.
+    side = dataclasses.replace(own, lines=tuple(dict.fromkeys((*pair.reference.script().lines, *own.lines))))
+    return graph_script(staged.record.program(), side, _division(staged), compared, title=title, header=header)
+
+
+def _division(staged: Stage) -> Division:
+    first: dict[int, int] = {}
+    for slot, module in staged.modules.items():
+        first.setdefault(id(module), slot)
+    given = {slot: first[id(module)] for slot, module in staged.modules.items()}
+    return Division(
+        before=staged.before,
+        tensors=[*staged.leaves, *staged.inputs],
+        leaves=[*staged.leaves],
+        modules=[*first.values()],
+        aliases={slot: one for slot, one in given.items() if slot != one},
+        constants=staged.constants,
+        inside=[call.slot for call in staged.inside],
+        pushed=[pair for call in staged.backward for pair in pushed_by(call)],
+    )
+
+
+__all__ = ["script_of", "understood"]

@@ -1,0 +1,220 @@
+"""The reproducer of a program that OneFlow's ``nn.Graph`` does otherwise than its eager mode.
+
+Enter a program and how it is divided between a graph and what stands before it; leaves the text of one file that needs
+NumPy and OneFlow. Stands alone because one framework is asked twice here, and no reference. Must not run what it
+writes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autotest.emission import literals, naming
+from autotest.emission.code import Printer
+from autotest.emission.script import PACKED, Script, quotable
+from autotest.errors import NotReplayable
+from autotest.program import Program, refs
+
+_CHECK = '''\
+def both(eager, graphed, rtol, atol, values):
+    """Whether the two are the same tensor; `values` says whether its contents count."""
+    if eager is None or graphed is None or eager.shape != graphed.shape or eager.dtype != graphed.dtype:
+        return eager is graphed
+    numbers = [np.array(side.detach().cpu().tolist()) for side in (graphed, eager)]
+    return not values or np.allclose(*numbers, rtol, atol, equal_nan=True)
+
+
+if __name__ == "__main__":
+    try:
+        tensors, modules = before()
+        eager = [*program(*tensors, *modules), *gradients(*tensors, *modules)]
+        [value.numpy() for value in eager if value is not None]
+    except Exception as error:
+        sys.exit(print("cannot tell: eager mode raises", error) or 2)
+    tensors, modules = before()
+    try:
+        graphed = Replay()(*tensors)
+        graphed = [*graphed] if isinstance(graphed, (list, tuple)) else [graphed]
+        [value.numpy() for value in graphed]
+    except Exception as error:
+        print("eager mode accepts it, nn.Graph raises", type(error).__name__, error)
+        sys.exit(1)
+    graphed = [graphed.pop(0) if there else None for there in given_back]
+    found = 0
+    for name, one, other, limits in zip({names}, eager, graphed, {limits}):
+        if not both(one, other, *limits):
+            found += 1
+            print(f"{{name}}:", "eager", one, "nn.Graph", other, sep="\\n")
+    print(found, "results differ between eager mode and nn.Graph")
+    sys.exit(1 if found else 0)
+'''
+
+_GRAPH = """\
+class Replay({namespace}.nn.Graph):
+    def __init__(self):
+        super().__init__()
+        for index, module in enumerate(modules):
+            setattr(self, f"module{{index}}", module)
+{train}
+    def build(self, *given):
+        inside = [getattr(self, f"module{{index}}") for index in range(len(modules))]
+        results = [*program(*given, *inside), *gradients(*given, *modules)]
+        given_back[:] = [result is not None for result in results]
+        return [result for result in results if result is not None]
+"""
+_TRAIN = """\
+        self.config._train(True)  # as adding an optimizer does: without, a graph pushes nothing back
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Division:
+    """Which slots of a program are what to its graph."""
+
+    #: Calls made before the graph, what of theirs it is given, and which of these are leaves.
+    before: Sequence[int]
+    tensors: Sequence[int]
+    leaves: Sequence[int]
+    modules: Sequence[int]
+    #: Further slots of such modules, each with the one that is given.
+    aliases: Mapping[int, int]
+    #: Plain values that the graph is built with.
+    constants: Mapping[int, Any]
+    inside: Sequence[int]
+    #: (slot of a result, slot of its cotangent)
+    pushed: Sequence[tuple[int, int | None]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compared:
+    """One result: its name, how close it must be, and whether its contents count."""
+
+    name: str
+    rtol: float
+    atol: float
+    values: bool = True
+
+
+def graph_script(
+    program: Program,
+    side: Script,
+    division: Division,
+    compared: Sequence[Compared],
+    *,
+    title: str,
+    header: Sequence[str] = (),
+) -> str:
+    """The text of a script that exits 1 while the graph gives other results than eager mode, and 0 when it does not.
+
+    Raises `NotReplayable` for what has no source text, naming the call.
+    """
+    own = naming.names(program)
+    constants = naming.constants(program)
+    if any(0 in array.data.shape for array in program.arrays):
+        raise NotReplayable("OneFlow's graphs abort when they are given a tensor without elements")
+    ordered = sorted(compared, key=lambda one: one.name.endswith(".grad"))
+    expressions = [naming.expression(one.name, own) for one in ordered]
+    results = [text for text in expressions if not text.endswith(".grad")]
+    gradients = [text for text in expressions if text.endswith(".grad")]
+    given = [own[slot] for slot in division.tensors]
+    held = [own[slot] for slot in division.modules]
+    printer = Printer(_without_grad(program), side.namespace, [*expressions, *given, *held])
+    lines = {item.slot: item.lines for item in printer.statements()}
+    pushes = _pushes(division.pushed, own) if gradients else []
+    inner = [
+        *(f"{own[slot]}.requires_grad_()" for slot in division.leaves if gradients),
+        *(f"{own[slot]} = {own[module]}" for slot, module in division.aliases.items()),
+        *_constants(program, division, own, lines),
+        *(line for slot in division.inside for line in lines.get(slot, ())),
+        *pushes,
+    ]
+    outer = [line for slot in division.before for line in lines.get(slot, ())]
+    data = [literals.definition(constants[at], program.arrays[at].data, 100) for at in constants]
+    packed = any(one for _, one in data)
+    parameters = ", ".join([*given, *held])
+    notes = [f"{' '.join(title.split())} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *header]
+    check = _CHECK.format(
+        names=[one.name for one in ordered], limits=[(one.rtol, one.atol, one.values) for one in ordered]
+    )
+    return "\n".join(
+        [
+            '"""' + quotable("\n".join(notes)) + '"""',
+            "",
+            *(f"import {module}" for module in sorted({"sys", *printer.imports, *(_UNPACKING if packed else ())})),
+            "",
+            "import numpy as np",
+            "",
+            "try:",
+            textwrap.indent("\n".join(side.lines), "    "),
+            "except (ImportError, OSError) as error:",
+            "    sys.exit(print(error) or 2)",
+            "",
+            *([PACKED, ""] if packed else []),
+            *(text for text, _ in data),
+            "given_back = []  # which of its results the graph has at all",
+            "",
+            "",
+            *_function("before", "", "What stands outside of the graph.", outer, f"{_tuple(given)}, {_tuple(held)}"),
+            *_function("program", parameters, "What eager mode and the graph do.", inner, _tuple(results)),
+            *_function("gradients", parameters, "What pushing back left.", [], _tuple(gradients)),
+            _GRAPH.format(namespace=side.namespace, train=_TRAIN if pushes else ""),
+            "",
+            check,
+        ]
+    )
+
+
+_UNPACKING = ("base64", "zlib")
+
+
+def _function(name: str, parameters: str, about: str, lines: Sequence[str], returned: str) -> list[str]:
+    body = [f'"""{about}"""', *lines, f"return {returned}"]
+    return [f"def {name}({parameters}):", textwrap.indent("\n".join(body), "    "), "", ""]
+
+
+def _tuple(items: Sequence[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def _without_grad(program: Program) -> Program:
+    """A graph is given plain tensors; which of them require grad is said inside of it."""
+    calls = [
+        call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call
+        for call in program.calls
+    ]
+    return dataclasses.replace(program, calls=tuple(calls))
+
+
+def _constants(
+    program: Program, division: Division, own: Mapping[int, str], lines: Mapping[int, Sequence[str]]
+) -> list[str]:
+    """Plain values that the inner calls read: made anew where nothing else is needed for it, else written out."""
+    read = {ref.slot for slot in division.inside for ref in refs(program.calls[slot])}
+    found: list[str] = []
+    for slot, value in division.constants.items():
+        if slot not in read:
+            continue
+        if any(True for _ in refs(program.calls[slot])):
+            found.append(f"{own[slot]} = {literals.literal(value, _no_leaf)}")
+        else:
+            found += lines.get(slot, ())
+    return found
+
+
+def _no_leaf(item: Any) -> str:
+    raise NotReplayable(f"{item!r} is no plain value")
+
+
+def _pushes(pushed: Sequence[tuple[int, int | None]], own: Mapping[int, str]) -> list[str]:
+    """``backward`` of one result, or of the sum of several, which a graph wants in one."""
+    if len(pushed) == 1:
+        ((output, cotangent),) = pushed
+        return [f"{own[output]}.backward({'' if cotangent is None else own[cotangent]})"]
+    terms = [own[one] if other is None else f"({own[one]} * {own[other]}).sum()" for one, other in pushed]
+    return [f"({' + '.join(terms)}).backward()"] if terms else []
+
+
+__all__ = ["Compared", "Division", "graph_script"]

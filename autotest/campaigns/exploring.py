@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
-from autotest import collection
+from autotest import collection, graph
 from autotest.breadcrumb import Breadcrumb, called
 from autotest.campaigns import deaths
 from autotest.comparison import Mismatch
@@ -68,13 +68,17 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
 
     def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
         test = _strict(test, conditions)
+        agreeing: list[tuple[int, Outcome]] = []
         with _watching(task.where, trail, conditions, task.set_aside):
             for index in task.indices[result.done :]:
                 outcome = _trial(test, pair, task.where, index, trail)
                 _count(outcome, index, test, ledger, pair, result)
                 result.done += 1
-                if time.perf_counter() - start > task.seconds:
-                    return
+                if _wants_graph(outcome, test, pair):
+                    agreeing.append((index, outcome))
+                if time.perf_counter() - start > task.seconds or len(agreeing) == graph.AT_ONCE:
+                    break
+            _agree_in_graph_mode(agreeing, test, ledger, pair, result)
 
     result.broken = _call(task.where, drive)
     result.seconds = time.perf_counter() - start
@@ -92,8 +96,12 @@ def _count(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair,
         _count_calls(outcome.recorder.calls, result)
         if outcome.complaint:
             result.forgotten[outcome.complaint] += 1
-    if not outcome.mismatches:
-        return
+    if outcome.mismatches:
+        _suspect(outcome, index, test, ledger, pair, result)
+
+
+def _suspect(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair, result: Explored) -> None:
+    """Add a trial that failed to `result`: expected by the ledger, mere rounding, or to be looked into."""
     first = _first(outcome)
     operator = operator_of(outcome.recorder.calls, first.slot) or first.name
     entry = ledger.expects(test.id, first, operator)
@@ -107,6 +115,23 @@ def _count(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair,
         result.cleared += 1
     else:
         result.suspects.append(suspect)
+
+
+def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
+    """Whether a trial found nothing so far, and is to be done again in the candidate's graph mode."""
+    agrees = outcome.recorder.rejection is None and not outcome.mismatches
+    return bool(agrees and test.settings.check_graph and pair.candidate.graph_mode)
+
+
+def _agree_in_graph_mode(
+    agreeing: Sequence[tuple[int, Outcome]], test: Test, ledger: Ledger, pair: Pair, result: Explored
+) -> None:
+    report = graph.check([outcome.recorder for _, outcome in agreeing], test.settings)
+    result.compared += report.compared
+    for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
+        if mismatches:
+            outcome.mismatches = mismatches
+            _suspect(outcome, index, test, ledger, pair, result)
 
 
 def _count_calls(calls: Sequence[Call], result: Explored) -> None:
@@ -133,6 +158,8 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
         test = _strict(test, conditions)
         with _watching(task.where, trail, conditions):
             outcome = _trial(test, pair, task.where, task.index, trail)
+            if _wants_graph(outcome, test, pair):
+                outcome.mismatches = graph.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
             identity = _identity(outcome)
             if task.thorough and task.shrink:
@@ -157,7 +184,10 @@ def _strict(test: Test, conditions: Conditions) -> Test:
 def _trial(test: Test, pair: Pair, where: Where, index: int, trail: Breadcrumb | None) -> Outcome:
     if trail is not None:
         trail.trial(index)
-    return run_trial(test.body, trial_seed(where.base_seed, test.id, index), test.settings, pair)
+    outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), test.settings, pair)
+    # What is still being computed, since nothing of it was there to be read, may kill the process: in this trial.
+    pair.candidate.synchronize()
+    return outcome
 
 
 @contextlib.contextmanager

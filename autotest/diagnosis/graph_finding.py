@@ -27,6 +27,10 @@ from autotest.settings import Settings
 from autotest.staging import CannotStage, Stage, pushed_by, stage
 
 
+#: The graph mode that scripts can be written for.
+WRITTEN = "nn.Graph"
+
+
 def understood(finding: Finding, pair: Pair, settings: Settings, options: Options) -> Finding:
     """`finding` shrunk and scripted, as far as its program bears it."""
     program, mode = finding.program, pair.candidate.graph_mode
@@ -98,6 +102,8 @@ def _shrunk(
 
 def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings, options: Options) -> Finding:
     """`finding` with its script, and what a fresh interpreter says of that."""
+    if pair.candidate.graph_mode != WRITTEN:
+        raise NotReplayable(f"none is written for {pair.candidate.graph_mode}")
     staged = stage(found.record)
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     names = [mismatch.name for mismatch in found.mismatches]

@@ -206,6 +206,7 @@ def _main(arguments: list[str] | None = None) -> None:
             for index in range(asked.start, asked.stop):
                 (asked.folder / _INDEX).write_text(str(index), encoding="utf-8")
                 run_trial(test.body, trial_seed(asked.base_seed, test.id, index), settings, pair)
+                pair.candidate.synchronize()  # it may die of what nobody has read
         (asked.folder / _SURVIVED).touch()
 
     with driven_by(drive):

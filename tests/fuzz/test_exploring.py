@@ -1,0 +1,46 @@
+"""Trials that a campaign runs: each is over when its candidate is."""
+
+from __future__ import annotations
+
+from autotest import breadcrumb
+from autotest.breadcrumb import Breadcrumb
+from autotest.campaigns import exploring
+from autotest.frameworks.torch import TorchFramework
+from autotest.tasks import Conditions, Explore, Where
+
+SUITE = """
+from autotest import autotest, random_tensor, torch
+
+
+@autotest(n=5)
+def test_relu():
+    return torch.relu(random_tensor(2))
+"""
+
+
+def test_a_trial_ends_when_the_candidate_has_nothing_left_to_die_of(tmp_path, monkeypatch, against):
+    file = tmp_path / "test_relu.py"
+    file.write_text(SUITE)
+    trail = Breadcrumb(tmp_path / "1.trail")
+    done: list[tuple[str, int]] = []
+
+    class Waiting(TorchFramework):
+        def synchronize(self):
+            position = breadcrumb.read(trail.path)
+            done.append(("waited", -1 if position is None else position.index))
+
+    against(Waiting("waiting"))
+    run_trial = exploring.run_trial
+
+    def run(*arguments):
+        outcome = run_trial(*arguments)
+        done.append(("ran", breadcrumb.read(trail.path).index))
+        return outcome
+
+    monkeypatch.setattr(exploring, "run_trial", run)
+    task = Explore(Where(file, "test_relu.py::test_relu", 0), range(3), seconds=60.0)
+    result = exploring.perform(task, Conditions(tmp_path / "kept"), trail)
+    trail.close()
+    assert (result.done, result.broken) == (3, "")
+    for index in range(3):
+        assert done[done.index(("ran", index)) + 1] == ("waited", index)

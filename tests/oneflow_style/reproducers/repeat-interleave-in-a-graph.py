@@ -1,7 +1,6 @@
 """repeat_interleave: OneFlow does it in eager mode, and refuses it in nn.Graph.
 
 torch 2.0.1, oneflow 0.9.0; test_let_through.py::TestLetThrough.test_drawn_repeats_in_a_graph.
-Written by hand, since findings of graph mode have no script.
 Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
 """
 

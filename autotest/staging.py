@@ -166,6 +166,8 @@ def _divide(staged: Stage, call: Call, drawn: dict[int, Captured], outside: dict
         raise CannotStage("assigned attributes")
     elif name == "Parameter":
         raise CannotStage("creation of parameters")
+    elif call.kind == "operator" and name in _IN_PLACE_OPERATORS:
+        raise CannotStage("assignments to items")
     elif not any(True for _ in _tensors(framework, actual)):
         staged.constants[slot] = actual
         if call.kind == "builtin" or name in ("item", "numpy", "tolist"):
@@ -175,7 +177,7 @@ def _divide(staged: Stage, call: Call, drawn: dict[int, Captured], outside: dict
         outside[slot] = perform(call, framework, values, tuple(record.arrays), {})
         staged.before.append(slot)
     else:
-        if _in_place(call) and ((call.kind == "operator" and name == "setitem") or _has_views(record)):
+        if _in_place(call) and _has_views(record):
             raise CannotStage("calls in place, with views")
         staged.inside.append(call)
 

@@ -26,7 +26,6 @@ from autotest.record import Record
 from autotest.settings import Settings
 from autotest.staging import CannotStage, Stage, pushed_by, stage
 
-
 #: The graph mode that scripts can be written for.
 WRITTEN = "nn.Graph"
 

@@ -101,6 +101,12 @@ def test_what_a_graph_cannot_hold_is_left_out_with_its_reason() -> None:
         optimizer.step()
         return m(random_tensor(2, 3, 4))
 
+    def assigning() -> Any:
+        y = random_tensor(2, 3, 4) * 2
+        y[1] = 0.5
+        return y
+
+    assert checked(assigning).left_out == {"assignments to items": 3}
     assert checked(changing).left_out == {"modules that change between their calls": 3}
     assert checked(stepping).left_out == {"steps of optimizers": 3}
     assert checked(on_the_host).left_out == {"values on the host": 3}

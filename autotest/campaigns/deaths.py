@@ -184,7 +184,9 @@ def _scripted(finding: Finding, conditions: Conditions) -> Finding:
         one, other = chosen().scripts(finding.program)
         # The script runs in a child of its own whoever dies, and says whether the other one does as well.
         sides = (other, one) if finding.first.side == "reference" else (one, other)
-        script = emit(finding, sides, isolated=True, timeout=conditions.deadline)
+        # Its child has to import the frameworks first, which takes many seconds on a busy machine.
+        patience = conditions.deadline + 20.0 if finding.first.symptom == "hang" else max(60.0, conditions.deadline)
+        script = emit(finding, sides, isolated=True, timeout=patience)
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=str(error))
     return dataclasses.replace(finding, script=script, verified="")

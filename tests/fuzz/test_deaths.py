@@ -57,6 +57,13 @@ def test_it_is_kept_as_the_death_that_it_was_and_no_more_as_what_the_trail_said(
     assert found.verified == "verified in a fresh interpreter"
 
 
+def test_a_slow_start_of_the_script_is_no_hang(settle, tmp_path):
+    settle(Traced("no answer in 20 s", DIED.program, ""))
+    (entry,) = Store(tmp_path / "kept").list()
+    assert entry.finding.first.symptom == "hang"
+    assert "timeout=40" in entry.finding.script
+
+
 def test_the_reference_is_not_the_candidates_fault(settle, tmp_path):
     found, _ = settle(Traced(DIED.death, DIED.program, DIED.last_words, side="reference"))
     assert found.identity.side == "reference"

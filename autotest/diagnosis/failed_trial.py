@@ -10,6 +10,8 @@ import dataclasses
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from autotest.diagnosis import graph_finding, referee
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.explanation import explain
@@ -31,6 +33,7 @@ from autotest.trial import Outcome, Test
 from autotest.verdict import Verdict
 
 
+@np.errstate(all="ignore")
 def diagnose(test: Test, outcome: Outcome, pair: Pair, options: Options, index: int) -> Finding:
     """Everything that can be said of a trial that ended in mismatches."""
     finding = recorded(test, outcome, pair, options, index)
@@ -80,6 +83,7 @@ def recorded(test: Test, outcome: Outcome, pair: Pair, options: Options, index: 
     return dataclasses.replace(finding, program=program)
 
 
+@np.errstate(all="ignore")
 def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
     """Why the mismatches of a trial are nobody's fault, or None when they count.
 
@@ -188,6 +192,7 @@ def _told(finding: Finding, agreement: Agreement, opinion: Opinion) -> Finding:
     )
 
 
+@np.errstate(all="ignore")
 def scripted(finding: Finding, pair: Pair, options: Options) -> Finding:
     """Add the standalone script, and whether a fresh interpreter sees the same."""
     assert finding.program is not None

@@ -222,7 +222,7 @@ def test_module_parameters_are_reached_through_a_closure():
         ({"raise_exception": None}, "raise_exception=None"),
         ({"fn": 3}, "fn=3.: expected a function"),
         ({"inputs": ()}, "got nothing"),
-        ({"fn": lambda x: float(x.sum())}, r"fn returned .* \(float\) as output 0; expected a tensor of torch"),
+        ({"fn": lambda x: x.sum().item()}, r"fn returned .* \(float\) as output 0; expected a tensor of torch"),
         ({"fn": lambda x: (x, None)}, "fn returned None .NoneType. as output 1"),
         ({"fn": lambda x: {"y": x}}, "dict"),
         ({"fn": lambda x: x.data.add_(1) * x}, "fn changed input 0 in place"),

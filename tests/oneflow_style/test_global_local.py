@@ -8,6 +8,7 @@ import oneflow.unittest
 from oneflow.test_utils.automated_test_util import *
 
 
+# Without backward: what each rank pushes into its own copy of a global tensor is summed, on two ranks twice one's.
 @autotest(n=2, auto_backward=False, check_graph=False)
 def _test_round_trip(test_case, placement):
     x = random_tensor(ndim=2, dim0=4, dim1=4)

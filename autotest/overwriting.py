@@ -46,4 +46,3 @@ def _computes(call: Call) -> bool:
 def is_kept_copy(call: Call) -> bool:
     """Whether `call` was put in between to keep what the next one overwrites."""
     return call.note == NOTE
-

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from autotest.emission import literals, naming
 from autotest.emission.code import Printer
-from autotest.emission.script import PACKED, Script, quotable
+from autotest.emission.opening import opening
+from autotest.emission.script import Script, quotable
 from autotest.program import Program
 
 _CHECK = '''\
@@ -176,28 +177,13 @@ def _script(
     lines = ["    " * item.depth + line for item in printer.statements() for line in item.lines]
     lines.append("    " * printer.depth + f"return {', '.join(returned)}")
     data = [literals.definition(constants[at], program.arrays[at].data, 100) for at in constants]
-    packed = any(one for _, one in data)
     constant = constants[array]
     filled = {**more, "constant": constant, "namespace": side.namespace, "side": side.name}
     quoted = {key: quotable(text) for key, text in filled.items()}
     eps, atol, rtol = rule
-    notes = [f"{' '.join(title.split())} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *header]
-    imports = sorted({"sys", *printer.imports, *(("base64", "zlib") if packed else ())})
     return "\n".join(
         [
-            '"""' + quotable("\n".join(notes)) + '"""',
-            "",
-            *(f"import {module}" for module in imports),
-            "",
-            "import numpy as np",
-            "",
-            "try:",
-            textwrap.indent("\n".join(dict.fromkeys(line for one in sides for line in one.lines)), "    "),
-            "except (ImportError, OSError) as error:",
-            "    sys.exit(print(error) or 2)",
-            "",
-            *([PACKED, ""] if packed else []),
-            *(text for text, _ in data),
+            *opening(title, header, printer.imports, [line for one in sides for line in one.lines], data),
             f"{constant} = {constant}.copy()",
             "",
             "",

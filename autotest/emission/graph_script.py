@@ -14,7 +14,8 @@ from typing import Any
 
 from autotest.emission import literals, naming
 from autotest.emission.code import Printer
-from autotest.emission.script import PACKED, Script, quotable
+from autotest.emission.opening import opening
+from autotest.emission.script import Script
 from autotest.errors import NotReplayable
 from autotest.program import Program, refs
 
@@ -133,27 +134,13 @@ def graph_script(
     ]
     outer = [line for slot in division.before for line in lines.get(slot, ())]
     data = [literals.definition(constants[at], program.arrays[at].data, 100) for at in constants]
-    packed = any(one for _, one in data)
     parameters = ", ".join([*given, *held])
-    notes = [f"{' '.join(title.split())} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *header]
     check = _CHECK.format(
         names=[one.name for one in ordered], limits=[(one.rtol, one.atol, one.values) for one in ordered]
     )
     return "\n".join(
         [
-            '"""' + quotable("\n".join(notes)) + '"""',
-            "",
-            *(f"import {module}" for module in sorted({"sys", *printer.imports, *(_UNPACKING if packed else ())})),
-            "",
-            "import numpy as np",
-            "",
-            "try:",
-            textwrap.indent("\n".join(side.lines), "    "),
-            "except (ImportError, OSError) as error:",
-            "    sys.exit(print(error) or 2)",
-            "",
-            *([PACKED, ""] if packed else []),
-            *(text for text, _ in data),
+            *opening(title, header, printer.imports, side.lines, data),
             "given_back = []  # which of its results the graph has at all",
             "",
             "",
@@ -165,9 +152,6 @@ def graph_script(
             check,
         ]
     )
-
-
-_UNPACKING = ("base64", "zlib")
 
 
 def _function(name: str, parameters: str, about: str, lines: Sequence[str], returned: str) -> list[str]:

@@ -176,6 +176,7 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
     seen: set[tuple[int, int]] = set()
     #: ids of the candidate's tensors whose gradient is compared; a call may return a leaf that the reference copies.
     graded: set[int] = set()
+    undefined = recorder.gradients_undefined()
     compared = 0
     failed = {mismatch.slot for mismatch in recorder.mismatches}
     written = _written_by(recorder, failed) if failed else set()
@@ -204,7 +205,7 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
             retained = id(actual) not in graded and _holds_gradient(candidate, actual)
             if pushed_back and (retained or reference.holds_gradient(expected)):
                 graded.add(id(actual))
-                pairings.append(_gradient(recorder, slot, "", expected, actual))
+                pairings.append(_gradient(recorder, slot, "", expected, actual, slot not in undefined))
         elif isinstance(expected, module_types):
             compared -= 1  # a module is compared by its state, which is no result by itself
             for part in (Framework.parameters, Framework.buffers):
@@ -219,7 +220,8 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
                     defined = id(own[name]) not in recorder.undefined
                     pairings.append(Pairing(slot, suffix, "forward", own[name], other.get(name, Nothing()), defined))
                     if pushed_back and reference.holds_gradient(own[name]):
-                        pairings.append(_gradient(recorder, slot, suffix, own[name], other.get(name)))
+                        grad = _gradient(recorder, slot, suffix, own[name], other.get(name), slot not in undefined)
+                        pairings.append(grad)
                 extra = sorted(other.keys() - own.keys())
                 pairings.extend(Pairing(slot, f".{name}", "forward", Nothing(), other[name], True) for name in extra)
         elif _is_data(reference, expected):
@@ -259,11 +261,11 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
     return written
 
 
-def _gradient(recorder: Record, slot: int, suffix: str, expected: Any, actual: Any) -> Pairing:
+def _gradient(recorder: Record, slot: int, suffix: str, expected: Any, actual: Any, defined: bool) -> Pairing:
     pair = recorder.pair
     own = pair.reference.gradient(expected) if pair.reference.holds_gradient(expected) else None
     other = pair.candidate.gradient(actual) if isinstance(actual, pair.candidate.tensor_types) else None
-    return Pairing(slot, f"{suffix}.grad", "backward", own, other, slot not in recorder.gradients_undefined())
+    return Pairing(slot, f"{suffix}.grad", "backward", own, other, defined)
 
 
 def _holds_gradient(framework: Framework, value: Any) -> bool:

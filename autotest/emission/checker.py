@@ -10,7 +10,33 @@ that dies (which then runs in a child process).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from autotest.settings import DEFAULT_TOLERANCES, Tolerance
+
+
+class Runs(NamedTuple):
+    """How often a script runs a program that may kill its process, before it says that it does not."""
+
+    processes: int = 1
+    #: In each process.
+    calls: int = 1
+
+
+ONCE = Runs()
+#: For what does not die every time, such as a race. It takes a minute, of which most is importing.
+OFTEN = Runs(10, 20)
+
+#: A part of scripts that wait: what an asynchronous framework fails with shows only when it is waited for.
+_READ = '''\
+def read(value):
+    """Wait for all of `value`, which may still be being computed."""
+    if isinstance(value, (dict, tuple, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            read(item)
+    elif hasattr(value, "tolist"):
+        value.tolist()
+'''
 
 _VALUES = '''\
 {tolerance}
@@ -78,13 +104,14 @@ _MODULE = """\
         return {key: observe(item) for key, item in value.items()}
 """
 
-_RUN = '''\
+_RUN = (
+    _READ
+    + '''
+
 def run(framework):
-    """How the program ends; reading the values waits for what is still being computed."""
+    """How the program ends."""
     try:
-        for value in program(framework).values():
-            if hasattr(value, "tolist"):
-                value.tolist()
+        read(program(framework))
         return "returns"
     except Exception as error:
         return f"raises {{type(error).__name__}}: {{error}}"
@@ -92,6 +119,7 @@ def run(framework):
 
 if __name__ == "__main__":
 '''
+)
 
 _REFUSES = (
     _RUN
@@ -111,13 +139,17 @@ _ACCEPTS = """\
     sys.exit(1 if expected != "returns" and actual == "returns" else 0)
 """
 
-_DIES = (
+_CHILD = (
     _RUN
     + """\
     if sys.argv[1:] == ["--side", "{candidate_name}"]:
-{limit}        print("{candidate_name} " + run({candidate}), flush=True)
+{limit}        print("{candidate_name} " + {told}, flush=True)
         os._exit(0)
     print("{reference_name} " + run({reference}), flush=True)
+"""
+)
+
+_DIES = """\
     try:
         command = [sys.executable, __file__, "--side", "{candidate_name}"]
         child = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout={timeout})
@@ -128,7 +160,24 @@ _DIES = (
     print(child.stdout if {alive} else f"{candidate_name} dies: {{status}}")
     sys.exit(0 if {alive} else 1)
 """
-)
+
+_DIES_IN_SOME_RUNS = """\
+    deaths = []
+    for runs in range(1, {processes} + 1):
+        try:
+            command = [sys.executable, __file__, "--side", "{candidate_name}"]
+            child = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout={timeout})
+        except subprocess.TimeoutExpired:
+            deaths.append("no answer in {timeout} s")
+            break  # the next one may take as long
+        if not {alive}:
+            deaths.append(signal.Signals(-child.returncode).name if child.returncode < 0 else str(child.returncode))
+    if deaths:
+        print("{candidate_name} dies in", len(deaths), "of", runs, "runs:", ", ".join(deaths))
+    else:
+        print("{candidate_name} survives", runs, "runs")
+    sys.exit(1 if deaths else 0)
+"""
 
 _LIMIT = """\
         resource.setrlimit(resource.RLIMIT_AS, ({bytes}, {bytes}))
@@ -179,8 +228,21 @@ def refuses(sides: dict[str, str], *, accepted: bool) -> str:
     return _REFUSES.format(verdict=_ACCEPTS if accepted else _RAISES, **sides)
 
 
-def dies(sides: dict[str, str], *, timeout: float, memory: int | None, raising: bool) -> str:
+def dies(sides: dict[str, str], *, timeout: float, memory: int | None, raising: bool, runs: Runs = ONCE) -> str:
     """The part for a candidate that dies or hangs; with `raising`, giving up by an exception counts as dying."""
     alive = 'child.stdout.endswith("returns\\n")' if raising else "child.stdout"
     limit = _LIMIT.format(bytes=memory) if memory is not None else ""
-    return _DIES.format(alive=f"(child.returncode == 0 and {alive})", timeout=f"{timeout:g}", limit=limit, **sides)
+    told = f"run({sides['candidate']})"
+    return (_CHILD + (_DIES if runs == ONCE else _DIES_IN_SOME_RUNS)).format(
+        alive=f"(child.returncode == 0 and {alive})",
+        timeout=f"{timeout:g}",
+        limit=limit,
+        told=told if runs.calls == 1 else f"[{told} for _ in range({runs.calls})][-1]",
+        processes=runs.processes,
+        **sides,
+    )
+
+
+def often(runs: Runs) -> str:
+    """What the top of a script says of a program that does not die every time."""
+    return f"It does not die every time: {runs.processes} processes are started, which run it {runs.calls} times each."

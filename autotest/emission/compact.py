@@ -12,9 +12,10 @@ import textwrap
 
 from autotest.elementwise import Statistics
 from autotest.emission import literals, naming
+from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer
 from autotest.emission.script import Script, quotable
-from autotest.program import Program
+from autotest.program import Call, Program, refs
 
 _TRY = """\
 try:
@@ -74,15 +75,40 @@ except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
 """
 
+_READ = """\
+def read(value):  # which waits for it
+    return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
+
+"""
+
 _DIES = """\
 side = {namespace} if sys.argv[1:] else {root}
 with contextlib.suppress(Exception):  # raising is no dying, on either side
-    program(side).tolist()
+    read(program(side))
 if sys.argv[1:]:
     os._exit(0)
 status = subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode
 print("{candidate} ends with status", status, "(a negative one is the signal that killed it)")
 sys.exit(status != 0)
+"""
+
+_DIES_IN_SOME_RUNS = """\
+side = {namespace} if sys.argv[1:] else {root}
+for _ in range({calls} if sys.argv[1:] else 1):
+    with contextlib.suppress(Exception):  # raising is no dying, on either side
+        read(program(side))
+if sys.argv[1:]:
+    os._exit(0)
+statuses = []
+for _ in range({processes}):
+    try:
+        statuses.append(subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode)
+    except subprocess.TimeoutExpired:
+        statuses.append("no answer in 60 s")
+        break  # the next one may take as long
+deaths = [status for status in statuses if status != 0]
+print("{candidate}", *(["dies in", len(deaths), "of"] if deaths else ["survives"]), len(statuses), "runs:", statuses)
+sys.exit(len(deaths) > 0)
 """
 
 #: Data of up to this many characters stands where it is used.
@@ -146,15 +172,29 @@ def unlike_module(program: Program, sides: tuple[Script, Script], title: str, no
     return _script(program, root, title, notes, module, "sys", opening + _STATE.format(**_names(sides)), state)
 
 
-def dying_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
-    """The script for a program that the candidate does not survive; it runs in a child of the script."""
+def dying_candidate(
+    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], runs: Runs = ONCE
+) -> str | None:
+    """The script for a program that the candidate does not survive; it runs in a child of the script, as often as
+    `runs` says.
+    """
     own = naming.names(program)
     last = program.calls[-1]
     if last.kind not in ("function", "method", "operator") or last.target == "backward":
         return None
-    check = _IMPORTS.format(imports=_imports(sides)) + _DIES.format(root=sides[0].namespace, **_names(sides))
+    # What a call changes in place is read: on one side or the other it may return nothing.
+    changed = next(refs(last), None) if _changes_in_place(last) else None
+    check = _READ + _IMPORTS.format(imports=_imports(sides))
+    check += (_DIES if runs == ONCE else _DIES_IN_SOME_RUNS).format(
+        root=sides[0].namespace, processes=runs.processes, calls=runs.calls, **_names(sides)
+    )
     modules = "contextlib, os, subprocess, sys"
-    return _script(program, sides[0].namespace, title, notes, own[last.slot], modules, check)
+    expression = own[last.slot if changed is None else changed.slot]
+    return _script(program, sides[0].namespace, title, notes, expression, modules, check)
+
+
+def _changes_in_place(call: Call) -> bool:
+    return call.target in ("setitem", "delitem") or (call.kind == "method" and call.target.endswith("_"))
 
 
 def _names(sides: tuple[Script, Script]) -> dict[str, str]:

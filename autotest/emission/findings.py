@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autotest.emission import compact, naming
+from autotest.emission.checker import ONCE, Runs, often
 from autotest.emission.script import Script, reproducer
 from autotest.errors import NotReplayable
 from autotest.program import Program
@@ -34,10 +35,11 @@ def emit(
     isolated: bool = False,
     timeout: float = 60.0,
     memory: int | None = None,
+    runs: Runs = ONCE,
 ) -> str:
     """The standalone script that shows `finding`, comparing what mismatched there and nothing else.
 
-    `isolated`, `timeout` and `memory` are those of `reproducer`. Raises `NotReplayable` when the finding has no
+    `isolated`, `timeout`, `memory` and `runs` are those of `reproducer`. Raises `NotReplayable` when the finding has no
     program, or one that has no source text.
     """
     program = finding.program
@@ -65,9 +67,10 @@ def emit(
     header = [
         f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}.",
         *finding.verdict[:1],
+        *([often(runs)] if runs != ONCE else []),
     ]
     settings = finding.settings
-    return _compact(finding, program, sides, title, header, isolated=isolated) or reproducer(
+    return _compact(finding, program, sides, title, header, isolated, runs) or reproducer(
         program,
         reference,
         candidate,
@@ -78,6 +81,7 @@ def emit(
         isolated=isolated,
         timeout=timeout,
         memory=memory,
+        runs=runs,
         tolerance=Tolerance(settings.get("rtol"), settings.get("atol")),
         check_dtype=settings.get("check_dtype", True),
         check_values=settings.get("check_allclose", True) and not unlike,
@@ -90,12 +94,18 @@ def _has_parts(name: str) -> bool:
 
 
 def _compact(
-    finding: Finding, program: Program, sides: tuple[Script, Script], title: str, header: list[str], *, isolated: bool
+    finding: Finding,
+    program: Program,
+    sides: tuple[Script, Script],
+    title: str,
+    header: list[str],
+    isolated: bool,
+    runs: Runs,
 ) -> str | None:
     """The shortest form, where the finding is plain enough for it."""
     first = finding.first
     if first.symptom == "crash":
-        return compact.dying_candidate(program, sides, title, header)
+        return compact.dying_candidate(program, sides, title, header, runs)
     if first.symptom == "structure" and first.stage == "build" and not isolated:
         return compact.unlike_module(program, sides, title, header)
     if first.symptom == "exception" and not isolated and first.slot == len(program.calls) - 1:

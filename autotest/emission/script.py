@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Sequence
 
 from autotest.emission import checker, literals, naming
+from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer, Statement
 from autotest.program import Program
 from autotest.settings import Tolerance
@@ -59,6 +60,7 @@ def reproducer(
     seed: int | None = None,
     timeout: float = 60.0,
     memory: int | None = None,
+    runs: Runs = ONCE,
 ) -> str:
     """The text of a script that runs `program` on both sides and says whether they still diverge.
 
@@ -80,6 +82,7 @@ def reproducer(
         seed: given to the framework's `manual_seed` before the program, when it draws numbers by itself.
         timeout: seconds after which an isolated candidate counts as hanging.
         memory: bytes of address space for an isolated candidate.
+        runs: how often an isolated candidate is tried, before it counts as surviving.
 
     Raises:
         NotReplayable: an operand has no source text; the message names the call.
@@ -109,7 +112,7 @@ def reproducer(
     }
     imports = {"sys"} | printer.imports
     if dies:
-        check = checker.dies(sides, timeout=timeout, memory=memory, raising=symptom == "out of memory")
+        check = checker.dies(sides, timeout=timeout, memory=memory, raising=symptom == "out of memory", runs=runs)
         imports |= {"os", "signal", "subprocess"} | ({"resource"} if memory is not None else set())
     elif refuses:
         check = checker.refuses(sides, accepted=symptom == "accepted")

@@ -7,6 +7,7 @@ import pytest
 
 from autotest.elementwise import differing, statistics
 from autotest.emission import compact
+from autotest.emission.checker import Runs
 from tests.emission.toys import run, toys
 
 
@@ -60,6 +61,33 @@ def test_a_dying_candidate(tmp_path, program, fault, status):
 
     assert len([line for line in text.splitlines() if line.strip()]) < 30
     assert run(tmp_path, text)[0] == status
+
+
+@pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("late", 1)])
+@pytest.mark.parametrize("call", ["a tuple of tuples", "what was changed in place, by a call that returns nothing"])
+def test_a_death_in_what_is_still_being_computed_is_waited_for(tmp_path, build, call, fault, status):
+    x = build.tensor([1.0])
+    if call == "a tuple of tuples":
+        build.function("sort", x)
+    else:
+        build.method("fill_", x)
+    text = compact.dying_candidate(build.program(), toys(tmp_path, "toy", fault), "late", [])
+
+    assert run(tmp_path, text)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("runs", "status", "said"),
+    [
+        (Runs(4, 1), 1, "every_third dies in 1 of 4 runs: [0, 0, -6, 0]"),
+        (Runs(1, 3), 1, "every_third dies in 1 of 1 runs: [-6]"),
+        (Runs(2, 1), 0, "every_third survives 2 runs: [0, 0]"),
+    ],
+)
+def test_a_candidate_that_does_not_die_every_time_is_tried_as_often_as_is_said(tmp_path, program, runs, status, said):
+    text = compact.dying_candidate(program, toys(tmp_path, "toy", "every_third"), "relu", [], runs)
+
+    assert run(tmp_path, text) == (status, f"{said}\n")
 
 
 def test_what_is_not_plain_gets_the_full_form(tmp_path, build, found):

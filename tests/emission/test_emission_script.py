@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from autotest.emission import Script, reproducer
+from autotest.emission.checker import Runs
 from autotest.settings import Tolerance
 from tests.emission.toys import run, toys
 
@@ -105,6 +106,34 @@ def test_a_candidate_that_dies_does_so_in_a_child_process(tmp_path, program, sym
     found = run(tmp_path, reproducer(program, *sides, title="relu", symptom=symptom, timeout=deadline))
     assert found[0] == status
     assert output in found[1].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("symptom", "fault", "runs", "status", "output"),
+    [
+        ("crash", "every_third", Runs(4, 1), 1, "every_third dies in 1 of 4 runs: SIGABRT"),
+        ("crash", "every_third", Runs(1, 3), 1, "every_third dies in 1 of 1 runs: SIGABRT"),
+        ("crash", "every_third", Runs(2, 1), 0, "every_third survives 2 runs"),
+        ("out of memory", "raises", Runs(2, 2), 1, "raises dies in 2 of 2 runs: 0, 0"),
+        ("hang", "hangs", Runs(5, 1), 1, "hangs dies in 1 of 1 runs: no answer in 1.5 s"),
+    ],
+)
+def test_a_candidate_that_does_not_die_every_time_is_tried_often(
+    tmp_path, program, symptom, fault, runs, status, output
+):
+    sides = toys(tmp_path, "toy", fault)
+    deadline = 1.5 if fault == "hangs" else 60.0
+    text = reproducer(program, *sides, title="relu", symptom=symptom, timeout=deadline, runs=runs)
+    found = run(tmp_path, text)
+    assert found[0] == status
+    assert output in found[1].splitlines()
+
+
+@pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("late", 1)])
+def test_every_part_of_a_result_is_waited_for(tmp_path, build, fault, status):
+    build.function("sort", build.tensor([1.0]))
+    text = reproducer(build.program(), *toys(tmp_path, "toy", fault), title="sort", symptom="crash")
+    assert run(tmp_path, text)[0] == status
 
 
 def test_a_missing_framework_is_said_and_is_no_divergence(tmp_path, program):

@@ -215,8 +215,8 @@ class Session:
             except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session goes on
                 report.sections.append(("autotest", f"trial {position.index} cannot be run again: {error!r}"))
                 continue
-            if recovered is None:
-                report.sections.append(("autotest", f"trial {position.index} did not die when it was run again"))
+            if isinstance(recovered, str):
+                report.sections.append(("autotest", f"trial {position.index} died, and {recovered}"))
                 continue
             finding, kept = recovered
             report.longrepr = f"{report.longrepr}\n\n{kept.report}"

@@ -22,7 +22,9 @@ DEADLY = ("crash", "hang", "out of memory")
 #: Of a death that is kept, but was not traced yet.
 NOT_LOOKED_INTO = "it was not looked into yet"
 #: Of a death that is kept, and did not happen again.
-SURVIVED = "its trial survives in a process of its own"
+SURVIVED = "its trial survives in processes of its own"
+#: Of a death that is kept, and whose trial could not be run again; followed by what was raised.
+CANNOT_REPEAT = "its trial cannot be run again"
 
 
 class Identity(NamedTuple):
@@ -239,6 +241,8 @@ class Death:
     side: Side = "candidate"
     #: Whether the reference had refused the call that the candidate was being asked for.
     refused: bool = False
+    #: How many trials before that one may be the one, where several were run together.
+    back: int = 0
 
 
 Task = Explore | Diagnose | DiagnoseDeath

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import itertools
 import json
 import os
 import re
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autotest import collection, serialisation
 from autotest.comparison import Side
@@ -31,8 +33,13 @@ from autotest.program import Call, CallKind, Operand, Program
 from autotest.recorder import Recorder, watched
 from autotest.trial import Test, run_trial
 
+if TYPE_CHECKING:
+    from autotest.diagnosis.graph_death import GraphDeath
+
 _PROGRAM, _ARRAYS, _REFUSAL, _SURVIVED = "program.json", "arrays.npz", "refusal.txt", "survived"
-#: Holds the index of the trial that is run.
+#: What Python raised in the child, which then ended by its own will.
+_RAISED = "raised.txt"
+#: Holds the index of the trial that is run, and for which time.
 _INDEX = "index"
 #: Is there while the reference is asked.
 _OF_REFERENCE = "of-reference"
@@ -60,6 +67,10 @@ class Traced:
     side: Side = "candidate"
     #: The trial that it was running.
     index: int = 0
+    #: What it left for that, if it died in the candidate's graph mode.
+    graph: GraphDeath | None = None
+    #: What was raised, where the trials could not be run: by the test itself, or by this library about its use.
+    raised: str = ""
 
     @property
     def hangs(self) -> bool:
@@ -67,15 +78,27 @@ class Traced:
 
 
 def trace(
-    file: Path, test: str, base_seed: int, indices: range, *, check_errors: bool, deadline: float, memory: int | None
+    file: Path,
+    test: str,
+    base_seed: int,
+    indices: range,
+    *,
+    check_errors: bool,
+    deadline: float,
+    memory: int | None,
+    times: int = 1,
 ) -> Traced:
-    """Run the trials `indices` of `test` in a fresh process, until it dies of one; each gets `deadline` seconds."""
+    """Run the trials `indices` of `test` in a fresh process, until it dies of one; each gets `deadline` seconds.
+
+    What does not die every time may do so when all of them are run several `times`.
+    """
     with tempfile.TemporaryDirectory(prefix="autotest-") as name:
         folder = Path(name)
         command = [sys.executable, "-m", "autotest.tracing", str(file), test, str(base_seed)]
         command += [str(indices.start), str(indices.stop), name]
         command += ["--check-errors"] if check_errors else []
         command += ["--memory", str(memory)] if memory is not None else []
+        command += ["--times", str(times)]
         errors = folder / "errors.txt"
         path = os.pathsep.join([str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
         with errors.open("wb") as stream:
@@ -87,13 +110,13 @@ def trace(
                 env={**os.environ, "PYTHONPATH": path},
             )
             death = _wait(child, folder, deadline)
-        if (folder / _SURVIVED).exists():
+        raised = _text(folder / _RAISED)
+        if (folder / _SURVIVED).exists() or raised:
             death = ""
-        refusal = folder / _REFUSAL
-        said = refusal.read_text(encoding="utf-8") if refusal.exists() else ""
         side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
-        index = int(_index(folder) or indices.stop - 1)
-        return Traced(death, _read(folder), last_words(errors.read_text(errors="replace")), said, side, index)
+        index = int(_text(folder / _INDEX).partition(" ")[0] or indices.stop - 1)
+        words = last_words(errors.read_text(errors="replace"))
+        return Traced(death, _read(folder), words, _text(folder / _REFUSAL), side, index, _graph(folder), raised)
 
 
 def _wait(child: subprocess.Popen[bytes], folder: Path, deadline: float) -> str:
@@ -105,7 +128,7 @@ def _wait(child: subprocess.Popen[bytes], folder: Path, deadline: float) -> str:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return describe(child.wait(0.1))
             waited += 0.1
-            now = _index(folder) if (folder / _PROGRAM).exists() else ""
+            now = _text(folder / _INDEX) if (folder / _PROGRAM).exists() else ""
             if now != running:
                 running, waited = now, 0.0
             if waited > (deadline if running else 180.0):
@@ -116,10 +139,15 @@ def _wait(child: subprocess.Popen[bytes], folder: Path, deadline: float) -> str:
             child.wait()
 
 
-def _index(folder: Path) -> str:
-    """The trial that the child is running, as it wrote it; empty before it runs any."""
-    file = folder / _INDEX
+def _text(file: Path) -> str:
+    """What the child wrote there; empty before it did."""
     return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _graph(folder: Path) -> GraphDeath | None:
+    from autotest.diagnosis import graph_death  # which reaches back here, by what tries programs in processes
+
+    return graph_death.read(folder)
 
 
 def describe(status: int) -> str:
@@ -172,12 +200,19 @@ class _Writer:
         if recorder.rejection is not None:
             first = recorder.rejection.text.partition("\n")[0]
             (self._folder / _REFUSAL).write_text(f"{recorder.rejection.type}: {first}", encoding="utf-8")
+        else:
+            (self._folder / _REFUSAL).unlink(missing_ok=True)  # an earlier trial's
         self._write(recorder, Call(kind, target, tuple(operands), named, len(recorder.calls)))
         (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
 
-    def _write(self, recorder: Recorder, call: Call) -> None:
+    def whole(self, recorder: Recorder) -> None:
+        """All of the trial is the program of what comes after it."""
+        self._write(recorder)
+        (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
+
+    def _write(self, recorder: Recorder, *call: Call) -> None:
         made = recorder.snapshot()
-        program = Program((*made.calls, call), tuple(recorder.arrays), made.undefined)
+        program = Program((*made.calls, *call), tuple(recorder.arrays), made.undefined)
         with contextlib.suppress(NotReplayable):
             document, arrays = serialisation.to_json(program), serialisation.pack_arrays(program)
             for name, data in ((_ARRAYS, arrays), (_PROGRAM, json.dumps(document).encode())):
@@ -196,21 +231,30 @@ def _main(arguments: list[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--check-errors", action="store_true")
     parser.add_argument("--memory", type=int)
+    parser.add_argument("--times", type=int, default=1)
     asked = parser.parse_args(arguments)
+    from autotest.diagnosis import graph_death
 
     def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
         settings = dataclasses.replace(test.settings, check_errors=asked.check_errors or test.settings.check_errors)
         if asked.memory is not None:
             limit_memory(pair, asked.memory)
-        with watched(_Writer(asked.folder)):
-            for index in range(asked.start, asked.stop):
-                (asked.folder / _INDEX).write_text(str(index), encoding="utf-8")
-                run_trial(test.body, trial_seed(asked.base_seed, test.id, index), settings, pair)
+        writer = _Writer(asked.folder)
+        with watched(writer):
+            for turn, index in itertools.product(range(asked.times), range(asked.start, asked.stop)):
+                (asked.folder / _INDEX).write_text(f"{index} {turn}", encoding="utf-8")
+                outcome = run_trial(test.body, trial_seed(asked.base_seed, test.id, index), settings, pair)
                 pair.candidate.synchronize()  # it may die of what nobody has read
+                writer.whole(outcome.recorder)
+                origin = f"{test.id}, trial {index} of base seed {asked.base_seed}"
+                graph_death.survive(outcome, settings, origin, asked.folder)
         (asked.folder / _SURVIVED).touch()
 
-    with driven_by(drive):
-        collection.find(asked.file, asked.test).call()
+    try:
+        with driven_by(drive):
+            collection.find(asked.file, asked.test).call()
+    except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
+        (asked.folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
     # Frameworks that were in trouble die once more while they are taken down.
     os._exit(0)
 

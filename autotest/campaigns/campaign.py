@@ -311,25 +311,25 @@ class Campaign:
             test.died += 1
             # A new worker takes seconds that others could have used.
             test.seconds += seconds + RESTART_SECONDS
-            self._fatal(task, death)
+            self._fatal(task.where, death)
 
-    def _fatal(self, task: Explore, death: Death) -> None:
+    def _fatal(self, where: Where, death: Death) -> None:
         """A trial that kills the process is a finding."""
         assert death.index is not None
         operator = death.operator or "tensor"
-        self._killers.killed(task.where.test, fatal_call(operator, death.refused))
+        self._killers.killed(where.test, fatal_call(operator, death.refused))
         identity = death_of(operator, death.symptom, death.stage, death.side, death.how, death.last_words)
         message = f"{operator}: the {death.side} {'hangs' if death.symptom == 'hang' else 'dies'} ({death.how})"
         message += f": {death.last_words}" if death.last_words else ""
         mismatch = Mismatch(operator, 0, death.symptom, death.stage, death.side, message)  # type: ignore[arg-type]
-        entry = ledger.find(task.where.file, chosen().candidate.name).expects(task.where.test, mismatch, operator)
+        entry = ledger.find(where.file, chosen().candidate.name).expects(where.test, mismatch, operator)
         settled = self._settled.get(identity, identity)
         if entry is not None or isinstance(settled, str):
             self._expected_death(entry.key if entry is not None else str(settled), 1)
             return
         self.standing.seen[settled] += 1
         if self.standing.seen[settled] == 1:
-            self._agenda.seen(DiagnoseDeath(task.where, death.index, settled, message, thorough=False))
+            self._agenda.seen(DiagnoseDeath(where, death.index, settled, message, thorough=False, back=death.back))
 
     def _settle(self, before: Identity, after: Identity | str) -> None:
         """Tracing a death tells better than its trail which call it was, and whose; that may be known already."""
@@ -349,6 +349,8 @@ class Campaign:
         """The finding is on disk already; what cost the worker is left out of the next attempt."""
         if isinstance(task, Diagnose) and task.thorough and task.shrink:
             self._agenda.again(dataclasses.replace(task, shrink=False))
+        elif isinstance(task, Diagnose) and death.index == task.index and death.symptom:
+            self._fatal(task.where, death)  # run again, the trial that had failed killed the process
         elif not task.thorough:
             self.standing.vanished.append((task.where, task.index))
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from autotest import breadcrumb, collection, ledger
+from autotest import breadcrumb, collection, graph, ledger
 from autotest.breadcrumb import Position
-from autotest.comparison import Mismatch, Symptom
+from autotest.campaigns.death_scripts import scripted, verified
+from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.diagnosis import failed_trial
-from autotest.diagnosis.verification import verify
-from autotest.emission import emit
+from autotest.diagnosis.verification import VERIFIED, in_some_runs, verify
+from autotest.emission.checker import OFTEN, ONCE
 from autotest.errors import AutotestError, NotReplayable
 from autotest.finding import Finding
 from autotest.frameworks import chosen
@@ -27,6 +29,7 @@ from autotest.program import operator_of, refs
 from autotest.storage.keeping import keep, key_of_identity, shortened
 from autotest.storage.store import Store
 from autotest.tasks import (
+    CANNOT_REPEAT,
     DEADLY,
     NOT_LOOKED_INTO,
     SURVIVED,
@@ -41,6 +44,10 @@ from autotest.tasks import (
 from autotest.tracing import Traced, trace
 from autotest.trial import COMPARED_AT_ONCE
 from autotest.verdict import Evidence, judge
+
+#: Fresh processes that a trial is run in until one dies of it, and how often all but the first run it.
+ATTEMPTS, TIMES = 3, 20
+_BACKWARD = ("backward", "autograd.backward")
 
 
 def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
@@ -59,10 +66,10 @@ def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
         before = Store(conditions.directory).load(key_of_identity(task.identity)).finding
         return kept(_smaller(before, conditions), task.identity)
     autopsy = _autopsy(task, conditions)
-    if autopsy is None:
+    if isinstance(autopsy, str):
         # A death is worth telling although nobody can say yet what brings it back.
-        return kept(dataclasses.replace(_bare(task, conditions), verified=SURVIVED), task.identity)
-    finding, identity = autopsy
+        return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy), task.identity)
+    finding, identity, scripts = autopsy
     known = ledger.find(task.where.file, chosen().candidate.name)
     entry = known.expects(task.where.test, finding.first, identity.operator)
     if entry is None:
@@ -70,31 +77,49 @@ def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
     if entry is not None or identity != task.identity:
         with contextlib.suppress(AutotestError):
             Store(conditions.directory).remove(key_of_identity(task.identity))
-    return kept(_verified(finding, conditions), identity) if entry is None else Known(entry.key)
+    return kept(verified(finding, scripts, conditions), identity) if entry is None else Known(entry.key)
 
 
-def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> tuple[Finding, Identity] | None:
-    """Run the trial again in a process of its own; None when it survives.
+class _Autopsy(NamedTuple):
+    finding: Finding
+    identity: Identity
+    #: The scripts that may show it, the plainest first.
+    scripts: Sequence[str]
+
+
+def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> _Autopsy | str:
+    """Run the trial again in processes of their own until one dies of it; why there is nothing, when none does.
 
     Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
     died first knows the call only nearly.
     """
-    traced = trace(
-        task.where.file,
-        task.where.test,
-        task.where.base_seed,
-        range(max(0, task.index - task.back), task.index + 1),
-        check_errors=conditions.check_errors,
-        deadline=conditions.deadline,
-        memory=conditions.memory,
-    )
-    if not traced.death:
-        return None
+    indices = range(max(0, task.index - task.back), task.index + 1)
+    for attempt in range(ATTEMPTS):
+        traced = trace(
+            task.where.file,
+            task.where.test,
+            task.where.base_seed,
+            indices,
+            check_errors=conditions.check_errors,
+            deadline=conditions.deadline,
+            memory=conditions.memory,
+            times=max(1, TIMES // len(indices)) if attempt else 1,
+        )
+        if traced.raised:
+            return f"{CANNOT_REPEAT}: {traced.raised.partition(chr(10))[0][:300]}"
+        if traced.death:
+            break
+    else:
+        return SURVIVED
     bare = _bare(dataclasses.replace(task, index=traced.index), conditions)
     symptom = _symptom(bare.first.symptom, traced)
     operator = _operator(traced, bare.first.name)
-    identity = death_of(operator, symptom, bare.first.stage, traced.side, traced.death, traced.last_words)
-    return _described(bare, symptom, traced, conditions), identity
+    finding = _described(bare, operator, symptom, traced)
+    first = finding.first
+    identity = death_of(operator, symptom, first.stage, traced.side, traced.death, traced.last_words)
+    # What the first attempt survived does not die every time.
+    finding, scripts = scripted(finding, traced.graph, conditions, (OFTEN,) if attempt else (ONCE, OFTEN))
+    return _Autopsy(finding, identity, scripts)
 
 
 def task_of(position: Position) -> DiagnoseDeath:
@@ -104,6 +129,8 @@ def task_of(position: Position) -> DiagnoseDeath:
     where = Where(position.file, position.test, position.base_seed)
     message = f"{operator}: the process ended in the middle of trial {position.index}"
     back = COMPARED_AT_ONCE - 1 if chosen().candidate.asynchronous else 0
+    if collection.find(position.file, position.test).settings.check_graph and chosen().candidate.graph_mode:
+        back = graph.AT_ONCE - 1  # it may be any of those that were in the graph
     return DiagnoseDeath(where, position.index, identity, message, thorough=True, back=back)
 
 
@@ -139,69 +166,70 @@ def _symptom(supposed: Symptom, traced: Traced) -> Symptom:
     return "crash" if supposed not in DEADLY or supposed == "hang" else supposed
 
 
+def _slot(traced: Traced) -> int:
+    """Which call it died in: of a graph, the last one that has a result, since no more is known."""
+    calls = () if traced.program is None else traced.program.calls
+    last = max(0, len(calls) - 1)
+    if traced.graph is None:
+        return last
+    return next((call.slot for call in reversed(calls) if call.kind != "tensor" and call.target not in _BACKWARD), last)
+
+
 def _operator(traced: Traced, otherwise: str) -> str:
     """What the program died of; of a backward call, what it goes back through."""
     calls = () if traced.program is None else traced.program.calls
     if not calls:
         return otherwise
-    last = calls[-1]
-    if last.target in ("backward", "autograd.backward"):
-        return operator_of(calls, next((ref.slot for ref in refs(last)), last.slot)) or otherwise
-    return operator_of(calls, last.slot) or otherwise
+    call = calls[_slot(traced)]
+    if call.target in _BACKWARD:
+        return operator_of(calls, next((ref.slot for ref in refs(call)), call.slot)) or otherwise
+    return operator_of(calls, call.slot) or otherwise
 
 
-def _described(finding: Finding, symptom: Symptom, traced: Traced, conditions: Conditions) -> Finding:
-    """Add what tracing the trial gave: symptom, program, script."""
+def _stage(traced: Traced, otherwise: Stage) -> Stage:
+    """Where it died: an asynchronous candidate may do so while the trail is at a later call already."""
+    if traced.graph is not None:
+        return "replay"
+    if traced.program is None or not traced.program.calls:
+        return otherwise
+    return "backward" if traced.program.calls[-1].target in _BACKWARD else "forward"
+
+
+def _described(finding: Finding, operator: str, symptom: Symptom, traced: Traced) -> Finding:
+    """Add what tracing the trial gave: symptom, program, whose it is."""
     pair = chosen()
-    slot = 0 if traced.program is None else max(0, len(traced.program.calls) - 1)
-    operator = _operator(traced, finding.first.name)
     words = f": {traced.last_words}" if traced.last_words else ""
     refuses = f"{pair.sides[0]} refuses ({traced.refusal[:200]}), " if traced.refusal else ""
     ours = traced.side == "reference"
     dead = pair.reference.name if ours else pair.candidate.name
+    where = f" in {traced.graph.mode}, not in eager mode" if traced.graph is not None else ""
     message = (
-        f"{operator}: {refuses}{dead} {'hangs' if traced.hangs else 'dies'} ({traced.death}){words}. "
+        f"{operator}: {refuses}{dead} {'hangs' if traced.hangs else 'dies'}{where} ({traced.death}){words}. "
         f"expected={pair.sides[0]} actual={pair.sides[1]}"
     )
     first = dataclasses.replace(
-        finding.first, name=operator, slot=slot, message=message, symptom=symptom, side=traced.side
+        finding.first,
+        name=operator,
+        slot=_slot(traced),
+        message=message,
+        symptom=symptom,
+        side=traced.side,
+        stage=_stage(traced, finding.first.stage),
     )
-    finding = dataclasses.replace(
+    return dataclasses.replace(
         finding,
         mismatches=(first,),
         program=traced.program,
         verdict=(_verdict(symptom, pair.sides, traced),),
         blame=traced.side,
     )
-    return _scripted(finding, conditions)
-
-
-def _scripted(finding: Finding, conditions: Conditions) -> Finding:
-    """With the script of its program."""
-    if finding.program is None:
-        return dataclasses.replace(finding, verified="the program cannot be replayed")
-    try:
-        one, other = chosen().scripts(finding.program)
-        # The script runs in a child of its own whoever dies, and says whether the other one does as well.
-        sides = (other, one) if finding.first.side == "reference" else (one, other)
-        # Its child has to import the frameworks first, which takes many seconds on a busy machine.
-        patience = conditions.deadline + 20.0 if finding.first.symptom == "hang" else max(60.0, conditions.deadline)
-        script = emit(finding, sides, isolated=True, timeout=patience)
-    except NotReplayable as error:
-        return dataclasses.replace(finding, verified=str(error))
-    return dataclasses.replace(finding, script=script, verified="")
-
-
-def _verified(finding: Finding, conditions: Conditions) -> Finding:
-    """With what a fresh interpreter says of its script."""
-    if finding.script is None or not conditions.verify:
-        return finding
-    return dataclasses.replace(finding, verified=verify(finding.script))
 
 
 def _verdict(symptom: str, sides: tuple[str, str], traced: Traced) -> str:
     if traced.side == "reference":
         return f"{sides[0]}: {symptom}, before {sides[1]} was asked"
+    if traced.graph is not None:
+        return f"{sides[1]}: {symptom} in {traced.graph.mode}, where its eager mode agrees with {sides[0]}"
     if traced.refusal:
         return f"{sides[1]}: {symptom}, where {sides[0]} refuses"
     return judge(Evidence(symptom, sides)).line
@@ -217,11 +245,19 @@ def _smaller(finding: Finding, conditions: Conditions) -> Finding:
         or first.side == "reference"
     ):
         return finding
+    if first.stage == "replay":
+        return dataclasses.replace(finding, shrinking=("Shrunk:     not at all, since it dies in a graph",))
+    often = in_some_runs(finding.verified)
     try:
         # Every success costs the start of a process, so that seconds buy less here than elsewhere.
         from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
 
-        smaller = crashing.shrink(finding.program, seconds=4 * conditions.shrink, deadline=conditions.deadline)
+        smaller = crashing.shrink(
+            finding.program,
+            seconds=4 * conditions.shrink,
+            deadline=conditions.deadline,
+            times=OFTEN.calls if often else 1,
+        )
     except (OSError, NotReplayable) as error:
         return dataclasses.replace(finding, shrinking=(f"Shrunk:     not at all ({error})",))
     if smaller is None:
@@ -230,7 +266,7 @@ def _smaller(finding: Finding, conditions: Conditions) -> Finding:
     line = failed_trial.sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
     first = dataclasses.replace(first, slot=max(0, len(smaller.program.calls) - 1))
     less = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
-    less = _verified(_scripted(less, conditions), conditions)
+    less = verified(*scripted(less, None, conditions, (OFTEN if often else ONCE,)), conditions)
     # A long script that was seen to fail goes before a short one that was not.
     return less if less.verified.startswith("verified") or not conditions.verify else finding
 
@@ -244,30 +280,29 @@ def known(test: str, options: Options) -> Iterator[tuple[Finding, str]]:
     for path, position in breadcrumb.dead(breadcrumb.folder(options.directory)):
         if position.test == test:
             found = recover(path, position, options)
-            if found is not None:
+            if not isinstance(found, str):
                 traced.add(found[1].key)
                 yield found[0], found[1].place
     for record in Store(options.directory).for_test(test):
         finding = record.finding
         if finding.first.symptom in DEADLY and finding.script is not None and record.key not in traced:
-            verified = verify(finding.script)
-            if verified.startswith("verified"):
-                yield dataclasses.replace(finding, verified=verified), shortened(record.path)
+            state = verify(finding.script)
+            if state.startswith(VERIFIED):
+                yield dataclasses.replace(finding, verified=state), shortened(record.path)
 
 
-def recover(path: Path, position: Position, options: Options) -> tuple[Finding, Found] | None:
-    """Find out what the process that left the trail at `path` died of, and keep that; None if it is nothing.
+def recover(path: Path, position: Position, options: Options) -> tuple[Finding, Found] | str:
+    """Find out what the process that left the trail at `path` died of, and keep that; or why there is nothing to keep.
 
     Raises `UsageError` when the test is not there any more. The trail is gone afterwards either way.
     """
-    task = task_of(position)
     try:
+        task = task_of(position)
         conditions = conditions_of(position, options.directory, options.verify)
         autopsy = _autopsy(task, conditions)
-        if autopsy is None:
-            return None
-        finding, identity = autopsy
-        finding = _smaller(_verified(finding, conditions), conditions)
-        return finding, keep(finding, identity, task.where, options.directory)
+        if isinstance(autopsy, str):
+            return autopsy
+        finding = _smaller(verified(autopsy.finding, autopsy.scripts, conditions), conditions)
+        return finding, keep(finding, autopsy.identity, task.where, options.directory)
     finally:
         path.unlink(missing_ok=True)

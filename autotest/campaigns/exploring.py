@@ -74,11 +74,13 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
                 outcome = _trial(test, pair, task.where, index, trail)
                 _count(outcome, index, test, ledger, pair, result)
                 result.done += 1
-                if _wants_graph(outcome, test, pair):
+                if _wants_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
                 if time.perf_counter() - start > task.seconds or len(agreeing) == graph.AT_ONCE:
                     break
-            _agree_in_graph_mode(agreeing, test, ledger, pair, result)
+            if agreeing:
+                _leads_to_graph(trail, task.where, conditions, pair, [index for index, _ in agreeing])
+                _agree_in_graph_mode(agreeing, test, ledger, pair, result)
 
     result.broken = _call(task.where, drive)
     result.seconds = time.perf_counter() - start
@@ -123,10 +125,22 @@ def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
     return bool(agrees and test.settings.check_graph and pair.candidate.graph_mode)
 
 
+def _leads_to_graph(
+    trail: Breadcrumb | None, where: Where, conditions: Conditions, pair: Pair, indices: Sequence[int]
+) -> None:
+    """Let a death from here on be told as one of the graph mode, of the last of these trials or one before it."""
+    if trail is not None:
+        graphs = (pair.candidate.graph_mode, indices[-1] - indices[0])
+        trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors, graph=graphs)
+        trail.trial(indices[-1])
+
+
 def _agree_in_graph_mode(
     agreeing: Sequence[tuple[int, Outcome]], test: Test, ledger: Ledger, pair: Pair, result: Explored
 ) -> None:
     report = graph.check([outcome.recorder for _, outcome in agreeing], test.settings)
+    pair.candidate.synchronize()
+    result.operators[pair.candidate.graph_mode] += 1  # it lives, see `autotest.campaigns.killers`
     result.compared += report.compared
     for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
         if mismatches:
@@ -159,6 +173,7 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
         with _watching(task.where, trail, conditions):
             outcome = _trial(test, pair, task.where, task.index, trail)
             if _wants_graph(outcome, test, pair):
+                _leads_to_graph(trail, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
             identity = _identity(outcome)

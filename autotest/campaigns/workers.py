@@ -25,13 +25,14 @@ from autotest import breadcrumb
 from autotest.campaigns.exploring import perform
 from autotest.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.frameworks import chosen
-from autotest.tasks import Conditions, Death, Explore, Explored, Result, Task
+from autotest.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Result, Task
 from autotest.tracing import describe, last_words, limit_memory
 
 #: Seconds that a worker may need to import the frameworks and the tests, on a busy machine.
 START_UP = 120.0
-#: Seconds for understanding one finding, besides shrinking: the referee, tracing, and running its reproducer.
-DIAGNOSIS = 100.0
+#: Seconds for understanding one finding, besides shrinking: the referee, tracing, and running its reproducer; and
+#: for one that does not happen every time, which is tried often.
+DIAGNOSIS, OFTEN = 100.0, 180.0
 #: Seconds after which a campaign's folder belongs to nobody any more. Workers that are started or lost touch theirs.
 _STALE = 7 * 24 * 3600
 _SIGNAL_ON_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)
@@ -73,11 +74,10 @@ class Workers:
 
     def start(self, task: Task) -> None:
         slot = min(set(range(self.slots)) - {slot for _, slot, _ in self._running.values()})
-        seconds = (
-            self._conditions.deadline + task.seconds
-            if isinstance(task, Explore)
-            else DIAGNOSIS + 4 * self._conditions.shrink
-        )
+        if isinstance(task, Explore):
+            seconds = self._conditions.deadline + task.seconds
+        else:
+            seconds = DIAGNOSIS + 4 * self._conditions.shrink + OFTEN * isinstance(task, DiagnoseDeath)
         # A worker's first task also imports the test file; none that explores takes longer than its trials.
         future = self._pool.schedule(_work, args=(task, self._conditions, self._crumb(slot)), timeout=seconds)
         self._running[future] = (task, slot, time.monotonic() + seconds + START_UP)
@@ -129,6 +129,9 @@ class Workers:
                 log.unlink()
         if position is None or position.index < 0:
             return Death(symptom, how, words, None, "", "")
+        mode, back = position.settings.get("graph", ("", 0))
+        if mode:  # which call it was is not known there
+            return Death(symptom, how, words, position.index, mode, "replay", back=back)
         return Death(
             symptom,
             how,

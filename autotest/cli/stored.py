@@ -13,10 +13,12 @@ from autotest.campaigns import deaths
 from autotest.campaigns.history import History
 from autotest.cli import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.cli.display import show_report
+from autotest.diagnosis.verification import VERIFIED
 from autotest.errors import UsageError
 from autotest.report import markdown, text
 from autotest.storage.reproduction import reproduce
 from autotest.storage.store import Damaged, Store, Stored
+from autotest.tasks import SURVIVED
 
 
 def add_to(commands: Any) -> None:
@@ -100,7 +102,7 @@ def replay(arguments: argparse.Namespace) -> int:
 
 
 def _note_verified(store: Store, entry: Stored) -> None:
-    finding = dataclasses.replace(entry.finding, verified="verified in a fresh interpreter")
+    finding = dataclasses.replace(entry.finding, verified=VERIFIED)
     store.save(finding, lambda folder: text.divergence(finding, str(folder), ""), entry.key)
 
 
@@ -156,8 +158,10 @@ def recover(arguments: argparse.Namespace) -> int:
         except UsageError as error:
             print(f"  {error}")
             continue
-        if found is None:
-            print("  it survives: the process was ended from outside, or by something that ran before")
+        if found == SURVIVED:
+            print(f"  {found}: the process was ended from outside, or by something that ran before")
+        elif isinstance(found, str):
+            print(f"  {found}")
         else:
             print(found[1].report)
             status = FINDINGS

@@ -32,7 +32,8 @@ from autotest.tracing import describe
 
 #: Seconds until a child has its frameworks.
 _START_UP = 120.0
-_SIZES = struct.Struct("<QQ")
+#: Lengths of the program's two parts, and how often it is run.
+_HEAD = struct.Struct("<QQQ")
 _READY, _ACCEPTS, _REFUSES, _LIVES = b"R", b"A", b"X", b"L"
 
 
@@ -53,7 +54,9 @@ class Smaller:
     complete: bool
 
 
-def shrink(program: Program, *, seconds: float, deadline: float = 10.0, jobs: int = 2) -> Smaller | None:
+def shrink(
+    program: Program, *, seconds: float, deadline: float = 10.0, jobs: int = 2, times: int = 1
+) -> Smaller | None:
     """Shrink `program`, whose last call kills the candidate; None when it does not do so here.
 
     Args:
@@ -61,10 +64,11 @@ def shrink(program: Program, *, seconds: float, deadline: float = 10.0, jobs: in
         seconds: after which the smallest so far is the answer.
         deadline: seconds after which a program counts as hanging.
         jobs: processes at once.
+        times: how often a program is run before it counts as surviving.
     """
     end = time.monotonic() + seconds
     with contextlib.ExitStack() as stack:
-        children = [stack.enter_context(contextlib.closing(Child(deadline))) for _ in range(jobs)]
+        children = [stack.enter_context(contextlib.closing(Child(deadline, times))) for _ in range(jobs)]
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
         wanted = children[0].run(program)
         if not wanted.death:
@@ -159,8 +163,9 @@ _REST = (reduction.arguments, reduction.kinds, reduction.contents)
 class Child:
     """A process that runs programs until one kills it, and is then started anew."""
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, deadline: float, times: int = 1) -> None:
         self._deadline = deadline
+        self._times = times
         self._spare = self._started()
         self._process = self._spare
         self._replace()
@@ -188,7 +193,7 @@ class Child:
         document = json.dumps(serialisation.to_json(program)).encode()
         arrays = serialisation.pack_arrays(program)
         with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(_SIZES.pack(len(document), len(arrays)) + document + arrays)
+            process.stdin.write(_HEAD.pack(len(document), len(arrays), self._times) + document + arrays)
             process.stdin.flush()
         if not self._ready:
             self._ready = self._answer(process, _START_UP) == _READY
@@ -235,23 +240,25 @@ def _main() -> None:
         side.version  # noqa: B018 - reading it imports
     answers.write(_READY)
     while True:
-        program = _received(sys.stdin.buffer)
-        if program is None:
+        received = _received(sys.stdin.buffer)
+        if received is None:
             os._exit(0)
+        program, times = received
         answers.write(_ACCEPTS if replay(program, pair.reference).error is None else _REFUSES)
-        with contextlib.suppress(Exception):
-            replay(program, pair.candidate)
-            pair.candidate.synchronize()
+        for _ in range(times):
+            with contextlib.suppress(Exception):
+                replay(program, pair.candidate)
+                pair.candidate.synchronize()
         answers.write(_LIVES)
 
 
-def _received(stream: IO[bytes]) -> Program | None:
-    head = stream.read(_SIZES.size)
-    if len(head) < _SIZES.size:
+def _received(stream: IO[bytes]) -> tuple[Program, int] | None:
+    head = stream.read(_HEAD.size)
+    if len(head) < _HEAD.size:
         return None
-    document, arrays = _SIZES.unpack(head)
+    document, arrays, times = _HEAD.unpack(head)
     text = stream.read(document)
-    return serialisation.from_json(json.loads(text), serialisation.unpack_arrays(stream.read(arrays)))
+    return serialisation.from_json(json.loads(text), serialisation.unpack_arrays(stream.read(arrays))), times
 
 
 if __name__ == "__main__":

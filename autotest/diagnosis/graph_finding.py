@@ -16,6 +16,7 @@ from autotest.diagnosis.explanation import sizes
 from autotest.diagnosis.scouting import scout
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
 from autotest.diagnosis.verification import verify
+from autotest.emission.checker import Runs
 from autotest.emission.graph_script import Compared, Division, graph_script
 from autotest.errors import NotReplayable
 from autotest.finding import Finding
@@ -124,12 +125,21 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding
 
 
-def script_of(staged: Stage, pair: Pair, compared: Sequence[Compared], *, title: str, header: Sequence[str]) -> str:
-    """The script for a staged program, comparing `compared`."""
+def script_of(
+    staged: Stage,
+    pair: Pair,
+    compared: Sequence[Compared],
+    *,
+    title: str,
+    header: Sequence[str],
+    dies: Runs | None = None,
+) -> str:
+    """The script for a staged program, comparing `compared`; or, with `dies`, telling whether it lives."""
     own = pair.candidate.script()
     # The reference is not asked, but brings libraries that the candidate may need.
     side = dataclasses.replace(own, lines=tuple(dict.fromkeys((*pair.reference.script().lines, *own.lines))))
-    return graph_script(staged.record.program(), side, _division(staged), compared, title=title, header=header)
+    program, division = staged.record.program(), _division(staged)
+    return graph_script(program, side, division, compared, title=title, header=header, dies=dies)
 
 
 def _division(staged: Stage) -> Division:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autotest.emission import literals, naming
+from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer
 from autotest.emission.opening import opening
 from autotest.emission.script import Script
@@ -52,6 +53,46 @@ if __name__ == "__main__":
     print(found, "results differ between eager mode and nn.Graph")
     sys.exit(1 if found else 0)
 '''
+
+_CHILD = """\
+def read(value):  # which waits for it
+    return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
+
+
+if __name__ == "__main__":
+    graphed = bool(sys.argv[1:])
+    for _ in range({calls} if graphed else 1):
+        try:
+            tensors, modules = before()
+            if graphed:
+                read(Replay()(*tensors))
+            else:
+                read([*program(*tensors, *modules), *gradients(*tensors, *modules)])
+        except Exception as error:  # raising is no dying
+            if not graphed:
+                sys.exit(print("cannot tell: eager mode raises", error) or 2)
+    if graphed:
+        os._exit(0)
+"""
+
+_DIES = """\
+    status = subprocess.run([sys.executable, __file__, "graph"], timeout=60).returncode
+    print("nn.Graph ends with status", status, "(a negative one is the signal that killed it)")
+    sys.exit(status != 0)
+"""
+
+_DIES_IN_SOME_RUNS = """\
+    statuses = []
+    for _ in range({processes}):
+        try:
+            statuses.append(subprocess.run([sys.executable, __file__, "graph"], timeout=60).returncode)
+        except subprocess.TimeoutExpired:
+            statuses.append("no answer in 60 s")
+            break  # the next one may take as long
+    deaths = [status for status in statuses if status != 0]
+    print("nn.Graph", *(["dies in", len(deaths), "of"] if deaths else ["survives"]), len(statuses), "runs:", statuses)
+    sys.exit(len(deaths) > 0)
+"""
 
 _GRAPH = """\
 class Replay({namespace}.nn.Graph):
@@ -107,8 +148,11 @@ def graph_script(
     *,
     title: str,
     header: Sequence[str] = (),
+    dies: Runs | None = None,
 ) -> str:
     """The text of a script that exits 1 while the graph gives other results than eager mode, and 0 when it does not.
+
+    With `dies`, it exits 1 while the graph kills its process in any of so many runs.
 
     Raises `NotReplayable` for what has no source text, naming the call.
     """
@@ -135,12 +179,14 @@ def graph_script(
     outer = [line for slot in division.before for line in lines.get(slot, ())]
     data = [literals.definition(constants[at], program.arrays[at].data, 100) for at in constants]
     parameters = ", ".join([*given, *held])
-    check = _CHECK.format(
-        names=[one.name for one in ordered], limits=[(one.rtol, one.atol, one.values) for one in ordered]
-    )
+    if dies is None:
+        limits = [(one.rtol, one.atol, one.values) for one in ordered]
+        check = _CHECK.format(names=[one.name for one in ordered], limits=limits)
+    else:
+        check = (_CHILD + (_DIES if dies == ONCE else _DIES_IN_SOME_RUNS)).format(**dies._asdict())
     return "\n".join(
         [
-            *opening(title, header, printer.imports, side.lines, data),
+            *opening(title, header, printer.imports | ({"os", "subprocess"} if dies else set()), side.lines, data),
             "given_back = []  # which of its results the graph has at all",
             "",
             "",

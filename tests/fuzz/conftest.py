@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 
 from autotest import decorator
 from autotest.cli import main
+from autotest.storage.store import Store, Stored
 
 SUITES = Path(__file__).parent / "suites"
 
@@ -41,3 +45,34 @@ def command(
         return Ended(status, shown.out, shown.err)
 
     return run
+
+
+@pytest.fixture
+def shell(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, importable_elsewhere: None
+) -> Callable[..., subprocess.Popen[str]]:
+    """Starts commands in an empty folder, with what kills among the operators of the candidate."""
+    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
+        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
+
+    def start(
+        *arguments: object, candidate: str = "tests.support.deadly:six", **environment: str
+    ) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, "AUTOTEST_CANDIDATE": candidate, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    return start
+
+
+def entries(folder: Path) -> dict[str, Stored]:
+    """What was kept below `folder`, by operator."""
+    found = Store(folder / ".autotest").list()
+    assert all(isinstance(entry, Stored) for entry in found), found
+    return {entry.finding.operator: entry for entry in found if isinstance(entry, Stored)}

@@ -282,6 +282,30 @@ def test_a_failure_that_does_not_happen_again_is_said_and_is_no_finding():
     assert [(where.test, index) for where, index in standing.vanished] == [("a", 3)]
 
 
+def test_a_failure_that_kills_when_it_is_run_again_is_found_as_a_death():
+    class Dying(Pretending):
+        def answer(self, task):
+            if isinstance(task, Diagnose):
+                return Death("crash", "SIGSEGV", "", task.index, "relu", "forward")
+            return super().answer(task)
+
+    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    executor = Dying(lambda test, index: Suspect(index, VALUE) if index == 3 else None, 1)
+    Campaign(standing, Plan(0, trials=10), executor, Silent()).run()
+    assert not standing.vanished
+    ((identity, kept),) = standing.found.items()
+    assert (identity.operator, identity.symptom, kept.index) == ("relu", "crash", 3)
+
+
+def test_a_death_among_trials_that_were_run_together_may_be_any_of_theirs():
+    def script(test, index):
+        return Death("crash", "SIGABRT", "", index, "nn.Graph", "replay", back=4) if index == 6 else None
+
+    _, executor, _ = run(script, Plan(0, trials=10), tests="a", slots=1)
+    looked = [task for task in executor.log if isinstance(task, DiagnoseDeath)]
+    assert [(task.index, task.back) for task in looked] == [(6, 4)] * 3
+
+
 def test_shrinking_that_costs_a_worker_is_left_out_the_second_time():
     class Fragile(Pretending):
         def answer(self, task):

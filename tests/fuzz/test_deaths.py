@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autotest.campaigns import deaths
+from autotest.campaigns import death_scripts, deaths
+from autotest.diagnosis.verification import MISSED, VERIFIED
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.storage.store import Store
 from autotest.tasks import SURVIVED, Conditions, DiagnoseDeath, Found, Identity, Known, Where
-from autotest.tracing import Traced, last_words
+from autotest.tracing import Traced, last_words, trace
 
 SUITE = """
 from autotest import autotest, random_tensor, torch
@@ -26,21 +27,30 @@ CALLS = (
 )
 DIED = Traced("SIGABRT", Program(CALLS, (Array(np.ones(2, np.float32), "float32"),)), "x.cpp:1] Check failed: 1 == 2")
 
+LIVED = Traced("", None, "")
+
 
 @pytest.fixture
 def settle(tmp_path, monkeypatch, against):
-    """``settle(traced)``: what a death, kept as the trail told it, becomes; with the keys in the store then."""
+    """``settle(traced, ...)``: what a death, kept as the trail told it, becomes; with the keys in the store then.
+
+    Each `Traced` is one attempt at it, and each of `verified` what a fresh interpreter says of a script.
+    """
     file = tmp_path / "test_sinh.py"
     file.write_text(SUITE)
     (tmp_path / "pyproject.toml").write_text("")
     pair = against()
-    monkeypatch.setattr(deaths, "chosen", lambda: pair)
-    monkeypatch.setattr(deaths, "verify", lambda script: "verified in a fresh interpreter")
+    for module in (deaths, death_scripts):
+        monkeypatch.setattr(module, "chosen", lambda: pair)
+    monkeypatch.setattr(death_scripts, "verify", lambda script: said.pop(0) if len(said) > 1 else said[0])
+    said = [VERIFIED]
     conditions = Conditions(tmp_path / "kept")
     where = Where(file, "test_sinh.py::test_sinh", 0)
 
-    def run(traced, **options):
-        monkeypatch.setattr(deaths, "trace", lambda *place, **conditions: traced)
+    def run(*attempts, verified=(VERIFIED,)):
+        said[:] = verified
+        again = list(attempts)
+        monkeypatch.setattr(deaths, "trace", lambda *place, **more: again.pop(0) if len(again) > 1 else again[0])
         task = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=False)
         assert deaths.settle(task, conditions).identity == LEFT
         later = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=True, shrink=False)
@@ -82,10 +92,62 @@ def test_one_that_the_ledger_expects_under_its_own_name_is_known_and_nothing_is_
 
 
 def test_one_that_does_not_happen_again_is_still_told(settle):
-    found, keys = settle(Traced("", None, ""))
+    found, keys = settle(LIVED)
     assert isinstance(found, Found)
     assert (found.identity, found.verified) == (LEFT, SURVIVED)
     assert keys == [found.key]
+
+
+def test_one_that_happens_in_a_later_attempt_is_told_with_a_script_that_tries_often(settle, tmp_path):
+    found, _ = settle(LIVED, LIVED, DIED)
+    (entry,) = Store(tmp_path / "kept").list()
+    assert found.verified == VERIFIED
+    assert "for _ in range(20 if sys.argv[1:] else 1)" in entry.finding.script
+
+
+def test_a_script_that_was_survived_gives_way_to_one_that_tries_often(settle, tmp_path):
+    settle(DIED, verified=(VERIFIED,))
+    (plain,) = Store(tmp_path / "kept").list()
+    assert "for _ in range" not in plain.finding.script
+    found, _ = settle(DIED, verified=(MISSED, f"{VERIFIED}: dies in 3 of 10 runs"))
+    (often,) = Store(tmp_path / "kept").list()
+    assert found.verified == often.finding.verified == "verified in a fresh interpreter: dies in 3 of 10 runs"
+    assert "for _ in range(10)" in often.finding.script
+
+
+def test_a_python_exception_in_the_process_that_runs_it_again_is_no_death(settle):
+    found, keys = settle(Traced("", None, "", raised="UsageError: expected a candidate\nin two lines"))
+    assert isinstance(found, Found)
+    assert (found.identity, found.message) == (LEFT, "sum: the candidate dies")
+    assert found.verified == "its trial cannot be run again: UsageError: expected a candidate"
+    assert keys == [found.key]
+
+
+BROKEN = """
+from autotest import autotest, random_tensor, torch
+
+
+@autotest(n=5)
+def test_broken():
+    torch.sinh(random_tensor(2)).sum()
+    raise ValueError("the body's own")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("importable_elsewhere")
+@pytest.mark.parametrize(
+    ("test", "raised"),
+    [("test_broken", "ValueError: the body's own"), ("test_gone", "UsageError: ")],
+    ids=["of the test", "about the use of the library"],
+)
+def test_a_traced_process_that_ends_by_an_exception_did_not_die(tmp_path, monkeypatch, test, raised):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:none")
+    file = tmp_path / "test_broken.py"
+    file.write_text(BROKEN)
+    traced = trace(file, f"test_broken.py::{test}", 0, range(1), check_errors=True, deadline=60.0, memory=None)
+    assert traced.death == ""
+    assert traced.raised.startswith(raised)
 
 
 @pytest.mark.parametrize(

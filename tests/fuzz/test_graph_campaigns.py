@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
+import pytest
+
+from tests.fuzz.conftest import entries
 from tests.honesty.test_graph_faults import GraphTorch
 
 SUITE = """
@@ -38,3 +44,92 @@ def test_a_right_graph_finds_nothing(command, tmp_path):
     (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
     candidate = "tests.honesty.test_graph_faults:GraphTorch"
     assert command("fuzz", "test_suite.py", "--trials", 6, "--jobs", 0, "--seed", 1, candidate=candidate).status == 0
+
+
+SIZES = """
+from autotest import autotest, random, random_tensor, torch
+
+@autotest(n=5, check_graph=True)
+def test_tanh():
+    return torch.tanh(torch.exp(random_tensor(shape=(random(2, 6).to(int).value(), 3))))
+
+@autotest(n=5)
+def test_eager_only():
+    return torch.tanh(random_tensor(shape=(5, 3)))
+"""
+
+
+class Graph:
+    """As much of ``nn.Graph`` as a script uses; it dies of five rows."""
+
+    def __init__(self) -> None:
+        self.config = SimpleNamespace(_train=lambda on: None)
+
+    def __call__(self, *given: Any) -> Any:
+        die_of_five_rows(given)
+        return self.build(*given)  # type: ignore[attr-defined]
+
+
+class DyingGraph(GraphTorch):
+    """torch with a graph mode, which dies of five rows."""
+
+    graph_mode = "nn.Graph"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._origin = f"{__name__}:dying"
+
+    def import_root(self) -> ModuleType:
+        root: Any = super().import_root()
+        root.replace("nn.ReLU", lambda same: same)  # so that its nn can hold what torch has not
+        root.nn.Graph = Graph
+        return root  # type: ignore[no-any-return]
+
+    def run_in_graph(self, build, calls):
+        for given in calls:
+            die_of_five_rows([*given.inputs, *given.leaves])
+        return super().run_in_graph(build, calls)
+
+
+class UnwrittenGraph(DyingGraph):
+    """One that no script can be written for."""
+
+    graph_mode = "graph"
+
+
+def die_of_five_rows(tensors: Any) -> None:
+    if any(tensor.shape[0] == 5 for tensor in tensors):
+        os.abort()
+
+
+def dying() -> DyingGraph:
+    return DyingGraph()
+
+
+def unwritten() -> UnwrittenGraph:
+    return UnwrittenGraph()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("candidate", "mode", "state"),
+    [
+        ("dying", "nn.Graph", "verified in a fresh interpreter"),
+        ("unwritten", "graph", "no script is written for graph"),
+    ],
+)
+def test_a_death_in_a_graph_is_found_in_the_trial_that_it_is_of(shell, tmp_path, candidate, mode, state):
+    (tmp_path / "test_sizes.py").write_text(SIZES, encoding="utf-8")
+    command = ("autotest", "fuzz", "test_sizes.py", "--trials", 12, "--seed", 3, "--jobs", 1)
+    with shell(*command, candidate=f"tests.fuzz.test_graph_campaigns:{candidate}") as run:
+        output, _ = run.communicate()
+    assert run.returncode == 1, output
+    assert "not again when the same trial was repeated" not in output
+    ((operator, entry),) = entries(tmp_path).items()
+    finding = entry.finding
+    assert (operator, finding.first.symptom, finding.first.stage) == ("tanh", "crash", "replay")
+    assert f"tanh: faulty dies in {mode}, not in eager mode (SIGABRT)" in finding.first.message
+    assert finding.program is not None
+    assert finding.program.arrays[0].data.shape == (5, 3)
+    assert finding.verified == state, output

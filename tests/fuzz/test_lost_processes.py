@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
-import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
@@ -16,38 +15,12 @@ from pathlib import Path
 import pytest
 
 from autotest.storage.store import Store, Stored
-from tests.fuzz.conftest import SUITES
+from tests.fuzz.conftest import SUITES, entries
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("importable_elsewhere")]
 
 SUITE = SUITES / "twenty_six.py"
 DEADLY = {"sinh": "SIGSEGV", "cosh": "SIGABRT", "tan": "SIGFPE", "atan": "no answer", "erf": "status 3"}
-
-
-@pytest.fixture
-def shell(tmp_path, monkeypatch):
-    """Starts commands in an empty folder, with what kills among the operators of the candidate."""
-    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
-        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
-
-    def start(*arguments: object, candidate: str = "tests.support.deadly:six", **environment: str):
-        return subprocess.Popen(
-            [sys.executable, "-m", *map(str, arguments)],
-            cwd=tmp_path,
-            env={**os.environ, "AUTOTEST_CANDIDATE": candidate, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-
-    return start
-
-
-def entries(folder: Path) -> dict[str, Stored]:
-    found = Store(folder / ".autotest").list()
-    assert all(isinstance(entry, Stored) for entry in found), found
-    return {entry.finding.operator: entry for entry in found if isinstance(entry, Stored)}
 
 
 @pytest.mark.timeout(900)
@@ -205,3 +178,18 @@ def test_a_reference_that_dies_is_told_as_such_with_a_script_that_says_the_same(
     assert finding.verified == "verified in a fresh interpreter", output
     assert finding.script is not None
     assert "sinh: faulty crashes, torch does not." in finding.script
+
+
+@pytest.mark.timeout(900)
+def test_what_dies_only_in_some_runs_is_found_with_a_script_that_runs_often_enough_and_says_so(
+    shell, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TESTS_CALLS", str(tmp_path / "calls"))
+    command = ("autotest", "fuzz", SUITE, "--trials", 40, "--seed", 7, "--jobs", 1, "-k", "'sinh'")
+    with shell(*command, candidate="tests.support.deadly:seldom", AUTOTEST_SHRINK="2") as run:
+        output, _ = run.communicate()
+    assert run.returncode == 1, output
+    finding = entries(tmp_path)["sinh"].finding
+    assert re.fullmatch(r"verified in a fresh interpreter: dies in [1-9] of 10 runs", finding.verified), output
+    assert finding.verified in output
+    assert "It does not die every time: 10 processes are started" in finding.script

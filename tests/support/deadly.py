@@ -9,6 +9,7 @@ import ctypes
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.support.faulty import FaultyTorch
@@ -59,6 +60,19 @@ def _first(deed: Callable[[], None]) -> Callable[[Any], Any]:
         return deadly
 
     return replacement
+
+
+def _every_25th() -> None:
+    """Abort in every 25th call that the processes make together, as a race does now and then."""
+    with Path(os.environ["TESTS_CALLS"]).open("ab", buffering=0) as file:
+        file.write(b".")
+        if file.tell() % 25 == 0:
+            os.abort()
+
+
+def seldom() -> FaultyTorch:
+    """One operator dies now and then, whatever it is given."""
+    return FaultyTorch({"sinh": _first(_every_25th)}, origin=f"{__name__}:seldom")
 
 
 class _Late(FaultyTorch):

@@ -1,0 +1,83 @@
+"""A trial's program in the candidate's graph mode, in a process that may die of it.
+
+Enters a trial that found nothing, and a folder; leaves there the program and the script that shows its death, before
+the graph is run, and takes them away when it was survived. Stands alone because the process that dies is the only one
+in which the program has run: no other can divide it into a graph and what stands around it. Must only run there.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from autotest import graph
+from autotest.diagnosis.graph_finding import WRITTEN, script_of
+from autotest.emission.checker import OFTEN, ONCE, Runs, often
+from autotest.emission.graph_script import Compared
+from autotest.errors import NotReplayable
+from autotest.program import operator_of
+from autotest.settings import Settings
+from autotest.staging import CannotStage, Stage, stage
+from autotest.trial import Outcome
+
+_FILE = "graph.json"
+
+
+class GraphDeath(NamedTuple):
+    """What a process left that died in a graph."""
+
+    #: What the graph mode is called.
+    mode: str
+    #: The script that runs the graph once, and the one that does so often; empty where there is none.
+    once: str
+    often: str
+    #: Why there is none.
+    lacking: str
+
+
+def survive(outcome: Outcome, settings: Settings, origin: str, folder: Path) -> None:
+    """Run the graph of a trial that found nothing, where its test asks for that. `origin` says which trial it is."""
+    record = outcome.recorder
+    mode = record.pair.candidate.graph_mode
+    if not (settings.check_graph and mode) or record.rejection is not None or outcome.mismatches:
+        return
+    try:
+        staged = stage(record)
+    except CannotStage:
+        return  # there is no graph of it, here or elsewhere
+    left = GraphDeath(mode, "", "", f"no script is written for {mode}")
+    try:
+        if mode == WRITTEN:
+            left = GraphDeath(mode, _script(staged, ONCE, origin), _script(staged, OFTEN, origin), "")
+    except NotReplayable as error:
+        left = GraphDeath(mode, "", "", str(error))
+    (folder / _FILE).write_text(json.dumps(left), encoding="utf-8")
+    graph.check([record], settings)
+    record.pair.candidate.synchronize()
+    (folder / _FILE).unlink()
+
+
+def read(folder: Path) -> GraphDeath | None:
+    """What the process left that used `folder`; None when it did not die in a graph."""
+    file = folder / _FILE
+    return GraphDeath(*json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+
+
+def _script(staged: Stage, runs: Runs, origin: str) -> str:
+    record, pair = staged.record, staged.record.pair
+    last = max(call.slot for call in staged.inside)
+    compared = [Compared(name, 0.0, 0.0) for name, _ in graph.results(staged)]
+    versions = ", ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
+    return script_of(
+        staged,
+        pair,
+        compared,
+        title=f"{operator_of(record.calls, last)}: {pair.candidate.graph_mode} of {pair.candidate.name} ends its "
+        "process, where eager mode returns.",
+        header=[f"{versions}; {origin}.", *([often(runs)] if runs != ONCE else [])],
+        dies=runs,
+    )
+
+
+__all__ = ["GraphDeath", "read", "survive"]

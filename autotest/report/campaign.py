@@ -14,6 +14,8 @@ from autotest.tasks import NOT_LOOKED_INTO, Found
 
 #: Of tests and reasons, how many are listed.
 LISTED = 12
+#: Columns of a message, and how many of its lines are shown after the first.
+WIDTH, CONTINUED = 108, 3
 
 
 def summary(standing: Standing) -> str:
@@ -74,16 +76,22 @@ def _findings(standing: Standing) -> list[str]:
         identity = found.identity
         times = standing.seen[identity]
         head = f"{number}. {identity.operator}: {identity.symptom} ({identity.stage}), seen {times}x"
-        message = textwrap.shorten(" ".join(found.message.split()), 300)
-        body = textwrap.wrap(message, 108)
         state = found.verified or "not verified yet: autotest replay " + found.key
         script = f"python {found.place}/repro.py  ({state})"
         if found.verified == NOT_LOOKED_INTO:
             script = f"{found.place}  (no script yet; the same command with --resume makes one)"
-        lines = [*body, *([found.verdict] if found.verdict else []), script]
+        lines = [*_message(found.message), *([found.verdict] if found.verdict else []), script]
         lines.append(f"{found.where.test}, trial {found.index}; autotest show {found.key}")
         blocks.append("\n".join([head, *("   " + line for line in lines)]))
     return blocks
+
+
+def _message(text: str) -> list[str]:
+    """The first line of a message in full, where it is not very long; of what follows, the beginnings of a few."""
+    first, *more = [" ".join(line.split()) for line in text.splitlines() if line.strip()] or [""]
+    lines = textwrap.wrap(textwrap.shorten(first, 300, placeholder=" ..."), WIDTH)
+    lines += ["  " + textwrap.shorten(line, WIDTH - 2, placeholder=" ...") for line in more[:CONTINUED]]
+    return [*lines, f"  ... {len(more) - CONTINUED} more lines"] if len(more) > CONTINUED else lines
 
 
 def _by_symptom(standing: Standing) -> list[str]:

@@ -37,6 +37,22 @@ def test_the_summary_numbers_findings_and_names_how_to_see_each_again():
     assert "2 mismatches were only rounding" in text
 
 
+def test_a_message_of_several_lines_keeps_them_and_is_cut_where_it_is_long():
+    message = "\n".join(["relu: accepts it", "", "  File  x.py ", "y" * 40 + " " + "z" * 90, "three", "four", "five"])
+    text = campaign.summary(standing(found={IDENTITY: dataclasses.replace(FOUND, message=message)}))
+    assert text.split("seen 3x\n")[1].splitlines()[:6] == [
+        "   relu: accepts it",
+        "     File x.py",
+        "     " + "y" * 40 + " ...",
+        "     three",
+        "     ... 2 more lines",
+        "   torch is right",
+    ]
+    long = campaign.summary(standing(found={IDENTITY: dataclasses.replace(FOUND, message="word " * 100)}))
+    assert "word ...\n   torch is right" in long
+    assert long.count("word") == 59
+
+
 def test_the_summary_tells_known_deaths_and_trials_that_were_spared_another_one():
     deadly = TestStanding(WHERE, rejections=collections.Counter({"relu: set aside: kills": 9, "relu: no": 2}), died=3)
     made = standing(tests=[deadly], found={}, workers_lost=5, known_deaths=collections.Counter({"relu-dies": 3}))

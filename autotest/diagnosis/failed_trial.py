@@ -113,40 +113,58 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, pair: Pair, opti
     if not options.shrink:
         return _told(finding, agreement, opinion)
     failure = failure_of(agreement, opinion, pair, settings)
-    with scout(pair) as survives:
-        return _shrunk(finding, agreement, opinion, failure, test, outcome, pair, options.shrink, survives)
+    return _Whole(finding, agreement, opinion, failure, test, outcome, pair).shrunk(options.shrink)
 
 
-def _shrunk(
-    finding: Finding,
-    agreement: Agreement,
-    opinion: Opinion,
-    failure: Failure,
-    test: Test,
-    outcome: Outcome,
-    pair: Pair,
-    seconds: float,
-    survives: Callable[[Program], bool],
-) -> Finding:
-    assert finding.program is not None
-    settings = test.settings
-    begin = time.monotonic()
-    start, tried = _plainer(agreement, opinion, failure, test, outcome, pair, seconds / 2)
-    left = max(1.0, seconds - (time.monotonic() - begin))
-    shrinker = Shrinker(start, failure, pair, settings, left, survives=survives)
-    shrunk = shrinker.shrink([opinion.located.alone.program] if opinion.located.alone is not None else [])
-    smallest, final = shrunk.agreement, opinion
-    for smallest in reversed(shrunk.history):
-        # Never slide to another failure: what is told of is the smallest one that has the first one's verdict.
-        final = examine(smallest, pair, settings)
-        if final.verdict.blame == opinion.verdict.blame:
-            break
-    else:
-        smallest, final = agreement, opinion
-    lines = [sizes(finding.program, smallest.program, shrunk.executions + tried, shrunk.complete)]
-    if time.monotonic() - begin < 2 * seconds:
-        lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
-    return dataclasses.replace(_told(finding, smallest, final), shrinking=tuple(lines))
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Whole:
+    """A failure as its trial left it, with what is known of it: where shrinking starts from."""
+
+    finding: Finding
+    agreement: Agreement
+    opinion: Opinion
+    failure: Failure
+    test: Test
+    outcome: Outcome
+    pair: Pair
+
+    def shrunk(self, seconds: float) -> Finding:
+        """The finding about the smallest program that fails alike and has the same verdict."""
+        with scout(self.pair) as survives:
+            return self._shrunk(seconds, survives)
+
+    def _shrunk(self, seconds: float, survives: Callable[[Program], bool]) -> Finding:
+        assert self.finding.program is not None
+        pair, settings, alone = self.pair, self.test.settings, self.opinion.located.alone
+        begin = time.monotonic()
+        start, tried = self._plainer(seconds / 2)
+        left = max(1.0, seconds - (time.monotonic() - begin))
+        shrinker = Shrinker(start, self.failure, pair, settings, left, survives=survives)
+        shrunk = shrinker.shrink([alone.program] if alone is not None else [])
+        smallest, final = shrunk.agreement, self.opinion
+        for smallest in reversed(shrunk.history):
+            # Never slide to another failure: what is told of is the smallest one that has the first one's verdict.
+            final = examine(smallest, pair, settings)
+            if final.verdict.blame == self.opinion.verdict.blame:
+                break
+        else:
+            smallest, final = self.agreement, self.opinion
+        lines = [sizes(self.finding.program, smallest.program, shrunk.executions + tried, shrunk.complete)]
+        if time.monotonic() - begin < 2 * seconds:
+            lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
+        return dataclasses.replace(_told(self.finding, smallest, final), shrinking=tuple(lines))
+
+    def _plainer(self, seconds: float) -> tuple[Agreement, int]:
+        """The same trial on plainer choices, where the program alone does not know what goes together; and the runs."""
+        alone = self.opinion.located.alone
+        focus = self.agreement.program if alone is None else alone.program
+        if alone is not None and not any(is_class(call) for call in focus.calls):
+            return self.agreement, 0
+        plain, tried = shrink_choices(self.test, self.outcome, self.pair, self.failure, seconds)
+        if plain is self.outcome:
+            return self.agreement, tried
+        found = agree(plain.program, self.pair, self.test.settings)
+        return (found, tried) if self.failure.shown_by(found) else (self.agreement, tried)
 
 
 def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> Failure:
@@ -156,27 +174,6 @@ def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Set
     operator = operator_of(agreement.program.calls, slot)
     wide = first.symptom in _CLEARABLE and differs_widely(agreement, pair, settings)
     return Failure(first.symptom, first.stage, first.side, operator, message_of(first), wide)
-
-
-def _plainer(
-    agreement: Agreement,
-    opinion: Opinion,
-    failure: Failure,
-    test: Test,
-    outcome: Outcome,
-    pair: Pair,
-    seconds: float,
-) -> tuple[Agreement, int]:
-    """The same trial on plainer choices, where the program alone does not know what goes together; and the runs."""
-    alone = opinion.located.alone
-    focus = agreement.program if alone is None else alone.program
-    if alone is not None and not any(is_class(call) for call in focus.calls):
-        return agreement, 0
-    plain, tried = shrink_choices(test, outcome, pair, failure, seconds)
-    if plain is outcome:
-        return agreement, tried
-    found = agree(plain.program, pair, test.settings)
-    return (found, tried) if failure.shown_by(found) else (agreement, tried)
 
 
 def _told(finding: Finding, agreement: Agreement, opinion: Opinion) -> Finding:

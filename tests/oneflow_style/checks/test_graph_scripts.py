@@ -9,6 +9,7 @@ import pytest
 from autotest import graph
 from autotest.diagnosis.graph_finding import script_of
 from autotest.diagnosis.verification import run_script
+from autotest.emission.checker import ONCE, Runs
 from autotest.emission.graph_script import Compared
 from autotest.errors import Divergence
 from autotest.oneflow import autotest, random_tensor, torch
@@ -72,3 +73,14 @@ def test_a_script_exits_1_where_they_differ_and_names_each_result(script: str) -
     assert status == 1, output
     assert "x0.grad:" in output
     assert "m0.weight.grad:" in output
+
+
+@pytest.mark.parametrize("runs", [ONCE, Runs(2, 3)], ids=["once", "often"])
+def test_a_script_about_a_death_exits_1_while_the_graph_kills_and_0_when_it_does_not(runs: Runs) -> None:
+    pair = style_pair()
+    staged = stage(run_trial(layers, 1, Settings(n=1), pair).recorder)
+    compared = [Compared(name, 0.0, 0.0) for name, _ in graph.results(staged)]
+    lives = script_of(staged, pair, compared, title="Nothing.", header=(), dies=runs)
+    dies = lives.replace("results = [*program(", "os.abort()\n        results = [*program(")
+    said = [run_script(script) for script in (lives, dies)]
+    assert [status for status, _ in said] == [0, 1], said

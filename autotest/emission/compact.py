@@ -194,7 +194,8 @@ def dying_candidate(
 
 
 def _changes_in_place(call: Call) -> bool:
-    return call.target in ("setitem", "delitem") or (call.kind == "method" and call.target.endswith("_"))
+    named_so = call.kind == "method" and call.target.endswith("_") and not call.target.endswith("__")
+    return named_so or call.target in ("setitem", "delitem")
 
 
 def _names(sides: tuple[Script, Script]) -> dict[str, str]:

@@ -64,11 +64,15 @@ def test_a_dying_candidate(tmp_path, program, fault, status):
 
 
 @pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("late", 1)])
-@pytest.mark.parametrize("call", ["a tuple of tuples", "what was changed in place, by a call that returns nothing"])
+@pytest.mark.parametrize(
+    "call", ["a tuple of tuples", "what was changed in place, by a call that returns nothing", "what a module returns"]
+)
 def test_a_death_in_what_is_still_being_computed_is_waited_for(tmp_path, build, call, fault, status):
     x = build.tensor([1.0])
     if call == "a tuple of tuples":
         build.function("sort", x)
+    elif call == "what a module returns":
+        build.method("__call__", build.function("Sorting"), x)
     else:
         build.method("fill_", x)
     text = compact.dying_candidate(build.program(), toys(tmp_path, "toy", fault), "late", [])

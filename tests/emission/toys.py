@@ -44,6 +44,9 @@ class Late:  # not computed yet: the process dies of it when somebody waits for 
 def sort(x):
     return Late(), (Late(), None)
 
+class Sorting:
+    def __call__(self, x): return sort(x)
+
 def relu(x):
     if FAULT == "every_third":  # by a count that outlives the process
         with open(__file__ + ".count", "a+") as file:

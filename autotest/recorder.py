@@ -13,6 +13,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 import generators
@@ -27,6 +28,8 @@ from autotest.randomness import Contents
 from autotest.record import Record, as_array, stage_of
 from autotest.rejection import Rejection, called_back, first_line, is_mistake, is_out_of_memory
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
 _current: ContextVar[Recorder | None] = ContextVar("autotest_recorder", default=None)
 _watch: ContextVar[Watch | None] = ContextVar("autotest_watch", default=None)
 
@@ -36,14 +39,20 @@ def current() -> Recorder | None:
     return _current.get()
 
 
-@contextlib.contextmanager
-def recording(recorder: Recorder) -> Iterator[Recorder]:
-    """Make `recorder` the current one until the block is left."""
-    token = _current.set(recorder)
-    try:
-        yield recorder
-    finally:
-        _current.reset(token)
+class recording:
+    """``with recording(recorder):`` makes `recorder` the current one until the block is left."""
+
+    __slots__ = ("_recorder", "_token")
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def __enter__(self) -> Recorder:
+        self._token = _current.set(self._recorder)
+        return self._recorder
+
+    def __exit__(self, *details: object) -> None:
+        _current.reset(self._token)
 
 
 class Watch(Protocol):
@@ -169,10 +178,16 @@ class Recorder(Record):
             self.spread_undefined(slot, None if owner is None else owner[0])
         return slot
 
+    def method(
+        self, name: str, owner: tuple[Any, Any, Operand], args: Sequence[Any] = (), kwargs: Mapping[str, Any] = _NONE
+    ) -> int:
+        """Call the method `name` of what `owner` is on either side; the candidate may lack it. Returns the slot."""
+        functions = (self.pair.reference.member(owner[0], name), getattr(owner[1], name, ABSENT))
+        return self.call("method", name, functions, args, kwargs, owner)
+
     def _keep_copy(self, slot: int) -> None:
         """Copy what `slot` holds on both sides, by a call like any other, so that every replay looks at it too."""
-        owner = (self.expected[slot], self.actual[slot], Ref(slot))
-        made = self.call("method", "clone", (owner[0].clone, owner[1].clone), (), {}, owner)
+        made = self.method("clone", (self.expected[slot], self.actual[slot], Ref(slot)))
         self.calls[made] = self.calls[made]._replace(note=NOTE)
 
     def _run(self, target: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

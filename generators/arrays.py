@@ -26,7 +26,7 @@ from generators.source import Source
 from generators.where import here, text
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)  # not frozen: every array of a run is one, and costs half so
 class Drawn:
     """An array that was drawn.
 

@@ -163,8 +163,9 @@ class Namespace(Framework):
 
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
         own = {**self.parameters(module), **self.buffers(module)}
-        for name, array in state.items():
-            self.overwrite(own[name], array)
+        with self.root.no_grad():
+            for name, array in state.items():
+                own[name].copy_(self.tensor(array, device=own[name].device.type))
 
     # -- the rest ---------------------------------------------------------------------------------------
 

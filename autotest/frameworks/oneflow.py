@@ -20,7 +20,9 @@ from autotest.frameworks.namespace import Namespace
 from autotest.program import Operand, Root
 
 #: dtypes of which a tensor can share its memory with an ndarray.
-_SHARED = frozenset(("float16", "float32", "float64", "int8", "int32", "int64", "uint8", "bool"))
+_SHARED = {
+    name: np.dtype(name) for name in ("float16", "float32", "float64", "int8", "int32", "int64", "uint8", "bool")
+}
 
 
 class OneFlowFramework(Namespace):
@@ -90,11 +92,11 @@ class OneFlowFramework(Namespace):
         for tensor in tensors:
             dtype = names.get(tensor.dtype)
             dtypes.append(dtype)
-            shape = tensor.shape
-            if dtype not in _SHARED or tensor.is_cuda or tensor.is_global or 0 in shape:
+            shape, kind = tensor.shape, _SHARED.get(dtype)  # type: ignore[arg-type]  # None is no key
+            if kind is None or tensor.is_cuda or tensor.is_global or 0 in shape:
                 read.append(None)
                 continue
-            data = empty(shape, dtype)
+            data = empty(shape, kind)
             assign(share(data), tensor.detach())
             read.append(data)
         self.synchronize()

@@ -106,9 +106,7 @@ def _unread(trial: Observed, error: Exception) -> Mismatch:
     return Mismatch("results", slot, "exception", "forward", "candidate", message)
 
 
-def _compare(
-    trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings
-) -> list[Mismatch]:
+def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
     record, pairings, tolerance = trial.record, trial.pairings, settings.tolerance
     suspicious = [
         index
@@ -186,11 +184,12 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
     failed = {mismatch.slot for mismatch in recorder.mismatches}
     written = _written_by(recorder, failed) if failed else set()
     # Where the candidate's backward failed, its missing gradients are no findings of their own.
-    pushed_back = not any([mismatch.stage == "backward" for mismatch in recorder.mismatches])
-    for call, expected, actual in zip(recorder.calls, recorder.expected, recorder.actual, strict=True):
+    pushed_back = not any(mismatch.stage == "backward" for mismatch in recorder.mismatches)
+    for call in recorder.calls:
         slot, kind, target = call.slot, call.kind, call.target
         if kind in _SILENT or slot in failed:
             continue
+        expected, actual = recorder.expected[slot], recorder.actual[slot]
         if kind != "tensor" and target.rpartition(".")[2] != "backward":
             compared += 1
         if type(expected) not in tensor_types and isinstance(expected, PLAIN):

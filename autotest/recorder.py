@@ -123,10 +123,7 @@ class Recorder(Record):
         expected_args: list[Any] = []
         actual_args: list[Any] = []
         operands: list[Operand] = [] if owner is None else [owner[2]]
-
-        def annotation(key: int | str) -> Callable[[], Any]:
-            return lambda: self.pair.annotations(target, reference, len(args), tuple(kwargs)).get(key)
-
+        signature = (target, reference, len(args), tuple(kwargs))
         for position, value in enumerate(args):
             kind_of = type(value)
             if kind_of in LITERALS:
@@ -134,7 +131,7 @@ class Recorder(Record):
             elif hasattr(kind_of, "_lower"):  # dual, the commonest: no annotation needs to be at hand
                 one, other, operand = value._lower(self)
             else:
-                one, other, operand = lower(self, value, annotation(position))
+                one, other, operand = lower(self, value, functools.partial(self._annotation, signature, position))
             if one is generators.NOTHING:
                 continue
             expected_args.append(one)
@@ -144,7 +141,7 @@ class Recorder(Record):
         actual_kwargs: dict[str, Any] = {}
         named: dict[str, Operand] = {}
         for key, value in kwargs.items():
-            one, other, operand = lower(self, value, annotation(key))
+            one, other, operand = lower(self, value, functools.partial(self._annotation, signature, key))
             if one is generators.NOTHING:
                 continue
             expected_kwargs[key] = one
@@ -156,8 +153,14 @@ class Recorder(Record):
                 self._keep_copy(kept)
         if self.watch is not None:
             self.watch.asks_reference(self, kind, target, operands, named)
+        if self.running:
+            raise called_back(self.running, target)
         try:
-            expected = self._run(target, reference, expected_args, expected_kwargs)
+            self.running = target
+            try:
+                expected = reference(*expected_args, **expected_kwargs)
+            finally:
+                self.running = ""
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             attempt = functools.partial(functions[1], *actual_args, **actual_kwargs)
             optional = [key for key, value in kwargs.items() if _may_be_left_out(value)]
@@ -166,7 +169,11 @@ class Recorder(Record):
         if self.watch is not None:
             self.watch.about_to(self, kind, target, tuple(operands), named)
         try:
-            actual = self._run(target, functions[1], actual_args, actual_kwargs)
+            self.running = target
+            try:
+                actual = functions[1](*actual_args, **actual_kwargs)
+            finally:
+                self.running = ""
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             slot = self.append(kind, target, tuple(operands), named, expected, None)
             self._failed(slot, functions[1], error)
@@ -190,14 +197,8 @@ class Recorder(Record):
         made = self.method("clone", (self.expected[slot], self.actual[slot], Ref(slot)))
         self.calls[made] = self.calls[made]._replace(note=NOTE)
 
-    def _run(self, target: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if self.running:
-            raise called_back(self.running, target)
-        self.running = target
-        try:
-            return function(*args, **kwargs)
-        finally:
-            self.running = ""
+    def _annotation(self, signature: tuple[str, Any, int, tuple[str, ...]], key: int | str) -> Any:
+        return self.pair.annotations(*signature).get(key)
 
     def operate(self, name: str, operands: Sequence[Any]) -> int:
         """A function of the `operator` module (``add``, ``getitem``, ``iadd``, ...) on both sides."""

@@ -55,7 +55,9 @@ class random_shape(Generator):
         elif ndim is not None:
             self.ndim = _size("ndim", ndim, self._where)
         # A tuple is the commonest, and what the `isinstance` of an abstract class costs is as much as all of this.
-        for axis, size in dims.items() if type(dims) is not builtins.tuple and isinstance(dims, Mapping) else enumerate(dims):
+        for axis, size in (
+            dims.items() if type(dims) is not builtins.tuple and isinstance(dims, Mapping) else enumerate(dims)
+        ):
             if isinstance(size, Generator):
                 children.append(size)
                 self._dims[axis] = size

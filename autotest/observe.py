@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.comparison import Mismatch, Nothing, Stage, compare_values
+from autotest.comparison import Mismatch, Nothing, Stage, agree, compare_values
 from autotest.emission import names
 from autotest.frameworks import ABSENT, Framework
 from autotest.freezing import PLAIN, freeze
@@ -108,10 +108,13 @@ def _unread(trial: Observed, error: Exception) -> Mismatch:
 
 def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
     record, pairings, tolerance = trial.record, trial.pairings, settings.tolerance
+    checks = settings.check_allclose
     suspicious = [
         index
         for index, pairing in enumerate(pairings)
-        if compare_values(
+        # Most agree at the first look.
+        if not agree(expected[index], actual[index], tolerance, checks and pairing.defined)
+        and compare_values(
             pairing.suffix,
             pairing.slot,
             pairing.stage,
@@ -119,7 +122,7 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
             actual[index],
             tolerance,
             check_dtype=settings.check_dtype,
-            check_values=settings.check_allclose,
+            check_values=checks,
             defined=pairing.defined,
         )
     ]

@@ -270,12 +270,12 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
 
 
 def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
-    expected, actual = value._expected, value._actual
-    dtype = recorder.pair.reference.dtype_name(expected.dtype)
+    expected, actual, reference = value._expected, value._actual, recorder.pair.reference
+    dtype = reference.dtype_name(expected.dtype)
     # The one choice that a `random_array` would make, without a generator that nobody else will draw from.
     spec = generators.Spec(tuple(expected.shape), dtype, -1.0, 1.0)
     array = Array(generators.array_from(spec, generators.current().bits()), dtype)
-    slot = recorder.tensor(array, requires_grad=leaf, device=expected.device.type, note="cotangent")
+    slot = recorder.tensor(array, requires_grad=leaf, device=reference.device_type(expected), note="cotangent")
     cotangent = Value(recorder, slot)
     placing = recorder.pair.candidate.placed_like(actual)
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])

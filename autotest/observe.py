@@ -17,7 +17,7 @@ import numpy as np
 from autotest.comparison import Mismatch, Nothing, Stage, agree, compare_values
 from autotest.emission import names
 from autotest.frameworks import ABSENT, Framework
-from autotest.freezing import PLAIN, freeze
+from autotest.freezing import PLAIN, freeze, freezing
 from autotest.program import refs
 from autotest.record import Record
 from autotest.rewriting import in_place, is_backward
@@ -73,12 +73,15 @@ def observe(record: Record) -> Observed:
 def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatch]]:
     """Read both sides of some trials of one pair, waiting for each side once, and compare each of them."""
     pair = trials[0].record.pair
-    candidate = pair.candidate
-    # Read first, while an asynchronous candidate still works.
+    try:
+        read = freezing(pair.candidate, [pairing.actual for trial in trials for pairing in trial.pairings])
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the candidate's
+        return _unreadable(trials, settings, error)
+    # An asynchronous candidate works meanwhile.
     expected = freeze(pair.reference, [pairing.expected for trial in trials for pairing in trial.pairings])
     try:
-        actual = freeze(candidate, [pairing.actual for trial in trials for pairing in trial.pairings])
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the candidate's
+        actual = read()
+    except Exception as error:  # noqa: BLE001 - as before
         return _unreadable(trials, settings, error)
     found, start = [], 0
     for trial in trials:

@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from autotest import elementwise
-from autotest.elementwise import Statistics, differing, identical, passing_tolerance, statistics
+from autotest.elementwise import Statistics, agree, differing, identical, passing_tolerance, statistics
 from autotest.settings import Tolerance
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "Symptom",
     "TensorValue",
     "Thing",
-    "agree",
     "compare_values",
     "passing_tolerance",
 ]
@@ -124,12 +122,12 @@ def compare_values(
 ) -> Sequence[Mismatch]:
     """The mismatches between two values: tensors, plain values, or containers of such, nested as they may be."""
     check_values = check_values and defined
-    if agree(expected, actual, tolerance, check_values):
+    if _agree(expected, actual, tolerance, check_values):
         return ()
     return _Pair(slot, stage, tolerance, check_dtype, check_values, sides).compare(name, expected, actual)
 
 
-def agree(expected: Any, actual: Any, tolerance: Tolerance, check_values: bool) -> bool:
+def _agree(expected: Any, actual: Any, tolerance: Tolerance, check_values: bool) -> bool:
     """Whether two tensors or plain values surely agree: the common case, and quick. False leaves it open."""
     kind = type(expected)
     if kind is not type(actual):
@@ -143,7 +141,7 @@ def agree(expected: Any, actual: Any, tolerance: Tolerance, check_values: bool) 
             or expected.device != actual.device
         ):
             return False
-        return not check_values or identical(one, other) or elementwise.agree(one, other, *tolerance.of(expected.dtype))
+        return not check_values or identical(one, other) or agree(one, other, *tolerance.of(expected.dtype))
     if kind in _PLAIN:
         if expected == actual:
             return True
@@ -166,7 +164,7 @@ class _Pair:
     sides: tuple[str, str]
 
     def compare(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
-        if agree(expected, actual, self.tolerance, self.check_values):
+        if _agree(expected, actual, self.tolerance, self.check_values):
             return []
         if type(expected) is not type(actual):
             return [self._unlike(name, expected, actual)]

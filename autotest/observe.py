@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.comparison import Mismatch, Nothing, Stage, agree, compare_values
+from autotest.comparison import Mismatch, Nothing, Stage, compare_values
 from autotest.emission import names
 from autotest.frameworks import ABSENT, Framework
 from autotest.freezing import PLAIN, freeze, freezing
@@ -111,13 +111,10 @@ def _unread(trial: Observed, error: Exception) -> Mismatch:
 
 def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
     record, pairings, tolerance = trial.record, trial.pairings, settings.tolerance
-    checks = settings.check_allclose
     suspicious = [
         index
         for index, pairing in enumerate(pairings)
-        # Most agree at the first look.
-        if not agree(expected[index], actual[index], tolerance, checks and pairing.defined)
-        and compare_values(
+        if compare_values(
             pairing.suffix,
             pairing.slot,
             pairing.stage,
@@ -125,7 +122,7 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
             actual[index],
             tolerance,
             check_dtype=settings.check_dtype,
-            check_values=checks,
+            check_values=settings.check_allclose,
             defined=pairing.defined,
         )
     ]
@@ -212,10 +209,11 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
         if isinstance(expected, tensor_types):
             defined = specified or not recorder.is_undefined(slot)
             pairings.append(Pairing(slot, "", "forward", expected, actual, defined))
-            retained = id(actual) not in graded and _holds_gradient(candidate, actual)
-            if pushed_back and (retained or reference.holds_gradient(expected)):
+            held = reference.holds_gradient(expected)
+            if pushed_back and (held or (id(actual) not in graded and _holds_gradient(candidate, actual))):
                 graded.add(id(actual))
-                pairings.append(_gradient(recorder, slot, "", expected, actual, slot not in undefined))
+                gradient = reference.gradient(expected) if held else None
+                pairings.append(_gradient(candidate, slot, "", gradient, actual, slot not in undefined))
         elif isinstance(expected, module_types):
             compared -= 1  # a module is compared by its state, which is no result by itself
             for part in (Framework.parameters, Framework.buffers):
@@ -230,8 +228,10 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
                     defined = id(own[name]) not in recorder.undefined
                     pairings.append(Pairing(slot, suffix, "forward", own[name], other.get(name, Nothing()), defined))
                     if pushed_back and reference.holds_gradient(own[name]):
-                        grad = _gradient(recorder, slot, suffix, own[name], other.get(name), slot not in undefined)
-                        pairings.append(grad)
+                        gradient = reference.gradient(own[name])
+                        pairings.append(
+                            _gradient(candidate, slot, suffix, gradient, other.get(name), slot not in undefined)
+                        )
                 extra = sorted(other.keys() - own.keys())
                 pairings.extend(Pairing(slot, f".{name}", "forward", Nothing(), other[name], True) for name in extra)
         elif _is_data(reference, expected):
@@ -271,11 +271,10 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
     return written
 
 
-def _gradient(recorder: Record, slot: int, suffix: str, expected: Any, actual: Any, defined: bool) -> Pairing:
-    pair = recorder.pair
-    own = pair.reference.gradient(expected) if pair.reference.holds_gradient(expected) else None
-    other = pair.candidate.gradient(actual) if isinstance(actual, pair.candidate.tensor_types) else None
-    return Pairing(slot, f"{suffix}.grad", "backward", own, other, defined)
+def _gradient(candidate: Framework, slot: int, suffix: str, expected: Any, actual: Any, defined: bool) -> Pairing:
+    """The gradient `expected` of a tensor of the reference beside that of `actual`, the candidate's tensor."""
+    gradient = candidate.gradient(actual) if isinstance(actual, candidate.tensor_types) else None
+    return Pairing(slot, f"{suffix}.grad", "backward", expected, gradient, defined)
 
 
 def _holds_gradient(framework: Framework, value: Any) -> bool:

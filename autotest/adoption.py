@@ -72,8 +72,9 @@ def adopt(record: Record, other: Record, slot: int) -> int:
     if known is not None:
         return known
     if isinstance(expected, record.pair.reference.tensor_types):
-        array = as_array(record.pair.reference.values([expected])[0])
-        kwargs: dict[str, Operand] = {"requires_grad": expected.requires_grad, "device": expected.device.type}
+        value = record.pair.reference.values([expected])[0]
+        array = as_array(value)
+        kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
         new = record.append("tensor", array.dtype, (record.capture(array),), kwargs, expected, actual)
         if expected.is_leaf:
             _forget_gradients(expected, actual)

@@ -259,11 +259,9 @@ class Method(DualObject):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        owner, name = self._owner, self._name
+        owner = self._owner
         recorder = current() or owner._recorder
-        lowered = owner._lower(recorder)
-        functions = (recorder.pair.reference.member(lowered[0], name), getattr(lowered[1], name, ABSENT))
-        return _read(recorder, recorder.call("method", name, functions, args, kwargs, lowered))
+        return _read(recorder, recorder.method(self._name, owner._lower(recorder), args, kwargs))
 
 
 class Value(DualObject):

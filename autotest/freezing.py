@@ -6,7 +6,7 @@ are read together, so that an asynchronous framework is waited for once. Compare
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,23 @@ PLAIN = (type(None), bool, int, float, complex, str)
 
 def freeze(framework: Framework, values: Sequence[Any]) -> list[Any]:
     """`values` as data: tensors become `TensorValue`s, read together; containers keep their shape."""
+    return freezing(framework, values)()
+
+
+def freezing(framework: Framework, values: Sequence[Any]) -> Callable[[], list[Any]]:
+    """Begin to `freeze`; what is returned waits for an asynchronous framework, and gives the values."""
     types = framework.tensor_types
     if all(type(value) in types for value in values):  # the commonest: there is nothing to take apart
-        return [*framework.values(values)]
+        return framework.reading(values)
     tensors: list[Any] = []
     shapes = [_collect(framework, value, tensors) for value in values]
-    frozen = iter(framework.values(tensors))
-    return [_fill(shape, frozen) for shape in shapes]
+    read = framework.reading(tensors)
+
+    def filled() -> list[Any]:
+        frozen = iter(read())
+        return [_fill(shape, frozen) for shape in shapes]
+
+    return filled
 
 
 #: Stands for a tensor whose contents are still to be read.

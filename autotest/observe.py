@@ -8,15 +8,16 @@ tensors of a side are read together, so that the candidate is waited for once.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.comparison import Mismatch, Nothing, Stage, TensorValue, compare_values
+from autotest.comparison import Mismatch, Nothing, Stage, compare_values
 from autotest.emission import names
 from autotest.frameworks import ABSENT, Framework
-from autotest.freezing import PLAIN, freeze
+from autotest.freezing import PLAIN, freeze, freezing
 from autotest.program import refs
 from autotest.record import Record
 from autotest.rewriting import in_place, is_backward
@@ -39,20 +40,19 @@ class Pairing(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class Observed:
-    """A record that has run, with the reference's side read and the candidate's not yet."""
+    """A record that has run, with neither side read yet."""
 
     record: Record
     pairings: list[Pairing]
-    #: What the reference holds for each of `pairings`.
-    expected: list[Any]
     #: How many results (inputs do not count) there are, and how many gradients the reference has.
     compared: int
     gradients: int
 
     @property
-    def nbytes(self) -> int:
-        """What the reference's tensors take in memory, nearly: as long as this lives, the record keeps them alive."""
-        return sum([value.data.nbytes for value in self.expected if type(value) is TensorValue])
+    def elements(self) -> int:
+        """How many numbers the reference's tensors hold: as long as this lives, the record keeps them alive."""
+        types = self.record.pair.reference.tensor_types
+        return sum([math.prod(pairing.expected.shape) for pairing in self.pairings if type(pairing.expected) in types])
 
 
 def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
@@ -61,27 +61,32 @@ def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
 
 
 def observe(record: Record) -> Observed:
-    """Find out what there is to compare, and read the reference's side of it."""
+    """Find out what there is to compare."""
     pairings, compared = pair_up(record)
     gradients = _read_gradients(record)
     for pairing in pairings:
         if pairing.stage == "backward" and pairing.expected is not None:
             gradients += 1
-    expected = freeze(record.pair.reference, [pairing.expected for pairing in pairings])
-    return Observed(record, pairings, expected, compared, gradients)
+    return Observed(record, pairings, compared, gradients)
 
 
 def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatch]]:
-    """Read the candidate's side of some trials of one pair, waiting for it once, and compare each of them."""
-    candidate = trials[0].record.pair.candidate
+    """Read both sides of some trials of one pair, waiting for each side once, and compare each of them."""
+    pair = trials[0].record.pair
     try:
-        actual = freeze(candidate, [pairing.actual for trial in trials for pairing in trial.pairings])
+        read = freezing(pair.candidate, [pairing.actual for trial in trials for pairing in trial.pairings])
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the candidate's
+        return _unreadable(trials, settings, error)
+    # An asynchronous candidate works meanwhile.
+    expected = freeze(pair.reference, [pairing.expected for trial in trials for pairing in trial.pairings])
+    try:
+        actual = read()
+    except Exception as error:  # noqa: BLE001 - as before
         return _unreadable(trials, settings, error)
     found, start = [], 0
     for trial in trials:
         end = start + len(trial.pairings)
-        found.append(_compare(trial, actual[start:end], settings))
+        found.append(_compare(trial, expected[start:end], actual[start:end], settings))
         start = end
     return found
 
@@ -104,8 +109,8 @@ def _unread(trial: Observed, error: Exception) -> Mismatch:
     return Mismatch("results", slot, "exception", "forward", "candidate", message)
 
 
-def _compare(trial: Observed, actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
-    record, pairings, expected, tolerance = trial.record, trial.pairings, trial.expected, settings.tolerance
+def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
+    record, pairings, tolerance = trial.record, trial.pairings, settings.tolerance
     suspicious = [
         index
         for index, pairing in enumerate(pairings)
@@ -177,23 +182,24 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
     #: ids of the candidate's tensors whose gradient is compared; a call may return a leaf that the reference copies.
     graded: set[int] = set()
     undefined = recorder.gradients_undefined()
+    specified = not (recorder.undefined or recorder.undefined_slots)  # the rule: then no slot needs to be asked about
     compared = 0
     failed = {mismatch.slot for mismatch in recorder.mismatches}
     written = _written_by(recorder, failed) if failed else set()
     # Where the candidate's backward failed, its missing gradients are no findings of their own.
     pushed_back = not any(mismatch.stage == "backward" for mismatch in recorder.mismatches)
     for call in recorder.calls:
-        slot = call.slot
-        if call.kind in _SILENT or slot in failed:
+        slot, kind, target = call.slot, call.kind, call.target
+        if kind in _SILENT or slot in failed:
             continue
         expected, actual = recorder.expected[slot], recorder.actual[slot]
-        if call.kind != "tensor" and call.target.rpartition(".")[2] != "backward":
+        if kind != "tensor" and target.rpartition(".")[2] != "backward":
             compared += 1
-        if isinstance(expected, PLAIN):
-            if call.target == "type":
+        if type(expected) not in tensor_types and isinstance(expected, PLAIN):
+            if target == "type":
                 # A framework says "torch.FloatTensor", and the other calls it otherwise because of itself.
                 expected, actual = (str(side).rpartition(".")[2] for side in (expected, actual))
-            if call.target != "backward":
+            if target != "backward":
                 pairings.append(Pairing(slot, "", "forward", expected, actual, not recorder.is_undefined(slot)))
             continue
         identity = (id(expected), id(actual))
@@ -201,11 +207,13 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
             continue
         seen.add(identity)
         if isinstance(expected, tensor_types):
-            pairings.append(Pairing(slot, "", "forward", expected, actual, not recorder.is_undefined(slot)))
-            retained = id(actual) not in graded and _holds_gradient(candidate, actual)
-            if pushed_back and (retained or reference.holds_gradient(expected)):
+            defined = specified or not recorder.is_undefined(slot)
+            pairings.append(Pairing(slot, "", "forward", expected, actual, defined))
+            held = reference.holds_gradient(expected)
+            if pushed_back and (held or (id(actual) not in graded and _holds_gradient(candidate, actual))):
                 graded.add(id(actual))
-                pairings.append(_gradient(recorder, slot, "", expected, actual, slot not in undefined))
+                gradient = reference.gradient(expected) if held else None
+                pairings.append(_gradient(candidate, slot, "", gradient, actual, slot not in undefined))
         elif isinstance(expected, module_types):
             compared -= 1  # a module is compared by its state, which is no result by itself
             for part in (Framework.parameters, Framework.buffers):
@@ -220,8 +228,10 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
                     defined = id(own[name]) not in recorder.undefined
                     pairings.append(Pairing(slot, suffix, "forward", own[name], other.get(name, Nothing()), defined))
                     if pushed_back and reference.holds_gradient(own[name]):
-                        grad = _gradient(recorder, slot, suffix, own[name], other.get(name), slot not in undefined)
-                        pairings.append(grad)
+                        gradient = reference.gradient(own[name])
+                        pairings.append(
+                            _gradient(candidate, slot, suffix, gradient, other.get(name), slot not in undefined)
+                        )
                 extra = sorted(other.keys() - own.keys())
                 pairings.extend(Pairing(slot, f".{name}", "forward", Nothing(), other[name], True) for name in extra)
         elif _is_data(reference, expected):
@@ -261,11 +271,10 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
     return written
 
 
-def _gradient(recorder: Record, slot: int, suffix: str, expected: Any, actual: Any, defined: bool) -> Pairing:
-    pair = recorder.pair
-    own = pair.reference.gradient(expected) if pair.reference.holds_gradient(expected) else None
-    other = pair.candidate.gradient(actual) if isinstance(actual, pair.candidate.tensor_types) else None
-    return Pairing(slot, f"{suffix}.grad", "backward", own, other, defined)
+def _gradient(candidate: Framework, slot: int, suffix: str, expected: Any, actual: Any, defined: bool) -> Pairing:
+    """The gradient `expected` of a tensor of the reference beside that of `actual`, the candidate's tensor."""
+    gradient = candidate.gradient(actual) if isinstance(actual, candidate.tensor_types) else None
+    return Pairing(slot, f"{suffix}.grad", "backward", expected, gradient, defined)
 
 
 def _holds_gradient(framework: Framework, value: Any) -> bool:

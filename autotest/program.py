@@ -48,7 +48,11 @@ CallKind = Literal[
 ]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+# Nobody changes a `Ref`, a `Captured` or an `Array`; that they are not frozen halves what making one costs, and every
+# call of every trial makes some.
+
+
+@dataclasses.dataclass(unsafe_hash=True, slots=True)
 class Ref:
     """The value that an earlier call of the program left in `slot`."""
 
@@ -62,14 +66,14 @@ class Root:
     path: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(unsafe_hash=True, slots=True)
 class Captured:
     """The array `index` of the program's captured arrays."""
 
     index: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class Array:
     """A captured array with the framework's name of its dtype.
 

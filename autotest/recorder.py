@@ -13,6 +13,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 import generators
@@ -27,6 +28,8 @@ from autotest.randomness import Contents
 from autotest.record import Record, as_array, stage_of
 from autotest.rejection import Rejection, called_back, first_line, is_mistake, is_out_of_memory
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
 _current: ContextVar[Recorder | None] = ContextVar("autotest_recorder", default=None)
 _watch: ContextVar[Watch | None] = ContextVar("autotest_watch", default=None)
 
@@ -36,14 +39,20 @@ def current() -> Recorder | None:
     return _current.get()
 
 
-@contextlib.contextmanager
-def recording(recorder: Recorder) -> Iterator[Recorder]:
-    """Make `recorder` the current one until the block is left."""
-    token = _current.set(recorder)
-    try:
-        yield recorder
-    finally:
-        _current.reset(token)
+class recording:
+    """``with recording(recorder):`` makes `recorder` the current one until the block is left."""
+
+    __slots__ = ("_recorder", "_token")
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def __enter__(self) -> Recorder:
+        self._token = _current.set(self._recorder)
+        return self._recorder
+
+    def __exit__(self, *details: object) -> None:
+        _current.reset(self._token)
 
 
 class Watch(Protocol):
@@ -114,10 +123,7 @@ class Recorder(Record):
         expected_args: list[Any] = []
         actual_args: list[Any] = []
         operands: list[Operand] = [] if owner is None else [owner[2]]
-
-        def annotation(key: int | str) -> Callable[[], Any]:
-            return lambda: self.pair.annotations(target, reference, len(args), tuple(kwargs)).get(key)
-
+        signature = (target, reference, len(args), tuple(kwargs))
         for position, value in enumerate(args):
             kind_of = type(value)
             if kind_of in LITERALS:
@@ -125,7 +131,7 @@ class Recorder(Record):
             elif hasattr(kind_of, "_lower"):  # dual, the commonest: no annotation needs to be at hand
                 one, other, operand = value._lower(self)
             else:
-                one, other, operand = lower(self, value, annotation(position))
+                one, other, operand = lower(self, value, functools.partial(self._annotation, signature, position))
             if one is generators.NOTHING:
                 continue
             expected_args.append(one)
@@ -135,7 +141,7 @@ class Recorder(Record):
         actual_kwargs: dict[str, Any] = {}
         named: dict[str, Operand] = {}
         for key, value in kwargs.items():
-            one, other, operand = lower(self, value, annotation(key))
+            one, other, operand = lower(self, value, functools.partial(self._annotation, signature, key))
             if one is generators.NOTHING:
                 continue
             expected_kwargs[key] = one
@@ -147,8 +153,14 @@ class Recorder(Record):
                 self._keep_copy(kept)
         if self.watch is not None:
             self.watch.asks_reference(self, kind, target, operands, named)
+        if self.running:
+            raise called_back(self.running, target)
         try:
-            expected = self._run(target, reference, expected_args, expected_kwargs)
+            self.running = target
+            try:
+                expected = reference(*expected_args, **expected_kwargs)
+            finally:
+                self.running = ""
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             attempt = functools.partial(functions[1], *actual_args, **actual_kwargs)
             optional = [key for key, value in kwargs.items() if _may_be_left_out(value)]
@@ -157,7 +169,11 @@ class Recorder(Record):
         if self.watch is not None:
             self.watch.about_to(self, kind, target, tuple(operands), named)
         try:
-            actual = self._run(target, functions[1], actual_args, actual_kwargs)
+            self.running = target
+            try:
+                actual = functions[1](*actual_args, **actual_kwargs)
+            finally:
+                self.running = ""
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             slot = self.append(kind, target, tuple(operands), named, expected, None)
             self._failed(slot, functions[1], error)
@@ -169,20 +185,20 @@ class Recorder(Record):
             self.spread_undefined(slot, None if owner is None else owner[0])
         return slot
 
+    def method(
+        self, name: str, owner: tuple[Any, Any, Operand], args: Sequence[Any] = (), kwargs: Mapping[str, Any] = _NONE
+    ) -> int:
+        """Call the method `name` of what `owner` is on either side; the candidate may lack it. Returns the slot."""
+        functions = (self.pair.reference.member(owner[0], name), getattr(owner[1], name, ABSENT))
+        return self.call("method", name, functions, args, kwargs, owner)
+
     def _keep_copy(self, slot: int) -> None:
         """Copy what `slot` holds on both sides, by a call like any other, so that every replay looks at it too."""
-        owner = (self.expected[slot], self.actual[slot], Ref(slot))
-        made = self.call("method", "clone", (owner[0].clone, owner[1].clone), (), {}, owner)
+        made = self.method("clone", (self.expected[slot], self.actual[slot], Ref(slot)))
         self.calls[made] = self.calls[made]._replace(note=NOTE)
 
-    def _run(self, target: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if self.running:
-            raise called_back(self.running, target)
-        self.running = target
-        try:
-            return function(*args, **kwargs)
-        finally:
-            self.running = ""
+    def _annotation(self, signature: tuple[str, Any, int, tuple[str, ...]], key: int | str) -> Any:
+        return self.pair.annotations(*signature).get(key)
 
     def operate(self, name: str, operands: Sequence[Any]) -> int:
         """A function of the `operator` module (``add``, ``getitem``, ``iadd``, ...) on both sides."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import gc
 import os
 import unittest
 from collections.abc import Iterator, Set
@@ -46,8 +47,11 @@ __unittest = True
 
 #: A test gives up when it has tried this many times as many trials as it needs.
 ATTEMPTS_PER_TRIAL = 20
-#: Bytes of tensors that may wait to be compared.
-HELD_AT_MOST = 1 << 20
+#: How many more containers than were freed are made before Python looks for cycles among them. A batch of trials makes
+#: some thousand, frees them all without that look, and would be looked through several times.
+BEFORE_COLLECTION = 10_000
+#: How many numbers the reference's tensors may hold that wait to be compared.
+HELD_AT_MOST = 1 << 18
 
 
 @dataclasses.dataclass(slots=True)
@@ -100,12 +104,25 @@ def _run_here(test: Test, pair: Pair, options: Options, ledger: Ledger) -> Tally
     lethal = _outlive(test, options, ledger, tally)
     trail = breadcrumb.own(options.directory.absolute(), os.getpid())
     try:
-        with contextlib.nullcontext() if trail is None else watched(trail):
+        with _collected_rarely(), contextlib.nullcontext() if trail is None else watched(trail):
             _Trials(test, pair, options, ledger, tally, Store(options.directory)).run(lethal, trail)
     finally:
         if trail is not None:
             trail.rest()
     return tally
+
+
+@contextlib.contextmanager
+def _collected_rarely() -> Iterator[None]:
+    """Let Python's garbage collector run less often inside the block, unless it is off or runs more rarely still."""
+    usual = gc.get_threshold()
+    if 0 < usual[0] < BEFORE_COLLECTION:
+        gc.set_threshold(BEFORE_COLLECTION, *usual[1:])
+    try:
+        yield
+    finally:
+        if gc.get_threshold()[0] == BEFORE_COLLECTION:  # else the test wanted another
+            gc.set_threshold(*usual)
 
 
 def _outlive(test: Test, options: Options, ledger: Ledger, tally: Tally) -> set[int]:
@@ -141,8 +158,8 @@ class _Trials:
     tally: Tally
     store: Store
     waiting: list[tuple[_Planned, Outcome]] = dataclasses.field(default_factory=list)
-    #: What the reference's tensors take in memory that wait to be compared.
-    nbytes: int = 0
+    #: How many numbers the reference's tensors hold that wait to be compared.
+    held: int = 0
     graphed: list[tuple[int, int, Outcome]] = dataclasses.field(default_factory=list)
 
     def run(self, lethal: Set[int], trail: breadcrumb.Breadcrumb | None) -> None:
@@ -183,19 +200,19 @@ class _Trials:
     def _is_time(self, planned: _Planned, latest: Outcome, needed: int) -> bool:
         """Whether the trials that wait are to be compared before another is run."""
         if latest.pending is not None:
-            self.nbytes += latest.pending.nbytes
+            self.held += latest.pending.elements
         recorder = latest.recorder
         return (
             not self.pair.candidate.asynchronous
             or planned.stored
             or len(self.waiting) >= min(COMPARED_AT_ONCE, needed - self.tally.accepted)
-            or self.nbytes > HELD_AT_MOST
+            or self.held > HELD_AT_MOST
             or bool(recorder.mismatches)
             or bool(recorder.adopted)  # what another trial uses, too, may be another then
         )
 
     def _judge_waiting(self) -> None:
-        waiting, self.waiting, self.nbytes = self.waiting, [], 0
+        waiting, self.waiting, self.held = self.waiting, [], 0
         settle([outcome for _, outcome in waiting], self.test.settings)
         for planned, outcome in waiting:
             if outcome.mismatches or not planned.stored:

@@ -55,17 +55,12 @@ def random_tensor(
     Raises:
         generators.GeneratorError: for bounds or sizes that cannot be met.
     """
-    array = generators.random_array(
-        ndim=ndim,
-        dims=(dim0, dim1, dim2, dim3, dim4) if shape is None else (),
-        shape=shape,
-        low=low,
-        high=high,
-        dtype=dtype,
-        contents=contents,
-        layout=layout,
-    )
-    return from_drawn(array.value(), _value(requires_grad), _value(device))
+    plain = {"dtype": dtype, "low": low, "high": high, "contents": contents, "layout": layout}
+    if shape is None:
+        drawn = generators.drawn_array(ndim=ndim, dims=(dim0, dim1, dim2, dim3, dim4), **plain)
+    else:
+        drawn = generators.random_array(shape, ndim=ndim, **plain).value()
+    return from_drawn(drawn, _value(requires_grad), _value(device))
 
 
 def choice_tensor(

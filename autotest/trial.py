@@ -34,7 +34,7 @@ __unittest = True
 __generators_hide__ = True
 
 #: Trials of an asynchronous candidate that may wait to be compared at once. When the process dies, it may be of any.
-COMPARED_AT_ONCE = 16
+COMPARED_AT_ONCE = 20  # as many as a test has by default
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -154,6 +154,8 @@ def _complaint(recorder: Recorder, settings: Settings, gradients: int) -> str:
 
 def returned_tensors(returned: Any, recorder: Recorder) -> list[Value]:
     """The dual tensors in what a test body returned, in order; raises `UsageError` for anything foreign."""
+    if type(returned) is Value and type(returned._expected) in recorder.pair.reference.tensor_types:
+        return [returned]  # the commonest: there is nothing to take apart
     tensors: list[Value] = []
     for item in _leaves(returned):
         if isinstance(item, Value):
@@ -218,12 +220,12 @@ def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = Fal
     reference = recorder.pair.reference
     carrying: dict[int, Value] = {}
     for value in tensors:
-        expected, _, _ = value._lower(recorder)
-        if reference.can_backpropagate(expected):
-            carrying.setdefault(id(expected), value)
+        if value._recorder is not recorder:
+            value._lower(recorder)  # another trial's is this one's, too, from now on
+        if reference.can_backpropagate(value._expected):
+            carrying.setdefault(id(value._expected), value)
     if not carrying:
         return
-    own_backward = any(call.target == "backward" for call in recorder.calls)
     outputs = list(carrying.values())
     cotangents = [_cotangent(recorder, value, leaf=twice) for value in outputs]
     if twice:
@@ -231,15 +233,16 @@ def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = Fal
         cotangents = [_cotangent(recorder, value) for value in outputs]
         if not outputs:
             return
+    own = len(recorder.calls)
     try:
         if len(outputs) == 1:
-            outputs[0].backward(cotangents[0])
+            recorder.method("backward", outputs[0]._lower(recorder), cotangents)
         else:
             both = recorder.pair.resolve("autograd.backward")
             recorder.call("function", "autograd.backward", both, (outputs, cotangents), {})
     except TrialEnd:
         # A body that ran its own backward may have freed the graph: then its own was the one to compare.
-        if not (own_backward and recorder.rejection is not None):
+        if recorder.rejection is None or not any(call.target == "backward" for call in recorder.calls[:own]):
             raise
         recorder.rejection = None
 
@@ -267,12 +270,12 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
 
 
 def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
-    expected, actual = value._sides()
-    dtype = recorder.pair.reference.dtype_name(expected.dtype)
+    expected, actual, reference = value._expected, value._actual, recorder.pair.reference
+    dtype = reference.dtype_name(expected.dtype)
     # The one choice that a `random_array` would make, without a generator that nobody else will draw from.
     spec = generators.Spec(tuple(expected.shape), dtype, -1.0, 1.0)
     array = Array(generators.array_from(spec, generators.current().bits()), dtype)
-    slot = recorder.tensor(array, requires_grad=leaf, device=expected.device.type, note="cotangent")
+    slot = recorder.tensor(array, requires_grad=leaf, device=reference.device_type(expected), note="cotangent")
     cotangent = Value(recorder, slot)
     placing = recorder.pair.candidate.placed_like(actual)
     return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])

@@ -13,7 +13,7 @@ framework is imported here, dtypes travel by name, arrays as ndarrays.
 from __future__ import annotations
 
 from generators.annotations import describe
-from generators.arrays import Drawn, choice_array, random_array
+from generators.arrays import Drawn, choice_array, drawn_array, random_array
 from generators.combinators import NOTHING, Nothing, constant, nothing, oneof, pack, tuple
 from generators.contents import CONTENTS, Spec, array_from, distinct, indices, special, special_values, ties
 from generators.core import Generator
@@ -51,6 +51,7 @@ __all__ = [
     "current",
     "describe",
     "distinct",
+    "drawn_array",
     "dtype_name",
     "indices",
     "lay_out",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,11 @@ from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError
 from generators.layouts import check_layout, expanded_dim, fitting
 from generators.shapes import given_shape, random_shape
-from generators.source import Source
+from generators.source import Source, current
 from generators.where import here, text
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)  # not frozen: every array of a run is one, and costs half so
 class Drawn:
     """An array that was drawn.
 
@@ -130,6 +131,46 @@ class random_array(Generator):
 
     def __repr__(self) -> str:
         return f"random_array({self._shape!r}, dtype={self._dtype!r})"
+
+
+def drawn_array(
+    *,
+    ndim: Any = None,
+    dims: Sequence[Any] | Mapping[int, Any] = (),
+    dtype: Any = "float32",
+    low: Any = 0,
+    high: Any = 1,
+    contents: Any = "uniform",
+    layout: Any = "contiguous",
+) -> Drawn:
+    """The value of such a `random_array`, made at half the cost where nothing but sizes has to be drawn.
+
+    For who draws from it but once, and so keeps no generator.
+    """
+    plain = type(low) in _NUMBERS and type(high) in _NUMBERS and type(contents) is type(layout) is str
+    if plain and layout == "contiguous":
+        try:
+            name = _plain(dtype, low, high, contents)
+        except (GeneratorError, TypeError):
+            name = ""  # told of below, with the line that wrote it
+        if name:
+            source = current()
+            shape = random_shape(ndim, dims)._draw(source, None)
+            return Drawn(array_from(Spec(shape, name, low, high, contents), source.bits()), name)
+    drawn: Drawn = random_array(
+        ndim=ndim, dims=dims, dtype=dtype, low=low, high=high, contents=contents, layout=layout
+    ).value()
+    return drawn
+
+
+_NUMBERS = (int, float)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _plain(dtype: str | type, low: float, high: float, contents: str) -> str:
+    """The name of `dtype`, if an array of these cannot fail for a reason that its shape has no part in; else ""."""
+    fits = contents == "uniform" and math.isfinite(low) and math.isfinite(high) and low < high
+    return dtype_name(dtype) if fits and array_from(Spec((), dtype_name(dtype), low, high), 0) is not None else ""
 
 
 class choice_array(Generator):

@@ -23,8 +23,6 @@ from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError
 from generators.source import Source
 
-_BELOW_ONE: Final = np.float32(1 - 2.0**-24)
-
 
 class Spec(NamedTuple):
     """What `array_from` makes: values of dtype `dtype` in [low, high), of both parts when complex.
@@ -67,6 +65,8 @@ def array_from(spec: Spec, seed: int) -> Array:
     Raises `BadBounds` when `spec` leaves no value to draw, `GeneratorError` when its contents do not go with its dtype.
     """
     contents = spec.contents
+    if contents == "uniform":  # the commonest, without what others need to be asked
+        return uniform(Bits(seed), spec)
     if isinstance(contents, str) and contents in CONTENTS:
         return CONTENTS[contents](Bits(seed), spec)
     values = _filler(contents)(Bits(seed), spec)
@@ -105,9 +105,8 @@ def uniform(bits: Bits, spec: Spec) -> Array:
     if dtype == "float32" and spec.high == 1:  # the commonest, whose bounds need no care
         if spec.low == 0:
             return bits.unit32(count).reshape(spec.shape)
-        if spec.low == -1:  # what follows below, where nothing can leave the bounds
-            rising = bits.unit32(count)
-            return ((rising - np.float32(1)) + _BELOW_ONE * rising).reshape(spec.shape)
+        if spec.low == -1:
+            return bits.signed32(count).reshape(spec.shape)
     if dtype == "bool":
         return (bits.half_words(count) >> np.uint32(31)).astype(np.bool_).reshape(spec.shape)
     if dtype in INTEGRAL:

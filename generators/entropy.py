@@ -8,7 +8,7 @@ Must not import anything else of this package but its errors, nor use NumPy's `G
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.random import SFC64
@@ -21,7 +21,10 @@ HalfWords = np.ndarray[Any, np.dtype[np.uint32]]
 
 _WORD = (1 << 64) - 1
 _EIGHT, _ELEVEN, _THIRTY_TWO = np.uint32(8), np.uint64(11), np.uint64(32)
-_UNIT32 = np.float32(2.0**-24)
+_INT_EIGHT = np.int32(8)
+_UNIT32, _SIGNED32 = np.float32(2.0**-24), np.float32(2.0**-23)
+# Looked up once: NumPy takes a dtype as it is, and a scalar type for what it has to look up each time.
+_UINT64, _UINT32, _INT32, _FLOAT32 = (np.dtype(name) for name in ("uint64", "uint32", "int32", "float32"))
 
 
 class _Seed(ISeedSequence):
@@ -37,7 +40,7 @@ class _Seed(ISeedSequence):
         self.words = words
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray[Any, Any]:
-        return np.array(self.words, dtype=dtype)
+        return np.array(self.words, _UINT64 if dtype is np.uint64 else dtype)
 
 
 def bit_generator(seed: Any, stream: int = 0) -> SFC64:
@@ -47,7 +50,7 @@ def bit_generator(seed: Any, stream: int = 0) -> SFC64:
     """
     if not isinstance(seed, int) or not 0 <= seed >> 64 <= _WORD:
         raise GeneratorError(f"seed: expected a whole number from 0 to 2**128 - 1, got {seed!r}")
-    return SFC64(cast(Any, _Seed(seed & _WORD, seed >> 64, stream)))
+    return SFC64(_Seed(seed & _WORD, seed >> 64, stream))  # type: ignore[arg-type]  # NumPy's stubs know no other
 
 
 class Bits:
@@ -56,7 +59,7 @@ class Bits:
     __slots__ = ("_generator",)
 
     def __init__(self, seed: int, stream: int = 1) -> None:
-        self._generator = SFC64(cast(Any, _Seed(seed & _WORD, 0, stream)))
+        self._generator = SFC64(_Seed(seed & _WORD, 0, stream))  # type: ignore[arg-type]
 
     def words(self, count: int) -> Words:
         """`count` words, uniform over all 64-bit unsigned integers."""
@@ -64,11 +67,19 @@ class Bits:
 
     def half_words(self, count: int) -> HalfWords:
         """`count` 32-bit words, at half the cost."""
-        return self._generator.random_raw((count + 1) >> 1).view(np.uint32)[:count]
+        return self._generator.random_raw((count + 1) >> 1).view(_UINT32)[:count]
 
     def unit32(self, count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
         """`count` float32 in [0, 1), multiples of 2**-24."""
-        return np.multiply(self.half_words(count) >> _EIGHT, _UNIT32, dtype=np.float32)
+        values = (self.half_words(count) >> _EIGHT).astype(_FLOAT32)
+        values *= _UNIT32
+        return values
+
+    def signed32(self, count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """`count` float32 in [-1, 1), multiples of 2**-23."""
+        values = (self.half_words(count).view(_INT32) >> _INT_EIGHT).astype(_FLOAT32)
+        values *= _SIGNED32
+        return values
 
     def unit64(self, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """`count` float64 in [0, 1), multiples of 2**-53."""

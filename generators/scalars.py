@@ -69,7 +69,7 @@ class random(Generator):
     def _to(self, annotation: Annotation) -> None:
         if self._kind is not None:
             return
-        kind = kinds.describe(annotation)
+        kind = kinds.INT if annotation is int else kinds.describe(annotation)
         if kind is None:
             raise GeneratorError(
                 f"{self!r}.to({_spell(annotation)}): expected a type to draw (int, float, bool, complex, a Literal, "

@@ -157,6 +157,17 @@ class Framework(abc.ABC):
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         """Contents and attributes of `tensors`, read with one synchronisation. Views are allowed: read at once."""
 
+    def reading(self, tensors: Sequence[Any]) -> Callable[[], list[TensorValue]]:
+        """Begin to read `tensors`. What is returned waits for them and gives what `values` would.
+
+        For whoever has something else to do while an asynchronous framework still works.
+        """
+        return lambda: self.values(tensors)
+
+    def device_type(self, tensor: Any) -> str:
+        """The kind of device that `tensor` is on, such as ``"cpu"``."""
+        return str(tensor.device.type)
+
     @abc.abstractmethod
     def gradient(self, tensor: Any) -> Any:
         """What autograd left in a tensor that may hold a gradient, or None."""

@@ -134,7 +134,7 @@ class Namespace(Framework):
             TensorValue(
                 self.to_numpy(tensor),
                 names.get(tensor.dtype) or self.dtype_name(tensor.dtype),
-                tensor.device.type,
+                self.device_type(tensor),
                 tensor.requires_grad,
             )
             for tensor in tensors
@@ -151,7 +151,7 @@ class Namespace(Framework):
 
     def overwrite(self, tensor: Any, array: Array) -> None:
         with self.root.no_grad():
-            tensor.copy_(self.tensor(array, device=tensor.device.type))
+            tensor.copy_(self.tensor(array, device=self.device_type(tensor)))
 
     # -- modules ----------------------------------------------------------------------------------------
 
@@ -163,8 +163,9 @@ class Namespace(Framework):
 
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
         own = {**self.parameters(module), **self.buffers(module)}
-        for name, array in state.items():
-            self.overwrite(own[name], array)
+        with self.root.no_grad():
+            for name, array in state.items():
+                own[name].copy_(self.tensor(array, device=self.device_type(own[name])))
 
     # -- the rest ---------------------------------------------------------------------------------------
 

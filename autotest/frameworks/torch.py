@@ -41,6 +41,9 @@ class TorchFramework(Namespace):
             return array
         return super().to_numpy(tensor.to_dense() if tensor.layout is not self._strided else tensor)
 
+    def device_type(self, tensor: Any) -> str:
+        return "cpu" if tensor.is_cpu else super().device_type(tensor)  # a tenth of the time, for every tensor of a run
+
     @functools.cached_property
     def _bfloat16(self) -> Any:
         return self.root.bfloat16

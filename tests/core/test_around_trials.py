@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import torch as plain
 
 from autotest import autotest, random_tensor, torch
 from autotest.errors import TooFewAccepted
+from autotest.runner import BEFORE_COLLECTION
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials
 
@@ -43,6 +45,37 @@ def test_a_test_that_fails_leaves_the_number_of_threads_as_it_was(tmp_path: Path
     with pytest.raises(RuntimeError, match="own"):
         trials(body, tmp_path)
     assert plain.get_num_threads() == 2
+
+
+@pytest.fixture
+def collected_often():
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("collected_often")
+def test_garbage_is_collected_less_often_while_trials_run_and_as_often_as_before_afterwards(tmp_path: Path) -> None:
+    seen = set()
+
+    def body():
+        seen.add(gc.get_threshold()[0])
+        return torch.relu(random_tensor(ndim=1))
+
+    trials(body, tmp_path, n=2)
+    assert seen == {BEFORE_COLLECTION}
+    assert gc.get_threshold() == (700, 10, 10)
+
+
+@pytest.mark.usefixtures("collected_often")
+def test_how_often_garbage_is_collected_is_the_tests_own_when_it_says_so(tmp_path: Path) -> None:
+    def body():
+        gc.set_threshold(0)
+        return torch.relu(random_tensor(ndim=1))
+
+    trials(body, tmp_path, n=2)
+    assert gc.get_threshold()[0] == 0
 
 
 def test_a_body_that_is_left_with_gradients_off_leaves_them_on_for_the_next_trial(tmp_path: Path) -> None:

@@ -88,3 +88,10 @@ def test_a_copy_is_no_result_that_cotangents_are_pushed_into():
     program = trial(body).program
     pushed = [call for call in program.calls if call.target == "backward"]
     assert [program.calls[call.args[0].slot].target for call in pushed] == ["zero_"]
+
+
+def test_a_candidate_without_a_tensor_to_overwrite_differs_and_is_no_error_of_the_test():
+    numbers = FaultyTorch({"sin": lambda sin: lambda x: 1.5})
+    found = trial(zeroed, numbers).mismatches
+    assert found
+    assert {mismatch.side for mismatch in found} == {"candidate"}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from autotest import autotest, random_tensor, torch
 from autotest.frameworks import registry
+from autotest.frameworks.oneflow import OneFlowFramework
 from tests.support.running import agrees, trial
 
 pytestmark = pytest.mark.oneflow
@@ -77,3 +80,13 @@ def test_a_decorated_test_runs_on_the_default_pair(oneflow, against):
         return torch.relu(random_tensor(low=-1))
 
     body()
+
+
+def test_a_framework_that_reads_in_a_way_of_its_own_is_read_so():
+    class Lying(OneFlowFramework):
+        def values(self, tensors):
+            return [dataclasses.replace(value, data=value.data + 1) for value in super().values(tensors)]
+
+    found = trial(lambda: torch.relu(random_tensor(shape=(2, 3))), Lying()).mismatches
+    assert {mismatch.symptom for mismatch in found} == {"value", "gradient"}
+    assert agrees(trial(lambda: torch.relu(random_tensor(shape=(2, 3))), OneFlowFramework()))

@@ -34,8 +34,9 @@ def test_convolution(rank):
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
-@autotest(n=15, **SUMS)
+@autotest(n=15, check_errors=True, **SUMS)
 def test_transposed_convolution(rank):
+    # An output_padding has to be smaller than the stride or the dilation: torch refuses others, so must OneFlow.
     channels = random(1, 6)
     m = getattr(torch.nn, f"ConvTranspose{rank}d")(
         in_channels=channels,

@@ -145,6 +145,12 @@ class TestDistances(unittest.TestCase):
         x, y = (random_tensor(shape=(4, 5), low=0.1, dtype="float64") for _ in range(2))
         return torch.nn.functional.kl_div(x, y, reduction="none")
 
+    @autotest(n=5)
+    def test_kl_divergence_of_negative_targets(self):
+        x = random_tensor(shape=(3, 4), low=-3, high=0)
+        target = random_tensor(shape=(3, 4), low=-1, high=1, requires_grad=False)
+        return torch.nn.functional.kl_div(x, target, reduction="none")
+
     @autotest()
     def test_smooth_l1_by_beta(self):
         x, y = pair(-3, 3)

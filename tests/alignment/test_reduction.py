@@ -188,8 +188,14 @@ class TestOrder(unittest.TestCase):
         return values, places
 
     @autotest(auto_backward=False, check_dtype=False)
-    def test_sorted_values_with_ties_and_nan(self):
-        x = random_tensor(ndim=1, dim0=random(2, 12), contents=oneof("ties", "special"), requires_grad=False)
+    def test_sorted_values_with_ties(self):
+        x = random_tensor(ndim=1, dim0=random(2, 12), contents="ties", requires_grad=False)
+        return torch.sort(x)[0]
+
+    @autotest(auto_backward=False, check_dtype=False)
+    def test_sorted_values_with_nan(self):
+        # So many that several are special: a NaN at the end is where torch puts it, too.
+        x = random_tensor(ndim=1, dim0=random(8, 20), contents="special", requires_grad=False)
         return torch.sort(x)[0]
 
     @autotest(auto_backward=False, check_dtype=False)

@@ -1,0 +1,25 @@
+"""atan2: oneflow raises where torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_without_elements[name='atan2'], trial 0 of base seed 0.
+oneflow: it refuses or lacks what torch accepts"""
+import sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.zeros((0,), "float32"))
+    x1 = torch.tensor(np.zeros((0,), "float32"))
+    return torch.atan2(x0, x1)
+
+def run(framework):
+    result = program(framework)
+    return result.tolist() if hasattr(result, "tolist") else result
+
+try:
+    import torch
+    import oneflow
+    run(torch)
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+try:
+    print("oneflow returns", run(oneflow))
+except Exception as error:
+    sys.exit(print("oneflow raises", error) or 1)

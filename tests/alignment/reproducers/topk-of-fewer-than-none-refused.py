@@ -1,0 +1,26 @@
+"""topk: oneflow crashes, torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_what_torch_refuses[name='topk of fewer than none'], trial 0 of base seed 0.
+oneflow: crash, where torch refuses"""
+import contextlib, os, subprocess, sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.array([1.7315847, 1.3986827, -1.8397892], "float32"), requires_grad=True)
+    return torch.topk(x0, -1)
+
+def read(value):  # which waits for it
+    return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
+
+try:
+    import torch
+    import oneflow
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+side = oneflow if sys.argv[1:] else torch
+with contextlib.suppress(Exception):  # raising is no dying, on either side
+    read(program(side))
+if sys.argv[1:]:
+    os._exit(0)
+status = subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode
+print("oneflow ends with status", status, "(a negative one is the signal that killed it)")
+sys.exit(status != 0)

@@ -1,0 +1,49 @@
+"""topk: oneflow accepts what torch refuses.
+
+torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_what_torch_refuses[name='topk of more'], trial 0 of base seed 0.
+oneflow: it accepts what torch refuses
+Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+"""
+
+import sys
+
+import numpy as np
+
+try:
+    import torch
+    import oneflow
+except (ImportError, OSError) as error:
+    print("cannot run:", error)
+    sys.exit(2)
+
+X0 = np.array([0.0], "float32")
+
+
+def program(torch):
+    x0 = torch.tensor(X0)
+    v1 = torch.topk(x0, 2)
+    return {"x0": x0, "v1": v1}
+
+
+def read(value):
+    """Wait for all of `value`, which may still be being computed."""
+    if isinstance(value, (dict, tuple, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            read(item)
+    elif hasattr(value, "tolist"):
+        value.tolist()
+
+
+def run(framework):
+    """How the program ends."""
+    try:
+        read(program(framework))
+        return "returns"
+    except Exception as error:
+        return f"raises {type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    expected, actual = run(torch), run(oneflow)
+    print("torch " + expected, "oneflow " + actual, sep="\n")
+    sys.exit(1 if expected != "returns" and actual == "returns" else 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -36,3 +38,17 @@ def test_a_crash_shrinks_to_the_call_that_kills() -> None:
 @pytest.mark.slow
 def test_a_program_that_survives_is_left_alone() -> None:
     assert crashing.shrink(dying(1, 2), seconds=60.0, jobs=1) is None
+
+
+@pytest.mark.slow
+def test_what_dies_now_and_then_shrinks_when_every_program_is_run_often(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:seldom")
+    monkeypatch.setenv("TESTS_CALLS", str(tmp_path / "calls"))
+    calls = [Call("function", name, (Ref(slot),), {}, slot + 1) for slot, name in enumerate(("exp", "sinh"))]
+    program = Program((tensor(0, 0), *calls), (Array(np.ones((4, 3), np.float32), "float32"),))
+    assert crashing.shrink(program, seconds=60.0, jobs=1) is None
+    smaller = crashing.shrink(program, seconds=60.0, jobs=1, times=30)
+    assert smaller is not None
+    assert [call.target for call in smaller.program.calls] == ["float32", "sinh"]

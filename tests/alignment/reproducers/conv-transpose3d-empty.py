@@ -1,0 +1,27 @@
+"""nn.ConvTranspose3d: oneflow raises where torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_convolution.py::test_transposed_convolution_to_nothing[rank=3], trial 0 of base seed 0.
+oneflow: it refuses or lacks what torch accepts"""
+import sys
+import numpy as np
+
+def program(torch):
+    m0 = torch.nn.ConvTranspose3d(1, 1, 1, padding=2, dilation=2, bias=False)
+    with torch.no_grad():
+        m0.weight.copy_(torch.tensor(np.array(0.0, "float32")))
+    x0 = torch.tensor(np.zeros((2, 1, 4, 4, 4), "float32"))
+    return m0(x0)
+
+def run(framework):
+    result = program(framework)
+    return result.tolist() if hasattr(result, "tolist") else result
+
+try:
+    import torch
+    import oneflow
+    run(torch)
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+try:
+    print("oneflow returns", run(oneflow))
+except Exception as error:
+    sys.exit(print("oneflow raises", error) or 1)

@@ -124,6 +124,13 @@ class Program:
         """The calls that turn captured arrays into tensors, in order."""
         return [call for call in self.calls if call.kind == "tensor"]
 
+    def shape_class(self) -> Literal["zero-size", "0-dim", "ordinary"]:
+        """What tends to matter of the shapes of its inputs: whether there is anything in them, or a dimension."""
+        shapes = [self.arrays[call.args[0].index].data.shape for call in self.inputs() if call.note != "cotangent"]
+        if any(0 in shape for shape in shapes):
+            return "zero-size"
+        return "0-dim" if () in shapes else "ordinary"
+
 
 def map_operand(operand: Operand, leaf: Callable[[Any], Any]) -> Any:
     """Rebuild `operand` with every non-container in it replaced by ``leaf(item)``."""

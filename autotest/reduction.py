@@ -330,6 +330,23 @@ def kinds(program: Program) -> Iterator[Program]:
     yield with_arrays(program, plain)
 
 
+# -- what must stay ------------------------------------------------------------------------------------------
+
+
+def in_class(one: Pass) -> Pass:
+    """The candidates of pass `one` whose inputs are of the same class of shapes.
+
+    For failures that tell little of themselves: a crash of tensors that hold something is another than that of empty
+    ones, though it may look alike, and a call that is refused in both cases may be so for two reasons.
+    """
+
+    def alike(program: Program) -> Iterator[Program]:
+        wanted = program.shape_class()
+        return (smaller for smaller in one(program) if smaller.shape_class() == wanted)
+
+    return alike
+
+
 # -- choices ------------------------------------------------------------------------------------------------
 
 #: ``[kind, value, low, high]`` of a logged choice.
@@ -383,6 +400,7 @@ __all__ = [
     "contents",
     "cost",
     "essential",
+    "in_class",
     "kinds",
     "shapes",
     "simplest",

@@ -188,7 +188,7 @@ _CHECK = re.compile(r"Check failed: (.*)")
 def identity_of(mismatch: Mismatch, operator: str, program: Program) -> Identity:
     """Which failure a trial showed, by its first mismatch."""
     message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", mismatch.key))
-    return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, _shapes(program))
+    return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, program.shape_class())
 
 
 def passing_left_out(text: str) -> str:
@@ -213,14 +213,6 @@ def fatal_call(operator: str, refused: bool) -> str:
 def is_set_aside(reason: str) -> bool:
     """Whether a trial was rejected because of a call that is set aside."""
     return f": {SET_ASIDE}:" in reason
-
-
-def _shapes(program: Program) -> str:
-    """The class of the program's inputs: what tends to matter is whether there is anything in them at all."""
-    shapes = [program.arrays[call.args[0].index].data.shape for call in program.inputs() if call.note != "cotangent"]
-    if any(0 in shape for shape in shapes):
-        return "zero-size"
-    return "0-dim" if () in shapes else "ordinary"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

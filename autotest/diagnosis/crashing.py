@@ -107,7 +107,7 @@ class _Search:
         improved = True
         while improved and time.monotonic() < self._end:
             improved = False
-            for one in (_fewer_calls, reduction.shapes, *_REST):
+            for one in (_fewer_calls, *_REST):
                 improved = self._one_pass(one) or improved
         return Smaller(self._best, self._executions + 1, time.monotonic() < self._end)
 
@@ -157,7 +157,12 @@ def _fewer_calls(program: Program) -> Iterator[Program]:
     yield from reduction.calls(program, {})
 
 
-_REST = (reduction.arguments, reduction.kinds, reduction.contents)
+_REST = (
+    reduction.in_class(reduction.shapes),
+    reduction.in_class(reduction.arguments),
+    reduction.kinds,
+    reduction.contents,
+)
 
 
 class Child:

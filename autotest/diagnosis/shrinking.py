@@ -30,6 +30,8 @@ from autotest.trial import Outcome, Test, run_trial
 #: Runs a program, and says in what it fails.
 Judge = Callable[[Program, Pair, Settings], Agreement]
 
+#: Symptoms that may have several causes which look alike.
+SAY_LITTLE = frozenset(("exception", "accepted", "structure"))
 #: Candidates that are run at most.
 EXECUTIONS = 600
 #: Runs of the test body at most, before its program is shrunk.
@@ -113,13 +115,10 @@ class Shrinker:
         """Try the programs in `first`, then make what holds smaller until nothing is."""
         for program in first:
             self._try(program)
-        passes: tuple[Callable[[Program], Iterator[Program]], ...] = (
-            self._calls,
-            reduction.arguments,
-            reduction.shapes,
-            reduction.kinds,
-            reduction.contents,
-        )
+        sizes: tuple[reduction.Pass, ...] = (reduction.arguments, reduction.shapes)
+        if self._failure.symptom in SAY_LITTLE:
+            sizes = tuple(reduction.in_class(one) for one in sizes)
+        passes: tuple[reduction.Pass, ...] = (self._calls, *sizes, reduction.kinds, reduction.contents)
         improved = True
         while improved:
             improved = False

@@ -21,7 +21,7 @@ from autotest.program import Program
 from autotest.settings import Settings
 from autotest.trial import Outcome, run_trial
 from autotest.trial import Test as ATest
-from tests.diagnosis.planted import BUGS, Bug, function, more, when, x
+from tests.diagnosis.planted import BUGS, Bug, function, more, raising_when, when, x
 from tests.support.faulty import FaultyTorch
 
 SETTINGS = Settings()
@@ -81,6 +81,16 @@ def test_shrinking_stays_with_the_operator_that_it_began_with() -> None:
     bug = Bug("both", body, both, 1, 2)
     result, _ = shrunk(bug)
     assert [call.target for call in result.agreement.program.calls if call.kind == "function"] == ["tanh"]
+
+
+def test_a_refusal_does_not_slide_to_one_that_looks_the_same_but_is_of_tensors_without_dimensions() -> None:
+    def body() -> Any:
+        return dual.relu(at.random_tensor(2, dim0=4, dim1=3))
+
+    twice = {"relu": raising_when(lambda t: t.ndim == 0 or t.shape[0] > 2)}
+    result, _ = shrunk(Bug("both", body, twice, 1, 3))
+    (call,) = [call for call in result.agreement.program.inputs() if call.note != "cotangent"]
+    assert result.agreement.program.arrays[call.args[0].index].data.shape == (3,)
 
 
 def test_an_end_in_the_middle_keeps_what_was_found() -> None:

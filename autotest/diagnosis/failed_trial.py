@@ -30,7 +30,7 @@ from autotest.program import Program, operator_of
 from autotest.rewriting import is_class
 from autotest.settings import Settings
 from autotest.trial import Outcome, Test
-from autotest.verdict import Verdict
+from autotest.verdict import Blame, Verdict
 
 
 @np.errstate(all="ignore")
@@ -116,6 +116,11 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, pair: Pair, opti
     return _Whole(finding, agreement, opinion, failure, test, outcome, pair).shrunk(options.shrink)
 
 
+def _as_good(blame: Blame) -> tuple[Blame, ...]:
+    """The verdicts on a smaller program with which it may stand for one that was judged `blame`."""
+    return ("inconclusive", "candidate", "reference", "both") if blame == "inconclusive" else (blame,)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Whole:
     """A failure as its trial left it, with what is known of it: where shrinking starts from."""
@@ -143,9 +148,10 @@ class _Whole:
         shrunk = shrinker.shrink([alone.program] if alone is not None else [])
         smallest, final = shrunk.agreement, self.opinion
         for smallest in reversed(shrunk.history):
-            # Never slide to another failure: what is told of is the smallest one that has the first one's verdict.
+            # Never slide to another failure: what is told of is the smallest one that has the first one's verdict, or
+            # that says whose it is where the first one could not.
             final = examine(smallest, pair, settings)
-            if final.verdict.blame == self.opinion.verdict.blame:
+            if final.verdict.blame in _as_good(self.opinion.verdict.blame):
                 break
         else:
             smallest, final = self.agreement, self.opinion

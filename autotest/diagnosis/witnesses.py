@@ -22,6 +22,8 @@ from autotest.replay import replay
 from autotest.rewriting import in_place, is_backward, with_arrays
 from autotest.verdict import Witness
 
+#: Stands for no rounding at all where one divides by what is allowed.
+_LEAST = 1e-300
 #: Operators whose integer result is right when it selects the right value.
 _SELECTING = frozenset("argmax argmin argsort sort topk max min median kthvalue mode".split())
 
@@ -81,9 +83,12 @@ def third_voter(
         np.abs(item.data[np.isfinite(item.data)]).max(initial=0.0) for item in held.values() if _is_real(item)
     ]
     scale = max([1e-290, *map(float, held_sizes)])
-    # Where results cancel, the operands' size says what rounding is.
-    allowed = 1e-9 * np.abs(np.nan_to_num(opinion, posinf=0.0, neginf=0.0)) + 5e-15 * scale
-    return _on_values(opinion, np.maximum(allowed, 1e-300), one, other)
+    if opinion.dtype.kind in "biu":  # places and counts are exact, however large the operands are
+        allowed = np.zeros(opinion.shape)
+    else:
+        # Where results cancel, the operands' size says what rounding is.
+        allowed = 1e-9 * np.abs(np.nan_to_num(opinion, posinf=0.0, neginf=0.0)) + 5e-15 * scale
+    return _on_values(opinion, np.maximum(allowed, _LEAST), one, other)
 
 
 def _on_values(
@@ -102,7 +107,8 @@ def _on_values(
         for gap, excess in zip(gaps, excesses, strict=True)
     ]
     shown = f"{opinion[at].item():.9g}" + (f" at {at}" if at else "")
-    return Witness("NumPy", shown, (errors[0], errors[1]), float(allowed[at]))
+    limit = float(allowed[at])
+    return Witness("NumPy", shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0)
 
 
 def _is_real(value: Any) -> bool:

@@ -72,6 +72,21 @@ def test_a_fault_of_single_precision_alone_is_seen_against_double(flipped: bool)
     assert blame == ("reference" if flipped else "candidate")
 
 
+def without_nan(argmax: Any) -> Any:
+    return lambda tensor: argmax(tensor.nan_to_num(nan=float("-inf")))
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_place_is_exact_however_large_the_operands_are(flipped: bool) -> None:
+    def body() -> Any:
+        x = at.random_tensor(ndim=2, dim0=4, dim1=5, requires_grad=False)
+        x[1, 2], x[3, 3] = float("nan"), 3e38
+        return dual.argmax(x)
+
+    sides: list[Framework] = [FaultyTorch({"argmax": without_nan}), TorchFramework()]
+    assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
+
+
 def test_two_gradients_at_a_kink_are_a_semantic_difference() -> None:
     def body() -> Any:
         zeros = at.random_tensor(1, 3, low=0, high=1, contents="integers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import statistics
 from typing import Any
@@ -125,6 +126,23 @@ def test_a_module_shrinks_by_the_choices_that_made_it() -> None:
     built = next(call for call in finding.program.calls if call.target == "nn.Conv2d")
     assert built.args[:2] == (1, 1)
     assert max(array.data.size for array in finding.program.arrays) <= 16
+
+
+def test_a_smaller_program_may_say_whose_fault_it_is_where_the_whole_could_not(monkeypatch: Any) -> None:
+    first = [True]
+
+    def undecided(agreement: Any, pair: Pair, settings: Settings) -> Any:
+        opinion = examine(agreement, pair, settings)
+        if first.pop() if first else False:
+            verdict = dataclasses.replace(opinion.verdict, blame="inconclusive")
+            return dataclasses.replace(opinion, verdict=verdict)
+        return opinion
+
+    monkeypatch.setattr(failed_trial, "examine", undecided)
+    wrong = FaultyTorch({"tanh": when(lambda t: t.numel() >= 2, more)})
+    finding = diagnosed(lambda: dual.tanh(at.random_tensor(2, dim0=4, dim1=3)), Pair(TorchFramework(), wrong))
+    assert finding.blame == "candidate"
+    assert max(array.data.size for array in finding.program.arrays) == 2
 
 
 def _wrong_module(original: Any) -> Any:

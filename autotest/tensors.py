@@ -55,11 +55,20 @@ def random_tensor(
     Raises:
         generators.GeneratorError: for bounds or sizes that cannot be met.
     """
-    plain = {"dtype": dtype, "low": low, "high": high, "contents": contents, "layout": layout}
     if shape is None:
-        drawn = generators.drawn_array(ndim=ndim, dims=(dim0, dim1, dim2, dim3, dim4), **plain)
+        drawn = generators.drawn_array(
+            ndim=ndim,
+            dims=(dim0, dim1, dim2, dim3, dim4),
+            dtype=dtype,
+            low=low,
+            high=high,
+            contents=contents,
+            layout=layout,
+        )
     else:
-        drawn = generators.random_array(shape, ndim=ndim, **plain).value()
+        drawn = generators.random_array(
+            shape, ndim=ndim, dtype=dtype, low=low, high=high, contents=contents, layout=layout
+        ).value()
     return from_drawn(drawn, _value(requires_grad), _value(device))
 
 

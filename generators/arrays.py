@@ -22,7 +22,7 @@ from generators.dtypes import Array, cast, dtype_name
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError
 from generators.layouts import check_layout, expanded_dim, fitting
-from generators.shapes import given_shape, random_shape
+from generators.shapes import drawn_shape, given_shape, random_shape
 from generators.source import Source, current
 from generators.where import here, text
 
@@ -136,7 +136,7 @@ class random_array(Generator):
 def drawn_array(
     *,
     ndim: Any = None,
-    dims: Sequence[Any] | Mapping[int, Any] = (),
+    dims: tuple[Any, ...] = (),
     dtype: Any = "float32",
     low: Any = 0,
     high: Any = 1,
@@ -153,9 +153,9 @@ def drawn_array(
             name = _plain(dtype, low, high, contents)
         except (GeneratorError, TypeError):
             name = ""  # told of below, with the line that wrote it
-        if name:
-            source = current()
-            shape = random_shape(ndim, dims)._draw(source, None)
+        source = current()
+        shape = drawn_shape(source, ndim, dims) if name else None
+        if shape is not None:
             return Drawn(array_from(Spec(shape, name, low, high, contents), source.bits()), name)
     drawn: Drawn = random_array(
         ndim=ndim, dims=dims, dtype=dtype, low=low, high=high, contents=contents, layout=layout

@@ -100,6 +100,32 @@ class random_shape(Generator):
         return f"random_shape({', '.join(parts)})"
 
 
+def drawn_shape(source: Source, ndim: Any, dims: builtins.tuple[Any, ...]) -> Shape | None:
+    """What ``random_shape(ndim, dims)`` draws, without making one; None where that will say what is wrong."""
+    if ndim is None:
+        ndim = source.integer(1, LARGEST_RANK + 1)
+    elif isinstance(ndim, Generator):
+        ndim = ndim.draw_in(source, INT)
+    if type(ndim) is not int or ndim < 0:
+        return None
+    given = len(dims)
+    shape = []
+    for axis in range(ndim if ndim > given else given):
+        size = dims[axis] if axis < given else None
+        if axis >= ndim:  # not used, and still to be a size
+            if size is not None and not isinstance(size, Generator) and (type(size) is not int or size < 0):
+                return None
+            continue
+        if size is None:
+            size = source.integer(1, LARGEST_SIZE + 1)
+        elif isinstance(size, Generator):
+            size = size.draw_in(source, INT)
+        if type(size) is not int or size < 0:
+            return None
+        shape.append(size)
+    return builtins.tuple(shape)
+
+
 class broadcastable_shapes(Generator):
     """`count` shapes that broadcast together, as a tuple of them.
 

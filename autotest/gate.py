@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from autotest.nondifferentiable import listed
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)  # not frozen: every trial makes one, at a third of the cost
 class Evidence:
     """What one accepted trial did with gradients. Operators are named as the program names them."""
 

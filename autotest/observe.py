@@ -21,7 +21,7 @@ from autotest.freezing import PLAIN, freeze, freezing
 from autotest.program import refs
 from autotest.record import Record
 from autotest.rewriting import in_place, is_backward
-from autotest.settings import Settings
+from autotest.settings import Settings, Tolerance
 
 #: Calls whose result says nothing about agreement: inputs, assignments, the machinery of the record.
 _SILENT = frozenset(("load_state", "overwrite", "setattr", "enter", "exit"))
@@ -83,10 +83,10 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
         actual = read()
     except Exception as error:  # noqa: BLE001 - as before
         return _unreadable(trials, settings, error)
-    found, start = [], 0
+    found, start, tolerance = [], 0, settings.tolerance
     for trial in trials:
         end = start + len(trial.pairings)
-        found.append(_compare(trial, expected[start:end], actual[start:end], settings))
+        found.append(_compare(trial, expected[start:end], actual[start:end], settings, tolerance))
         start = end
     return found
 
@@ -109,8 +109,10 @@ def _unread(trial: Observed, error: Exception) -> Mismatch:
     return Mismatch("results", slot, "exception", "forward", "candidate", message)
 
 
-def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
-    record, pairings, tolerance = trial.record, trial.pairings, settings.tolerance
+def _compare(
+    trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings, tolerance: Tolerance
+) -> list[Mismatch]:
+    record, pairings = trial.record, trial.pairings
     suspicious = [
         index
         for index, pairing in enumerate(pairings)

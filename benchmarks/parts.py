@@ -51,7 +51,8 @@ def drawing(rounds: int) -> Iterator[Row]:
             shapes,
         ),
         "a float32 tensor": (
-            lambda: generators.random_array(ndim=2, dims=(generators.random(1, 6), generators.random(1, 6))).value(),
+            # What a `random_tensor` draws by.
+            lambda: generators.drawn_array(ndim=2, dims=(generators.random(1, 6), generators.random(1, 6))),
             hnp.arrays(np.float32, st.tuples(least, least), elements=cells),
         ),
     }

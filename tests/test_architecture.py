@@ -29,8 +29,8 @@ LAYERS: Final = (
     "errors nondifferentiable options program randomness rejection settings units".split(),
     # 1 pure, and the doors to frameworks
     (
-        "comparison counterparts elementwise emission finding frameworks gate gradient_account gradient_rows ledger "
-        "reduction rewriting selection "
+        "choice_reduction comparison counterparts elementwise emission finding frameworks gate gradient_account "
+        "gradient_rows ledger reduction rewriting selection "
         "serialisation standing tasks verdict"
     ).split(),
     # 2 live
@@ -53,7 +53,9 @@ DOORS_TO_PEOPLE: Final = ("cli", "pytest_plugin", "__main__")
 FRAMEWORKS: Final = ("torch", "oneflow", "jax", "mindspore", "paddle", "tensorflow", "tinygrad")
 
 #: What turns data into other data: NumPy at most, and no look at the world outside.
-PURE: Final = "comparison elementwise emission finding program reduction selection serialisation verdict".split()
+PURE: Final = (
+    "choice_reduction comparison elementwise emission finding program reduction selection serialisation verdict".split()
+)
 OUTSIDE: Final = frozenset(
     "asyncio glob logging multiprocessing os pathlib shutil socket subprocess tempfile threading".split()
 )

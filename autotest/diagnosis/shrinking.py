@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from autotest import reduction
+from autotest import choice_reduction, reduction
 from autotest.carrying import is_push
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree, results
@@ -251,15 +251,19 @@ def shrink_choices(test: Test, outcome: Outcome, pair: Pair, failure: Failure, s
     improved = True
     while improved:
         improved = False
-        for forced in reduction.choices(best.choices):
+        for forced in choice_reduction.choices(best.choices):
             if executions >= CHOICE_EXECUTIONS or time.monotonic() > deadline:
                 return best, executions
-            if repr(forced) in seen or reduction.choice_cost(forced) >= reduction.choice_cost(best.choices):
+            if repr(forced) in seen or choice_reduction.choice_cost(forced) >= choice_reduction.choice_cost(
+                best.choices
+            ):
                 continue
             seen.add(repr(forced))
             executions += 1
             tried = _forced(test, outcome.seed, pair, forced)
-            if tried is None or reduction.choice_cost(tried.choices) >= reduction.choice_cost(best.choices):
+            if tried is None or choice_reduction.choice_cost(tried.choices) >= choice_reduction.choice_cost(
+                best.choices
+            ):
                 continue
             if _same(tried, failure):
                 best, improved = tried, True
@@ -267,7 +271,7 @@ def shrink_choices(test: Test, outcome: Outcome, pair: Pair, failure: Failure, s
     return best, executions
 
 
-def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[reduction.Choice]) -> Outcome | None:
+def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[choice_reduction.Choice]) -> Outcome | None:
     try:
         return run_trial(test.body, seed, test.settings, pair, forced=forced)  # type: ignore[arg-type]
     except AutotestError:

@@ -18,10 +18,15 @@ from autotest.trial import run_trial
 
 ALIGNMENT = Path(__file__).parents[1] / "alignment"
 FILES = sorted(path.name for path in ALIGNMENT.glob("test_*.py") if "ledger" not in path.name)
+TO_NOTHING = "test_convolution.py::test_transposed_convolution_to_nothing"
 EXCEPTIONS = {
+    **{
+        f"{TO_NOTHING}[rank={rank}]": "torch refuses in double what oneDNN leaves empty in single" for rank in (1, 2, 3)
+    },
     "test_embedding.py::TestEmbedding.test_gradients_are_scaled_by_frequency": "scale_grad_by_freq scales on purpose",
     "test_embedding.py::TestEmbedding.test_padding_gets_no_gradient": "the row at padding_idx gets none on purpose",
     "test_embedding.py::TestEmbedding.test_rows_are_scaled_to_a_greatest_norm": "max_norm scales outside of autograd",
+    "test_loss.py::TestDistances.test_kl_divergence_of_negative_targets": "a NaN has a gradient that is none",
     "test_loss.py::test_binary_cross_entropy[weighted=True]": "the weight of a loss is no input to autograd",
     "test_reduction.py::TestReduction.test_nansum": "where() of a branch that holds NaN has a gradient of NaN",
 }

@@ -24,6 +24,9 @@ from generators.annotations import describe, element
 if TYPE_CHECKING:
     from autotest.recorder import Recorder
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 #: Types whose values are the same to everyone.
 LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))
 

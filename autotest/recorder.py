@@ -28,6 +28,9 @@ from autotest.randomness import Contents
 from autotest.record import Record, as_array, stage_of
 from autotest.rejection import Rejection, called_back, first_line, is_mistake, is_out_of_memory
 
+# Between the line of a test and what its mistake raised in a framework stands nothing that its reader asked for.
+__tracebackhide__ = True
+
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 _current: ContextVar[Recorder | None] = ContextVar("autotest_recorder", default=None)

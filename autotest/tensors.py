@@ -16,6 +16,9 @@ from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import Array
 from autotest.recorder import Recorder, current
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 # Generators that are built here are the test's doing: their errors name its line.
 __generators_hide__ = True
 

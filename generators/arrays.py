@@ -26,6 +26,9 @@ from generators.shapes import drawn_shape, given_shape, random_shape
 from generators.source import Source, current
 from generators.where import here, text
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 
 @dataclasses.dataclass(slots=True, eq=False)  # not frozen: every array of a run is one, and costs half so
 class Drawn:

@@ -19,6 +19,9 @@ from generators.core import Annotation, Generator
 from generators.errors import GeneratorError
 from generators.source import Source
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 
 class Nothing(enum.Enum):
     """The type of `NOTHING`, the value that takes its argument away: by keyword, by position, and in a tuple."""

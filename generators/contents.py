@@ -23,6 +23,9 @@ from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError
 from generators.source import Source
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 
 class Spec(NamedTuple):
     """What `array_from` makes: values of dtype `dtype` in [low, high), of both parts when complex.

@@ -13,6 +13,9 @@ from typing import Any
 from generators.errors import NotAValue
 from generators.source import Source, current
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 #: An annotation: a type, a typing construct, or the text of one as a stub file has it.
 Annotation = Any
 

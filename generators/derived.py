@@ -15,6 +15,9 @@ from generators.errors import Unsatisfiable
 from generators.source import Source
 from generators.where import here, text
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 #: How many values a filter may refuse. Even one that accepts one in a hundred fails once in 20,000 draws.
 MOST_REFUSALS: Final = 1000
 

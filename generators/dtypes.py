@@ -17,6 +17,9 @@ import numpy as np
 
 from generators.errors import BadBounds, GeneratorError
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 FLOATING: Final = ("float16", "bfloat16", "float32", "float64")

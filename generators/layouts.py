@@ -15,6 +15,9 @@ import numpy as np
 from generators.dtypes import Array
 from generators.errors import GeneratorError
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 #: ``("transpose", dim0, dim1)``, ``("slice", dim, start, stop, step)`` with step > 0, ``("expand", sizes)``.
 Step = builtins.tuple[Any, ...]
 Steps = builtins.tuple[Step, ...]

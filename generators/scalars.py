@@ -19,6 +19,9 @@ from generators.errors import BadBounds, GeneratorError
 from generators.source import Source
 from generators.where import here, text
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 _LONGEST = 3
 
 

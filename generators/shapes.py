@@ -17,6 +17,9 @@ from generators.errors import BadBounds, GeneratorError
 from generators.source import Source
 from generators.where import Where, here, text
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 Shape = tuple[int, ...]
 
 LARGEST_RANK = 5

@@ -17,6 +17,9 @@ from typing import Any, Literal, NamedTuple
 from generators.entropy import bit_generator
 from generators.errors import BadBounds, GeneratorError
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 ChoiceKind = Literal["integer", "uniform", "boolean", "index", "bits"]
 Primitive = int | float | bool
 

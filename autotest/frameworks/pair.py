@@ -17,6 +17,9 @@ from autotest.emission import Script
 from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Call, Program, Root, leaves
 
+# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
+__tracebackhide__ = True
+
 
 @contextlib.contextmanager
 def warnings_shown() -> Iterator[None]:

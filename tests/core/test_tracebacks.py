@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import traceback
 import unittest
+from pathlib import Path
 
 import pytest
 
 from autotest import autotest, random, random_tensor, torch
 from tests.support import faults
+
+ROOT = Path(__file__).parents[2]
 
 
 class Failing(unittest.TestCase):
@@ -61,6 +67,33 @@ def test_an_assertion_of_the_body_shows_its_line_alone():
 def test_a_mistake_of_the_body_begins_with_its_line():
     first = next(line for line in shown("misspells").splitlines() if 'File "' in line)
     assert __file__ in first
+
+
+MISTAKES = (
+    "torch.softmax(random_tensor(ndim=2), dimm=1)",
+    "torch.reluu(random_tensor(ndim=2))",
+    "torch.relu(random_tensor(ndim=2, dim0=random(5, 2)))",
+    'torch.relu(random_tensor(ndim=2, dim0="three"))',
+    "torch.relu(random_tensor(ndim=2, dim0=random(1, 3).to(float)))",
+)
+
+
+def test_pytest_shows_the_lines_of_mistakes_and_nothing_of_this_library(tmp_path):
+    written = ["from autotest import autotest, random, random_tensor, torch"]
+    for number, mistake in enumerate(MISTAKES):
+        written += ["@autotest(n=2)", f"def test_{number}():", f"    return {mistake}"]
+    (tmp_path / "test_mistakes.py").write_text("\n".join(written), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mistakes.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "AUTOTEST_CANDIDATE": "torch"},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=300,
+    )
+    assert f"{len(MISTAKES)} failed" in done.stdout
+    assert [mistake for mistake in MISTAKES if f"return {mistake}" not in done.stdout] == []
+    assert [line for line in done.stdout.splitlines() if re.search(r"\b(autotest|generators)/\w+\.py", line)] == []
 
 
 @pytest.mark.parametrize("name", ["asserts", "looks_up", "misspells"])

@@ -23,9 +23,7 @@ from autotest.program import Operand, Ref, Root
 from autotest.recorder import Recorder, current
 from autotest.settings import Tolerance
 
-# Between the line of a test and what its mistake raised in a framework stands nothing that its reader asked for.
-__tracebackhide__ = True
-
+__tracebackhide__ = True  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
 #: What a call may return that is consumed by being read, and is turned into a list at once.
 _ITERATORS = (types.GeneratorType, map, filter, zip)

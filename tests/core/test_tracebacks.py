@@ -90,6 +90,7 @@ def test_pytest_shows_the_lines_of_mistakes_and_nothing_of_this_library(tmp_path
         stdout=subprocess.PIPE,
         text=True,
         timeout=300,
+        check=False,
     )
     assert f"{len(MISTAKES)} failed" in done.stdout
     assert [mistake for mistake in MISTAKES if f"return {mistake}" not in done.stdout] == []

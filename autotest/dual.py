@@ -17,13 +17,13 @@ import numpy as np
 
 from autotest.adoption import adopt, synchronize_module
 from autotest.comparison import compare_values
-from autotest.errors import Divergence, UsageError
+from autotest.errors import Divergence, UsageError, of_the_test
 from autotest.frameworks import ABSENT, Both, Pair, chosen
 from autotest.program import Operand, Ref, Root
 from autotest.recorder import Recorder, current
 from autotest.settings import Tolerance
 
-__tracebackhide__ = True  # as in the recorder
+__tracebackhide__ = of_the_test  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
 #: What a call may return that is consumed by being read, and is turned into a list at once.
 _ITERATORS = (types.GeneratorType, map, filter, zip)

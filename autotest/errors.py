@@ -8,10 +8,14 @@ finding as a failed test and not as a broken one.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 class AutotestError(Exception):
     """Base class of what this library raises on purpose."""
+
+    #: Says that the library is not broken, so that the reader needs none of its frames.
+    of_the_test = True
 
 
 class UsageError(AutotestError, ValueError):
@@ -73,6 +77,17 @@ class StoreDamaged(AutotestError):
 
 class InTrial(AutotestError):
     """Says which trial an exception of a test body comes from, where the exception itself cannot be given a note."""
+
+
+def of_the_test(raised: Any) -> bool:
+    """Whether what pytest shows, an ``ExceptionInfo``, is no fault of this library: a value for ``__tracebackhide__``."""
+    return bool(getattr(getattr(raised, "value", None), "of_the_test", False))
+
+
+def made_by_the_test(error: Exception) -> Exception:
+    """`error`, which a mistake of the test brought about in a framework, marked as such."""
+    error.of_the_test = True  # type: ignore[attr-defined]
+    return error
 
 
 def annotate(error: Exception, note: str) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import generators
+from autotest.errors import of_the_test
 from autotest.frameworks import ABSENT, Made
 from autotest.program import Array, Operand, Ref, Root, plain_container
 from autotest.record import as_array
@@ -24,8 +25,8 @@ from generators.annotations import describe, element
 if TYPE_CHECKING:
     from autotest.recorder import Recorder
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 #: Types whose values are the same to everyone.
 LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Protocol
 import generators
 from autotest import randomness
 from autotest.comparison import Mismatch, Symptom
-from autotest.errors import Divergence, TrialEnd
+from autotest.errors import Divergence, TrialEnd, made_by_the_test, of_the_test
 from autotest.frameworks import ABSENT, Pair
 from autotest.lowering import LITERALS, lower
 from autotest.overwriting import NOTE, OVERWRITING, about_to_be_overwritten
@@ -28,8 +28,8 @@ from autotest.randomness import Contents
 from autotest.record import Record, as_array, stage_of
 from autotest.rejection import Rejection, called_back, first_line, is_mistake, is_out_of_memory
 
-# Between the line of a test and what its mistake raised in a framework stands nothing that its reader asked for.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -216,7 +216,11 @@ class Recorder(Record):
     def getattr(self, owner: Lowerable, name: str) -> int:
         """Read an attribute on both sides. That the reference lacks it is the test's own mistake."""
         expected_owner, actual_owner, operand = owner._lower(self)
-        expected = self.pair.reference.member(expected_owner, name)
+        try:
+            expected = self.pair.reference.member(expected_owner, name)
+        except AttributeError as error:
+            made_by_the_test(error)
+            raise
         actual = self._on_candidate("getattr", name, (operand,), expected, lambda: getattr(actual_owner, name))
         slot = self.append("getattr", name, (operand,), {}, expected, actual)
         if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
@@ -333,7 +337,7 @@ class Recorder(Record):
     ) -> None:
         """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
         if is_mistake(error, optional):
-            raise error
+            raise made_by_the_test(error)
         self.rejection = Rejection(target, type(error).__name__, str(error))
         if not self.check_errors:
             return

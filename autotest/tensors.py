@@ -11,13 +11,14 @@ from typing import Any
 
 import generators
 from autotest.dual import Value, wrap
+from autotest.errors import of_the_test
 from autotest.frameworks import chosen
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import Array
 from autotest.recorder import Recorder, current
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 # Generators that are built here are the test's doing: their errors name its line.
 __generators_hide__ = True

@@ -20,14 +20,14 @@ from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Annotation, Generator
 from generators.dtypes import Array, cast, dtype_name
 from generators.entropy import Bits
-from generators.errors import BadBounds, GeneratorError
+from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.layouts import check_layout, expanded_dim, fitting
 from generators.shapes import drawn_shape, given_shape, random_shape
 from generators.source import Source, current
 from generators.where import here, text
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 
 @dataclasses.dataclass(slots=True, eq=False)  # not frozen: every array of a run is one, and costs half so

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from generators import annotations as kinds
 from generators.core import Annotation, Generator
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, of_the_test
 from generators.source import Source
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 
 class Nothing(enum.Enum):

@@ -20,11 +20,11 @@ from generators.annotations import INT
 from generators.core import Generator
 from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, float_range, integer_range, numpy_dtype, part_dtype
 from generators.entropy import Bits
-from generators.errors import BadBounds, GeneratorError
+from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.source import Source
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 
 class Spec(NamedTuple):

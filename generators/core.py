@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from generators.errors import NotAValue
+from generators.errors import NotAValue, of_the_test
 from generators.source import Source, current
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 #: An annotation: a type, a typing construct, or the text of one as a stub file has it.
 Annotation = Any

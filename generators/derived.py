@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from generators import combinators
 from generators.core import Annotation, Generator
-from generators.errors import Unsatisfiable
+from generators.errors import Unsatisfiable, of_the_test
 from generators.source import Source
 from generators.where import here, text
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 #: How many values a filter may refuse. Even one that accepts one in a hundred fails once in 20,000 draws.
 MOST_REFUSALS: Final = 1000

@@ -1,14 +1,24 @@
 """What the generators raise on purpose.
 
-Enters nothing, leaves classes. Stands alone so that every file of the package can raise them; must not
-import from this package. All are `ValueError`s: a generator was asked for something that it cannot give.
+Enters nothing, leave classes, and whether readers of a traceback are shown their way through this package. Stands alone
+so that every file of the package can raise them; must not import from this package. All are `ValueError`s: a generator was asked for something that it cannot give.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class GeneratorError(ValueError):
     """A generator was built or used wrongly; the message says what was expected and where it was written."""
+
+    #: Says that the test is wrong and not the library, so that the reader needs none of its frames.
+    of_the_test = True
+
+
+def of_the_test(raised: Any) -> bool:
+    """Whether what pytest shows (an ``ExceptionInfo``) is a mistake of the test: a value for ``__tracebackhide__``."""
+    return bool(getattr(getattr(raised, "value", None), "of_the_test", False))
 
 
 class BadBounds(GeneratorError):

@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from generators.dtypes import Array
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, of_the_test
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 #: ``("transpose", dim0, dim1)``, ``("slice", dim, start, stop, step)`` with step > 0, ``("expand", sizes)``.
 Step = builtins.tuple[Any, ...]

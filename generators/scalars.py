@@ -15,12 +15,12 @@ from typing import Any
 from generators import annotations as kinds
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
-from generators.errors import BadBounds, GeneratorError
+from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.source import Source
 from generators.where import here, text
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 _LONGEST = 3
 

@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 from generators.entropy import bit_generator
-from generators.errors import BadBounds, GeneratorError
+from generators.errors import BadBounds, GeneratorError, of_the_test
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 ChoiceKind = Literal["integer", "uniform", "boolean", "index", "bits"]
 Primitive = int | float | bool

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from autotest.emission import Script
+from autotest.errors import made_by_the_test, of_the_test
 from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Call, Program, Root, leaves
 
-# Errors are told at the line of the test that they are about: what raises them here is no part of the traceback.
-__tracebackhide__ = True
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 
 @contextlib.contextmanager
@@ -69,7 +70,7 @@ class Pair:
                 expected = self.reference.resolve(path)
             except AttributeError as error:
                 # Newer torch raises it in a function of its own, which would stand in the reader's way.
-                raise AttributeError(str(error)) from None
+                raise made_by_the_test(AttributeError(str(error))) from None
             try:
                 actual = self.candidate.resolve(path)
             except AttributeError:

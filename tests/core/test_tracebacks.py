@@ -70,7 +70,8 @@ def test_a_mistake_of_the_body_begins_with_its_line():
 
 
 MISTAKES = (
-    "torch.softmax(random_tensor(ndim=2), dimm=1)",
+    "torch.relu(random_tensor(ndim=2), inplce=True)",
+    "random_tensor(ndim=2).reluu()",
     "torch.reluu(random_tensor(ndim=2))",
     "torch.relu(random_tensor(ndim=2, dim0=random(5, 2)))",
     'torch.relu(random_tensor(ndim=2, dim0="three"))',

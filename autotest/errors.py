@@ -80,7 +80,7 @@ class InTrial(AutotestError):
 
 
 def of_the_test(raised: Any) -> bool:
-    """Whether what pytest shows, an ``ExceptionInfo``, is no fault of this library: a value for ``__tracebackhide__``."""
+    """For ``__tracebackhide__``: whether what pytest shows, an ``ExceptionInfo``, is no fault of this library."""
     return bool(getattr(getattr(raised, "value", None), "of_the_test", False))
 
 

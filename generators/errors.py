@@ -1,7 +1,8 @@
 """What the generators raise on purpose.
 
 Enters nothing, leave classes, and whether readers of a traceback are shown their way through this package. Stands alone
-so that every file of the package can raise them; must not import from this package. All are `ValueError`s: a generator was asked for something that it cannot give.
+so that every file of the package can raise them; must not import from this package. All are `ValueError`s: a generator
+was asked for something that it cannot give.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class GeneratorError(ValueError):
 
 
 def of_the_test(raised: Any) -> bool:
-    """Whether what pytest shows (an ``ExceptionInfo``) is a mistake of the test: a value for ``__tracebackhide__``."""
+    """For ``__tracebackhide__``: whether what pytest shows, an ``ExceptionInfo``, is a mistake of the test."""
     return bool(getattr(getattr(raised, "value", None), "of_the_test", False))
 
 

@@ -172,8 +172,11 @@ _NUMBERS = (int, float)
 @lru_cache(maxsize=64, typed=True)
 def _plain(dtype: str | type, low: float, high: float, contents: str) -> str:
     """The name of `dtype`, if an array of these cannot fail for a reason that its shape has no part in; else ""."""
-    fits = contents == "uniform" and math.isfinite(low) and math.isfinite(high) and low < high
-    return dtype_name(dtype) if fits and array_from(Spec((), dtype_name(dtype), low, high), 0) is not None else ""
+    if contents != "uniform" or not (math.isfinite(low) and math.isfinite(high) and low < high):
+        return ""
+    name = dtype_name(dtype)
+    array_from(Spec((), name, low, high), 0)  # raises where the dtype leaves nothing between the bounds
+    return name
 
 
 class choice_array(Generator):

@@ -50,21 +50,18 @@ class random_shape(Generator):
         self._where = here()
         self.ndim = ndim
         self.allow_zero = allow_zero
-        self.max_size = max_size if max_size is LARGEST_SIZE else _size("max_size", max_size, self._where)
-        self._dims: dict[int, Any] = {}
+        self.max_size = _size("max_size", max_size, self._where)
+        pairs = dims.items() if isinstance(dims, Mapping) else enumerate(dims)
+        self._dims: dict[int, Any] = {axis: size for axis, size in pairs if size is not None}
         children: list[Generator] = []
         if isinstance(ndim, Generator):
             children.append(ndim)
         elif ndim is not None:
             self.ndim = _size("ndim", ndim, self._where)
-        # A tuple is the commonest, and what the `isinstance` of an abstract class costs is as much as all of this.
-        for axis, size in (
-            dims.items() if type(dims) is not builtins.tuple and isinstance(dims, Mapping) else enumerate(dims)
-        ):
+        for axis, size in self._dims.items():
             if isinstance(size, Generator):
                 children.append(size)
-                self._dims[axis] = size
-            elif size is not None:
+            else:
                 self._dims[axis] = _size(f"dims[{axis}]", size, self._where)
         self.children = builtins.tuple(children)
         if self.max_size < 1 and not allow_zero:

@@ -75,7 +75,8 @@ except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
 """
 
-_READ = """\
+#: Waits for all of what a program returned.
+READ = """\
 def read(value):  # which waits for it
     return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
 
@@ -184,7 +185,7 @@ def dying_candidate(
         return None
     # What a call changes in place is read: on one side or the other it may return nothing.
     changed = next(refs(last), None) if _changes_in_place(last) else None
-    check = _READ + _IMPORTS.format(imports=_imports(sides))
+    check = READ + _IMPORTS.format(imports=_imports(sides))
     check += (_DIES if runs == ONCE else _DIES_IN_SOME_RUNS).format(
         root=sides[0].namespace, processes=runs.processes, calls=runs.calls, **_names(sides)
     )

@@ -15,6 +15,7 @@ from typing import Any
 from autotest.emission import literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer
+from autotest.emission.compact import READ
 from autotest.emission.opening import opening
 from autotest.emission.script import Script
 from autotest.errors import NotReplayable
@@ -55,9 +56,6 @@ if __name__ == "__main__":
 '''
 
 _CHILD = """\
-def read(value):  # which waits for it
-    return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
-
 
 if __name__ == "__main__":
     graphed = bool(sys.argv[1:])
@@ -183,7 +181,7 @@ def graph_script(
         limits = [(one.rtol, one.atol, one.values) for one in ordered]
         check = _CHECK.format(names=[one.name for one in ordered], limits=limits)
     else:
-        check = (_CHILD + (_DIES if dies == ONCE else _DIES_IN_SOME_RUNS)).format(**dies._asdict())
+        check = READ + (_CHILD + (_DIES if dies == ONCE else _DIES_IN_SOME_RUNS)).format(**dies._asdict())
     return "\n".join(
         [
             *opening(title, header, printer.imports | ({"os", "subprocess"} if dies else set()), side.lines, data),

@@ -10,9 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autotest.decorator import autotest, skip_grad_check
-    from autotest.dual import DualObject, torch
-    from autotest.errors import (
+    from autotest.base.errors import (
         AutotestError,
         Divergence,
         FrameworkMissing,
@@ -23,8 +21,10 @@ if TYPE_CHECKING:
         TooFewAccepted,
         UsageError,
     )
+    from autotest.decorator import autotest, skip_grad_check
     from autotest.gradients.public import gradcheck, gradgradcheck
-    from autotest.tensors import broadcast_tensors, choice_tensor, random_device, random_tensor
+    from autotest.recording.dual import DualObject, torch
+    from autotest.recording.tensors import broadcast_tensors, choice_tensor, random_device, random_tensor
     from generators import (
         Generator,
         constant,
@@ -67,8 +67,8 @@ __all__ = [
 #: Which module each of the names above is from; those that are not here are the generators'.
 _HOME = {
     "autotest.decorator": ("autotest", "skip_grad_check"),
-    "autotest.dual": ("DualObject", "torch"),
-    "autotest.errors": (
+    "autotest.recording.dual": ("DualObject", "torch"),
+    "autotest.base.errors": (
         "AutotestError",
         "Divergence",
         "FrameworkMissing",
@@ -80,7 +80,7 @@ _HOME = {
         "UsageError",
     ),
     "autotest.gradients.public": ("gradcheck", "gradgradcheck"),
-    "autotest.tensors": ("broadcast_tensors", "choice_tensor", "random_device", "random_tensor"),
+    "autotest.recording.tensors": ("broadcast_tensors", "choice_tensor", "random_device", "random_tensor"),
 }
 
 

@@ -1,8 +1,4 @@
-"""`@autotest`: the door of unittest and pytest.
-
-Enters a test function and what it asks for; leaves a function of the same signature that runs the trials.
-Everything that is wrong with the arguments is said when the decorator runs.
-"""
+"""`@autotest`: the door of unittest and pytest."""
 
 from __future__ import annotations
 
@@ -10,19 +6,21 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import os
 import unittest
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from autotest import ledger
-from autotest.errors import UsageError
+from autotest.base.errors import UsageError
+from autotest.base.options import Options, from_environment
+from autotest.base.settings import Settings
 from autotest.frameworks import Pair, chosen
-from autotest.identity import test_id
-from autotest.options import Options, from_environment
-from autotest.runner import run_test
-from autotest.settings import Settings
-from autotest.trial import Test
+from autotest.results import ledger
+from autotest.running.runner import run_test
+from autotest.sources.identity import test_id
+from autotest.trials.driver import driver
+from autotest.trials.trial import Test
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -51,7 +49,7 @@ def autotest(
             nothing used, if it returns None). ``"auto"`` does not mind when nothing can carry a gradient.
         rtol, atol: tolerance of floating and complex values, ``|actual - expected| <= atol + rtol *
             |expected|`` where expected is the reference's. What is left out comes from the table
-            `autotest.settings.DEFAULT_TOLERANCES`. Integers and booleans are compared exactly.
+            `autotest.base.settings.DEFAULT_TOLERANCES`. Integers and booleans are compared exactly.
         check_graph: also replay the program in the candidate's graph mode and compare that.
         check_allclose: compare values; otherwise only structure, shape, dtype, device and requires_grad.
         check_dtype: compare dtypes.
@@ -102,7 +100,7 @@ def decorate(
             name = test_id(written, file, (*bound.args, *args), {**bound.keywords, **kwargs})
             test = Test(name, lambda: bound(*args, **kwargs), asks, file)
             sides = pair()
-            run_test(test, sides, asked(), _ledger(file, sides.candidate.name))
+            _run(test, sides, asked, _ledger(file, sides.candidate.name))
 
     if isinstance(function, functools.partial):
         run.__wrapped__ = function  # whose signature lacks what is bound already
@@ -156,6 +154,20 @@ def skip_grad_check(*, reason: str) -> Callable[[F], F]:
 
 #: The attribute in which `skip_grad_check` leaves its reason for an `@autotest` that comes after it.
 _SKIPS = "__autotest_skip_grad__"
+
+
+def _run(test: Test, pair: Pair, asked: Callable[[], Options], known: ledger.Ledger) -> None:
+    """Run a test here, or where its caller or its ledger wants it to run."""
+    elsewhere = driver()
+    if elsewhere is None and known.expects_death(test.id):
+        from autotest.campaigns import isolated_runner  # brings a pool of processes, which few runs need
+
+        elsewhere = isolated_runner.shared(os.getpid())
+    if elsewhere is None:
+        run_test(test, pair, asked(), known)
+    else:
+        with pair.around_trials():
+            elsewhere(test, pair, known)
 
 
 @functools.lru_cache(maxsize=256)

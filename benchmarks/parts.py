@@ -16,10 +16,10 @@ import numpy as np
 import generators
 from autotest import comparison, emission, random_tensor
 from autotest import torch as dual
+from autotest.base.settings import Settings, Tolerance
 from autotest.frameworks import chosen
-from autotest.recorder import Recorder, recording
-from autotest.settings import Settings, Tolerance
-from autotest.trial import run_trial
+from autotest.recording.recorder import Recorder, recording
+from autotest.trials.trial import run_trial
 from benchmarks.interleave import Spread, Trials, interleaved
 from benchmarks.results import Row
 

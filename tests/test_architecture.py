@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,29 +23,14 @@ else:
 
 ROOT: Final = Path(__file__).parent.parent
 
-#: Layers, lowest first. Imports go to the same layer or below.
-LAYERS: Final = (
-    # 0 data
-    "errors nondifferentiable options program randomness rejection settings units".split(),
-    # 1 pure, and the doors to frameworks
-    (
-        "choice_reduction comparison counterparts elementwise emission finding frameworks gate gradient_account "
-        "gradient_rows ledger reduction rewriting selection "
-        "serialisation standing tasks verdict"
-    ).split(),
-    # 2 live
-    "adoption carrying dual freezing lowering observe overwriting record recorder tensors".split(),
-    # 3 telling
-    "report".split(),
-    # 4 running
-    (
-        "breadcrumb campaigns collection diagnosis driving gradients graph identity listening replay runner "
-        "staging storage tracing trial"
-    ).split(),
-    # 5 doors to people
-    "__init__ __main__ cli decorator oneflow pytest_failures pytest_plugin".split(),
-)
-LAYER_OF: Final = {name: layer for layer, names in enumerate(LAYERS) for name in names}
+#: The rooms of `autotest/`, lowest first: imports go to the same room or to one on the left.
+ROOMS: Final = (
+    "base program comparison results emission report frameworks recording replaying gradients sources trials "
+    "processes diagnosis storage running campaigns decorator __init__ pytest_plugin cli oneflow __main__"
+).split()
+RANK: Final = {name: rank for rank, name in enumerate(ROOMS)}
+#: What stands at the top of `autotest/` without being a package.
+FILES: Final = ("__init__", "__main__", "decorator")
 
 #: The only places that may import a framework, and the only ones that may print.
 DOORS_TO_FRAMEWORKS: Final = ("frameworks", "oneflow")
@@ -53,9 +38,9 @@ DOORS_TO_PEOPLE: Final = ("cli", "pytest_plugin", "__main__")
 FRAMEWORKS: Final = ("torch", "oneflow", "jax", "mindspore", "paddle", "tensorflow", "tinygrad")
 
 #: What turns data into other data: NumPy at most, and no look at the world outside.
-PURE: Final = (
-    "choice_reduction comparison elementwise emission finding program reduction selection serialisation verdict".split()
-)
+PURE: Final = "program comparison emission".split()
+#: Rooms that mypy checks as strictly as it can.
+STRICT: Final = "base program comparison results emission frameworks".split()
 OUTSIDE: Final = frozenset(
     "asyncio glob logging multiprocessing os pathlib shutil socket subprocess tempfile threading".split()
 )
@@ -81,8 +66,8 @@ def package_of(file: str) -> str:
     return file.partition("/")[0]
 
 
-def component_of(file: str) -> str:
-    """The row of `LAYERS` that a file of `autotest/` belongs to: its own name or its folder's."""
+def room_of(file: str) -> str:
+    """The room that a file of `autotest/` belongs to: its folder's name, or its own where it stands at the top."""
     return file.split("/")[1].removesuffix(".py")
 
 
@@ -120,27 +105,28 @@ def last_name(node: ast.AST) -> str:
 # -- the rules ----------------------------------------------------------------------------------------------
 
 
-def layering(file: str, tree: ast.Module) -> Iterator[str]:
+def order(file: str, tree: ast.Module) -> Iterator[str]:
     if package_of(file) != "autotest":
         return
-    here = component_of(file)
-    if here not in LAYER_OF:
-        yield f"{file}: {here!r} has no layer; add it to the table LAYERS in tests/test_architecture.py"
+    here = room_of(file)
+    if here not in RANK:
+        yield f"{file}: {here!r} is no room; add it to ROOMS in tests/test_architecture.py"
         return
+    if file.count("/") == 1 and here not in FILES:
+        yield f"{file}: only {', '.join(FILES)} stand at the top level; put it into a room"
     for line, name in imported(file, tree):
         package, _, rest = name.partition(".")
         if package != "autotest":
             continue
-        there = rest.partition(".")[0]
         # `from autotest import torch`: what is no file of the package is a name that its front door exports.
-        layer = LAYER_OF.get(there, LAYER_OF["__init__"])
-        if layer > LAYER_OF[here]:
-            yield f"{file}:{line}: {here} (layer {LAYER_OF[here]}) imports {name} (layer {layer})"
+        there = rest.partition(".")[0] if rest.partition(".")[0] in RANK else "__init__"
+        if RANK[there] > RANK[here]:
+            yield f"{file}:{line}: {here} imports {name}, which stands to its right in ROOMS"
 
 
 def dependencies(file: str, tree: ast.Module) -> Iterator[str]:
-    inside_door = package_of(file) == "autotest" and component_of(file) in DOORS_TO_FRAMEWORKS
-    pure = package_of(file) == "autotest" and component_of(file) in PURE
+    inside_door = package_of(file) == "autotest" and room_of(file) in DOORS_TO_FRAMEWORKS
+    pure = package_of(file) == "autotest" and room_of(file) in PURE
     for line, name in imported(file, tree):
         package = name.split(".")[0]
         if package in FRAMEWORKS and not inside_door:
@@ -154,7 +140,7 @@ def dependencies(file: str, tree: ast.Module) -> Iterator[str]:
 
 
 def printing(file: str, tree: ast.Module) -> Iterator[str]:
-    if package_of(file) == "autotest" and component_of(file) in DOORS_TO_PEOPLE:
+    if package_of(file) == "autotest" and room_of(file) in DOORS_TO_PEOPLE:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "print":
@@ -208,11 +194,43 @@ def violations(file: str, text: str) -> list[str]:
     """What is wrong with a file of the library; `file` is its path from the root, with slashes."""
     tree = ast.parse(text)
     found = [*length(file, text), *places(file, text)]
-    for rule in (layering, dependencies, printing, state):
+    for rule in (order, dependencies, printing, state):
         found += rule(file, tree)
     if text.strip() and ast.get_docstring(tree) is None:
         found.append(f"{file}: says nowhere what it is for; its first lines are a docstring")
     return found
+
+
+def module_of(file: str) -> str:
+    return file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+def cycles(texts: Mapping[str, str]) -> list[list[str]]:
+    """Groups of modules that import one another, wherever the imports stand."""
+    files = {module_of(file): file for file in texts}
+    graph: dict[str, set[str]] = {}
+    for module, file in files.items():
+        graph[module] = set()
+        for _, name in imported(file, ast.parse(texts[file])):
+            there = name
+            while there not in files and "." in there:
+                there = there.rpartition(".")[0]
+            if there in files and there != module:
+                graph[module].add(there)
+    reached = {module: _reachable(graph, module) for module in graph}
+    knots = {frozenset(there for there in reached[module] if module in reached[there]) for module in graph}
+    return sorted(sorted(knot) for knot in knots if len(knot) > 1)
+
+
+def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [*graph[start]]
+    while waiting:
+        module = waiting.pop()
+        if module not in seen:
+            seen.add(module)
+            waiting += graph[module]
+    return seen
 
 
 # -- the house as it is -------------------------------------------------------------------------------------
@@ -228,6 +246,18 @@ def test_a_library_file_keeps_the_house_rules(file: str) -> None:
     assert violations(file, (ROOT / file).read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("package", ["autotest"])
+def test_no_modules_import_one_another(package: str) -> None:
+    assert cycles(sources(package)) == []
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room not in FILES])
+def test_a_room_says_what_enters_and_what_leaves(room: str) -> None:
+    said = ast.get_docstring(ast.parse((ROOT / "autotest" / room / "__init__.py").read_text(encoding="utf-8")))
+    assert said is not None
+    assert said.partition("\n\n")[0].count(".") >= 1
+
+
 def test_the_library_was_found_at_all() -> None:
     assert {"generators/core.py", "autotest/frameworks/preload.py"} <= set(sources("autotest", "generators"))
 
@@ -241,44 +271,58 @@ def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
     assert [line for file, text in texts.items() for line in places(file, text)] == []
 
 
-def test_mypy_is_strict_on_the_generators_and_on_layers_0_and_1() -> None:
+def test_mypy_is_strict_on_the_generators_and_on_the_lower_rooms() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
     strict = {name for part in settings["overrides"] if part.get("disallow_untyped_defs") for name in part["module"]}
-    assert {"generators.*", *(f"autotest.{name}.*" for name in (*LAYERS[0], *LAYERS[1]))} == strict
+    assert {"generators.*", *(f"autotest.{name}.*" for name in STRICT)} <= strict
 
 
 # -- each rule finds what it is for -------------------------------------------------------------------------
 
 PLANTED: Final = {
-    "a layer that reaches up": ("autotest/program.py", "from autotest.trial import Trial", "layer 0"),
-    "a layer that reaches up to a module by name": ("autotest/trial.py", "from autotest import cli", "layer 5"),
-    "a layer that reaches up by a relative import": (
+    "a room that reaches up": ("autotest/program/calls.py", "from autotest.trials.trial import Trial", "to its right"),
+    "a room that reaches up to a module by name": ("autotest/trials/trial.py", "from autotest import cli", "right"),
+    "a room that reaches up by a relative import": (
         "autotest/emission/code.py",
-        "from ..report import text",
-        "layer 3",
+        "from ..frameworks import pair",
+        "to its right",
     ),
-    "a layer that reaches up lazily": ("autotest/errors.py", "def f():\n    import autotest.runner", "layer 0"),
-    "a layer that uses the front door": ("autotest/recorder.py", "from autotest import torch", "layer 5"),
-    "a file without a layer": ("autotest/novelty.py", "x = 1", "add it to the table"),
-    "a framework above its adapter": ("autotest/trial.py", "def f():\n    import torch.nn", "imports torch"),
-    "a framework imported by its name": ("autotest/trial.py", 'importlib.import_module("oneflow")', "imports oneflow"),
+    "a room that reaches up lazily": ("autotest/base/errors.py", "def f():\n    import autotest.running", "right"),
+    "a room that reaches up for a type": (
+        "autotest/base/errors.py",
+        "if TYPE_CHECKING:\n    from autotest.results.finding import Finding",
+        "to its right",
+    ),
+    "a room that uses the front door": ("autotest/recording/dual.py", "from autotest import torch", "to its right"),
+    "a file in no room": ("autotest/novelty/x.py", "x = 1", "add it to ROOMS"),
+    "a file at the top": ("autotest/report.py", "x = 1", "put it into a room"),
+    "a framework above its adapter": ("autotest/trials/trial.py", "def f():\n    import torch.nn", "imports torch"),
+    "a framework imported by its name": (
+        "autotest/trials/trial.py",
+        'importlib.import_module("oneflow")',
+        "imports oneflow",
+    ),
     "a framework in the generators": ("generators/arrays.py", "from torch import Size", "imports torch"),
     "autotest in the generators": ("generators/arrays.py", "import autotest.program", "may use"),
     "another package in the generators": ("generators/core.py", "import typing_extensions", "may use"),
-    "another package in a pure part": ("autotest/verdict.py", "import scipy.stats", "a pure part"),
+    "another package in a pure part": ("autotest/comparison/values.py", "import scipy.stats", "a pure part"),
     "input and output in a pure part": ("autotest/emission/code.py", "from pathlib import Path", "a pure part"),
-    "a print": ("autotest/runner.py", "def f():\n    print(1)", "prints"),
+    "a print": ("autotest/running/runner.py", "def f():\n    print(1)", "prints"),
     "a print handed on": ("generators/core.py", "show = print", "prints"),
-    "a list in a module": ("autotest/runner.py", "seen = []", "'seen'"),
-    "a counter in a module": ("autotest/runner.py", "tally: Counter[str] = collections.Counter()", "'tally'"),
-    "a cache made conditionally": ("autotest/runner.py", "if FAST:\n    known = {}", "'known'"),
-    "a global flag": ("autotest/runner.py", "def f():\n    global busy\n    busy = True", "global busy"),
-    "a constant that grows": ("autotest/runner.py", "KINDS = []\ndef f():\n    KINDS.append(1)", "KINDS"),
-    "a constant of another module set": ("autotest/runner.py", "def f():\n    settings.TABLE['x'] = 1", "TABLE"),
-    "a constant that counts": ("autotest/runner.py", "def f():\n    options.COUNT += 1", "COUNT"),
-    "a file that is too long": ("autotest/runner.py", "x = 1\n" * 401, "more than one idea"),
-    "a path of one machine": ("autotest/runner.py", "HOME = '/{}/x'".format("root"), "path of one machine"),
-    "a registry's host": ("autotest/runner.py", "HOST = 'https://{}.org'".format("pypi"), "registry"),
+    "a list in a module": ("autotest/running/runner.py", "seen = []", "'seen'"),
+    "a counter in a module": ("autotest/running/runner.py", "tally: Counter[str] = collections.Counter()", "'tally'"),
+    "a cache made conditionally": ("autotest/running/runner.py", "if FAST:\n    known = {}", "'known'"),
+    "a global flag": ("autotest/running/runner.py", "def f():\n    global busy\n    busy = True", "global busy"),
+    "a constant that grows": ("autotest/running/runner.py", "KINDS = []\ndef f():\n    KINDS.append(1)", "KINDS"),
+    "a constant of another module set": (
+        "autotest/running/runner.py",
+        "def f():\n    settings.TABLE['x'] = 1",
+        "TABLE",
+    ),
+    "a constant that counts": ("autotest/running/runner.py", "def f():\n    options.COUNT += 1", "COUNT"),
+    "a file that is too long": ("autotest/running/runner.py", "x = 1\n" * 401, "more than one idea"),
+    "a path of one machine": ("autotest/running/runner.py", "HOME = '/{}/x'".format("root"), "path of one machine"),
+    "a registry's host": ("autotest/running/runner.py", "HOST = 'https://{}.org'".format("pypi"), "registry"),
 }
 
 
@@ -288,8 +332,34 @@ def test_a_planted_violation_is_found(file: str, text: str, said: str) -> None:
     assert said in found
 
 
+CIRCLES: Final = {
+    "inside of a room": {
+        "autotest/trials/a.py": "from autotest.trials import b",
+        "autotest/trials/b.py": "from autotest.trials.a import x",
+    },
+    "between rooms": {
+        "autotest/base/a.py": "import autotest.trials.b",
+        "autotest/trials/b.py": "import autotest.base.a",
+    },
+    "by a deferred import": {
+        "autotest/base/a.py": "from autotest.base.b import x",
+        "autotest/base/b.py": "def f():\n    import autotest.base.a",
+    },
+    "by way of a third": {
+        "generators/a.py": "from generators.b import x",
+        "generators/b.py": "from generators.c import x",
+        "generators/c.py": "from generators.a import x",
+    },
+}
+
+
+@pytest.mark.parametrize("texts", CIRCLES.values(), ids=CIRCLES)
+def test_a_planted_circle_is_found(texts: dict[str, str]) -> None:
+    assert cycles(texts) == [[module_of(file) for file in texts]]
+
+
 def test_a_file_without_a_docstring_is_found() -> None:
-    assert "docstring" in violations("autotest/runner.py", "x = 1\n")[0]
+    assert "docstring" in violations("autotest/running/runner.py", "x = 1\n")[0]
 
 
 def test_what_the_rules_allow_passes() -> None:
@@ -298,7 +368,7 @@ def test_what_the_rules_allow_passes() -> None:
         import contextvars
         import numpy as np
         from autotest.program import Program
-        from autotest.recorder import Recorder
+        from autotest.recording.recorder import Recorder
         from generators import core
         TABLE = {"a": 1}
         __all__ = ["f"]
@@ -310,6 +380,6 @@ def test_what_the_rules_allow_passes() -> None:
             A[0] += 1
             return "print", here
     '''
-    assert violations("autotest/trial.py", textwrap.dedent(allowed)) == []
+    assert violations("autotest/trials/trial.py", textwrap.dedent(allowed)) == []
     assert violations("autotest/frameworks/torch.py", '"""A door."""\nimport torch\n') == []
-    assert violations("autotest/cli.py", '"""A door."""\nfrom autotest import report\nprint(report)\n') == []
+    assert violations("autotest/cli/fuzz.py", '"""A door."""\nfrom autotest import report\nprint(report)\n') == []

@@ -1,1 +1,1 @@
-"""Trials by the thousand, in processes that may die of them: who runs which, for how long, and what came of it."""
+"""Takes many tests and an amount of time; leaves what came of their trials, which run in processes that may die."""

@@ -1,16 +1,11 @@
-"""What was found and wants looking into, the most urgent first.
-
-Enter tasks and what came of them, leave the tasks to do next. Stands alone because the order decides what a campaign
-has to show when its time is over: every failure is on disk at once, then gets a script that was seen to fail, and a
-death, whose every smaller program costs a process, is made smaller when nothing else waits. Must not run anything.
-"""
+"""What was found and wants looking into, the most urgent first."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
 
-from autotest.tasks import Diagnose, DiagnoseDeath, Found
+from autotest.results.tasks import Diagnose, DiagnoseDeath, Found
 
 Looking = Diagnose | DiagnoseDeath
 

@@ -1,9 +1,4 @@
-"""Shares out time among tests, and sees to it that every distinct failure is kept and then understood.
-
-Enters collected tests and a `Plan`, leaves a `Standing`. One loop hands tasks to an `Executor`, which may be
-this process or a pool of workers, and takes in what comes back. Must not import a framework, and nothing
-here prints: an `Observer` is told.
-"""
+"""Shares out time among tests, and sees to it that every distinct failure is kept and then understood."""
 
 from __future__ import annotations
 
@@ -14,15 +9,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from autotest import ledger
+from autotest.base.errors import StoreUnwritable
 from autotest.campaigns.agenda import Agenda
-from autotest.campaigns.killers import Killers
-from autotest.collection import Collection
+from autotest.campaigns.deadly_calls import Killers
 from autotest.comparison import Mismatch
-from autotest.errors import StoreUnwritable
 from autotest.frameworks import chosen
-from autotest.standing import Standing, TestStanding
-from autotest.tasks import (
+from autotest.results import ledger
+from autotest.results.progress import Standing, TestStanding
+from autotest.results.tasks import (
     Death,
     Diagnose,
     DiagnoseDeath,
@@ -38,6 +32,7 @@ from autotest.tasks import (
     fatal_call,
     is_set_aside,
 )
+from autotest.sources.collection import Collection
 
 #: Seconds of trials in one task: long enough to make handing it over cheap, short enough to stop soon.
 TASK_SECONDS = 0.4
@@ -55,7 +50,7 @@ GRACE = 20.0
 OVERTIME, LONGEST_OVERTIME = 0.1, 30.0
 #: Seconds between two notes of where it stands.
 RECORD_SECONDS = 3.0
-#: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.killers`.
+#: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.deadly_calls`.
 DEATHS_ALLOWED = 3
 #: A test is over when everything it did was set aside in this many trials running.
 IDLE_TRIALS = 10

@@ -1,8 +1,4 @@
-"""Carries out the tasks of a campaign: runs trials of collected tests, and diagnoses those that failed.
-
-Enters a task, leaves its result as plain data. Stands alone because the same code runs in the campaign's own
-process and in its workers. Must not schedule anything, and nothing here prints.
-"""
+"""Carries out the tasks of a campaign: runs trials of collected tests, and diagnoses those that failed."""
 
 from __future__ import annotations
 
@@ -12,22 +8,18 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
-from autotest import collection, graph
-from autotest.breadcrumb import Breadcrumb, called
-from autotest.campaigns import deaths
+from autotest.base.errors import FrameworkMissing, TrialEnd
+from autotest.base.options import Options
 from autotest.comparison import Mismatch
+from autotest.comparison.rejection import Rejection
 from autotest.diagnosis import failed_trial
-from autotest.driving import driven_by
-from autotest.errors import FrameworkMissing, TrialEnd
 from autotest.frameworks import Pair
-from autotest.identity import trial_seed
-from autotest.ledger import Ledger
-from autotest.options import Options
+from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.program import Call, CallKind, Operand, Program, operator_of
-from autotest.recorder import Recorder, watched
-from autotest.rejection import Rejection
-from autotest.storage.keeping import keep
-from autotest.tasks import (
+from autotest.recording.recorder import Recorder, watched
+from autotest.replaying import graph_check
+from autotest.results.ledger import Ledger
+from autotest.results.tasks import (
     SET_ASIDE,
     Conditions,
     Diagnose,
@@ -43,7 +35,12 @@ from autotest.tasks import (
     fatal_call,
     identity_of,
 )
-from autotest.trial import Outcome, Test, run_trial
+from autotest.running import deaths
+from autotest.sources import collection
+from autotest.sources.identity import trial_seed
+from autotest.storage.keeping import keep
+from autotest.trials.driver import driven_by
+from autotest.trials.trial import Outcome, Test, run_trial
 
 _PLAIN = frozenset((type(None), bool, int, str))
 #: Calls that say nothing about what a test covers.
@@ -76,7 +73,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
                 result.done += 1
                 if _wants_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
-                if time.perf_counter() - start > task.seconds or len(agreeing) == graph.AT_ONCE:
+                if time.perf_counter() - start > task.seconds or len(agreeing) == graph_check.AT_ONCE:
                     break
             if agreeing:
                 _leads_to_graph(trail, task.where, conditions, pair, [index for index, _ in agreeing])
@@ -138,9 +135,9 @@ def _leads_to_graph(
 def _agree_in_graph_mode(
     agreeing: Sequence[tuple[int, Outcome]], test: Test, ledger: Ledger, pair: Pair, result: Explored
 ) -> None:
-    report = graph.check([outcome.recorder for _, outcome in agreeing], test.settings)
+    report = graph_check.check([outcome.recorder for _, outcome in agreeing], test.settings)
     pair.candidate.synchronize()
-    result.operators[pair.candidate.graph_mode] += 1  # it lives, see `autotest.campaigns.killers`
+    result.operators[pair.candidate.graph_mode] += 1  # it lives, see `autotest.campaigns.deadly_calls`
     result.compared += report.compared
     for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
         if mismatches:
@@ -174,7 +171,7 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
             outcome = _trial(test, pair, task.where, task.index, trail)
             if _wants_graph(outcome, test, pair):
                 _leads_to_graph(trail, task.where, conditions, pair, [task.index])
-                outcome.mismatches = graph.check([outcome.recorder], test.settings).mismatches[0]
+                outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
             identity = _identity(outcome)
             if task.thorough and task.shrink:

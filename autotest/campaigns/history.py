@@ -1,9 +1,4 @@
-"""What campaigns did, on disk while they do it: an SQLite file that several processes may write at once.
-
-Enters a `Standing` every now and then, leaves rows: trials, accepted, rejected and why, operators and argument
-values seen, timings, findings; and back, to resume. One transaction holds one consistent state, so that a
-run cut off at any moment can go on from the last. Must not run anything.
-"""
+"""What campaigns did, on disk while they do it: an SQLite file that several processes may write at once."""
 
 from __future__ import annotations
 
@@ -17,9 +12,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from autotest.errors import StoreUnwritable, UsageError
-from autotest.standing import Standing, TestStanding
-from autotest.tasks import Found, Identity, Where
+from autotest.base.errors import StoreUnwritable, UsageError
+from autotest.results.progress import Standing, TestStanding
+from autotest.results.tasks import Found, Identity, Where
 
 _SCHEMA = """
 create table if not exists campaign (

@@ -1,17 +1,14 @@
-"""Who carries out the tasks of a campaign: this process.
-
-Enter tasks, leave their results. Must not decide what is to be done.
-"""
+"""Who carries out the tasks of a campaign: this process."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
-from autotest import breadcrumb
 from autotest.campaigns.exploring import perform
 from autotest.frameworks import chosen
-from autotest.tasks import Conditions, Result, Task
+from autotest.processes import breadcrumb
+from autotest.results.tasks import Conditions, Result, Task
 
 
 def warm_up() -> None:

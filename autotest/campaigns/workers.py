@@ -1,9 +1,4 @@
-"""Carries out the tasks of a campaign in worker processes, each of which may die.
-
-Enter tasks, leave their results, or the `Death` of the worker that had one. The pool itself is pebble's; what
-stands here is what a death means, and that a pool which was broken altogether is built anew. Must not
-import a framework in this process, nor decide what is to be done next.
-"""
+"""Carries out the tasks of a campaign in worker processes, each of which may die."""
 
 from __future__ import annotations
 
@@ -21,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from autotest import breadcrumb
+from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.exploring import perform
-from autotest.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.frameworks import chosen
-from autotest.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Result, Task
-from autotest.tracing import describe, last_words, limit_memory
+from autotest.processes import breadcrumb
+from autotest.processes.endings import describe, last_words, limit_memory
+from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Result, Task
 
 #: Seconds that a worker may need to import the frameworks and the tests, on a busy machine.
 START_UP = 120.0
@@ -63,7 +58,7 @@ class Workers:
 
         # Forked from a server that has no threads and no candidate yet, but torch, whose import takes seconds.
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["autotest.campaigns.preloaded"])
+        context.set_forkserver_preload(["autotest.campaigns.forkserver_preload"])
         return ProcessPool(
             max_workers=self.slots,
             context=context,

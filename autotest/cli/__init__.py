@@ -11,9 +11,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from autotest.errors import AutotestError, FrameworkMissing, UsageError
-
-NOTHING_NEW, FINDINGS, USAGE, FAILED = 0, 1, 2, 3
+from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
+from autotest.cli.status import FAILED, USAGE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 from autotest.campaigns.campaign import Observer, Plan
-from autotest.collection import Collection
 from autotest.report import campaign as report
 from autotest.report.colours import Role, pieces
-from autotest.standing import Standing
-from autotest.tasks import Found
+from autotest.results.progress import Standing
+from autotest.results.tasks import Found
+from autotest.sources.collection import Collection
 
 #: Seconds between two lines of a log.
 LOG_EVERY = 10.0

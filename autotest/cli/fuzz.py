@@ -14,22 +14,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from autotest import options
+from autotest.base import options
+from autotest.base.errors import UsageError
+from autotest.base.units import duration, size
 from autotest.campaigns import workers
 from autotest.campaigns.campaign import Campaign, Plan, standing_of
 from autotest.campaigns.history import History
 from autotest.campaigns.isolation import InProcess
 from autotest.campaigns.workers import Workers
-from autotest.cli import FINDINGS, NOTHING_NEW, USAGE
 from autotest.cli.display import display
-from autotest.collection import Collection, collect
-from autotest.errors import UsageError
+from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.report import campaign as report
 from autotest.report import data, github, junit, markdown
-from autotest.selection import selection
-from autotest.standing import Standing
-from autotest.tasks import NOT_LOOKED_INTO, Conditions
-from autotest.units import duration, size
+from autotest.results.progress import Standing
+from autotest.results.tasks import NOT_LOOKED_INTO, Conditions
+from autotest.sources.collection import Collection, collect
+from autotest.sources.selection import selection
 
 DEFAULT_SECONDS = 60.0
 

@@ -7,13 +7,13 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from autotest.base.errors import UsageError
+from autotest.campaigns.gradient_account import keep_books
+from autotest.campaigns.gradient_workers import keep_books_apart
 from autotest.campaigns.workers import available, default_jobs
-from autotest.collection import collect
-from autotest.errors import UsageError
-from autotest.gradients.accounting import keep_books
-from autotest.gradients.surviving import keep_books_apart
 from autotest.report import gradients as report
-from autotest.selection import selection
+from autotest.sources.collection import collect
+from autotest.sources.selection import selection
 
 
 def add_to(commands: Any) -> None:
@@ -40,7 +40,7 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out the subcommand; returns the exit status."""
-    from autotest.cli import FINDINGS, NOTHING_NEW, USAGE
+    from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 
     if arguments.trials < 1:
         raise UsageError(f"--trials {arguments.trials}: expected a whole number, at least 1")

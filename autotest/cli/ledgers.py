@@ -9,11 +9,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from autotest import ledger, options
-from autotest.cli import NOTHING_NEW
+from autotest.base import options
+from autotest.base.errors import UsageError
+from autotest.cli.status import NOTHING_NEW
 from autotest.cli.stored import find
-from autotest.errors import UsageError
-from autotest.finding import Finding
+from autotest.results import ledger
+from autotest.results.finding import Finding
 from autotest.storage.store import Store
 
 

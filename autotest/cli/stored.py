@@ -8,17 +8,18 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from autotest import breadcrumb, options
-from autotest.campaigns import deaths
+from autotest.base import options
+from autotest.base.errors import UsageError
 from autotest.campaigns.history import History
-from autotest.cli import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.cli.display import show_report
+from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.diagnosis.verification import VERIFIED
-from autotest.errors import UsageError
+from autotest.processes import breadcrumb
 from autotest.report import markdown, text
+from autotest.results.tasks import SURVIVED
+from autotest.running import deaths
 from autotest.storage.reproduction import reproduce
 from autotest.storage.store import Damaged, Store, Stored
-from autotest.tasks import SURVIVED
 
 
 def add_to(commands: Any) -> None:

@@ -1,1 +1,1 @@
-"""From a failed trial, or a process that died, to what is wrong, where, and the smallest program that shows it."""
+"""Takes a failed Program and a pair; leaves the verdict, the first divergent call, a smaller Program and its script."""

@@ -1,9 +1,4 @@
-"""Do the two sides agree on a program? The trial's own comparison, on replays.
-
-Enters a `Program`, a `Pair` and `Settings`; leaves an `Agreement`: mismatches as a live trial would have given
-them, and what each result was. The predicate of everything that comes after a trial stands on this. Must not
-decide what a mismatch means.
-"""
+"""Do the two sides agree on a program? The trial's own comparison, on replays."""
 
 from __future__ import annotations
 
@@ -11,18 +6,18 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from autotest.adoption import unlike_state
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, Symptom, TensorValue
+from autotest.comparison.rejection import first_line, is_out_of_memory
 from autotest.emission import names
 from autotest.frameworks import Framework, Pair
-from autotest.freezing import freeze
-from autotest.observe import compare_trial, pair_up
 from autotest.program import Call, Program, operator_of
-from autotest.record import Record
-from autotest.rejection import first_line, is_out_of_memory
-from autotest.replay import Replayed, replay
-from autotest.rewriting import is_backward, is_class
-from autotest.settings import Settings
+from autotest.program.rewriting import is_backward, is_class
+from autotest.recording.external_values import unlike_state
+from autotest.recording.freezing import freeze
+from autotest.recording.observation import compare_trial, pair_up
+from autotest.recording.record import Record
+from autotest.replaying.replay import Replayed, replay
 
 #: A result's slot and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
 Place: TypeAlias = tuple[int, str]

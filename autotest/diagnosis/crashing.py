@@ -1,9 +1,4 @@
-"""Makes a program smaller that kills the process it runs in.
-
-Enters a program in whose last call the candidate dies, leaves the smallest one found in the time that dies likewise.
-Candidates run in processes of their own, a few at once, each of which goes on until one kills it: only a success
-costs the start of a new one. The child is this file run as a module. Must not run the candidate in this process.
-"""
+"""Makes a program smaller that kills the process it runs in."""
 
 from __future__ import annotations
 
@@ -22,13 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from autotest import reduction, serialisation
 from autotest.diagnosis.locating import operands
 from autotest.frameworks import chosen
-from autotest.program import Program, operator_of
-from autotest.replay import replay
-from autotest.rewriting import isolated, needed, without
-from autotest.tracing import describe
+from autotest.processes.endings import describe
+from autotest.program import Program, operator_of, reduction, serialisation
+from autotest.program.rewriting import isolated, needed, without
+from autotest.replaying.replay import replay
 
 #: Seconds until a child has its frameworks.
 _START_UP = 120.0

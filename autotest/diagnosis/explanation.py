@@ -1,8 +1,4 @@
-"""What of a shrunk program matters, what nearly fails, and how much tolerance would let it pass.
-
-Enters the smallest failing program with the predicate that it satisfies, leaves lines for the report. A few dozen
-executions more, each changing one thing. Must not make the program any smaller.
-"""
+"""What of a shrunk program matters, what nearly fails, and how much tolerance would let it pass."""
 
 from __future__ import annotations
 
@@ -13,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.settings import Settings
 from autotest.comparison import TensorValue
+from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Agreement
-from autotest.elementwise import distance
 from autotest.emission import names, program_text
 from autotest.program import Array, Program, leaves, map_operand
-from autotest.rewriting import is_backward, with_arrays
-from autotest.settings import Settings
+from autotest.program.rewriting import is_backward, with_arrays
 
 Fails = Callable[[Program], bool]
 #: Literals and inputs that are looked at, at most.

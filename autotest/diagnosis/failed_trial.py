@@ -1,8 +1,4 @@
-"""From a failed trial to a finding: programs, verdict, script, verification.
-
-Enters an `Outcome` with mismatches, leaves a `Finding`. Each step adds to it what it can and says what it
-could not; none of them may lose the failure itself.
-"""
+"""From a failed trial to a finding: programs, verdict, script, verification."""
 
 from __future__ import annotations
 
@@ -12,25 +8,25 @@ from collections.abc import Callable
 
 import numpy as np
 
+from autotest.base.errors import NotReplayable
+from autotest.base.options import Options
+from autotest.base.settings import Settings
 from autotest.diagnosis import graph_finding, referee
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.explanation import explain
 from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - deaths are told of alike
 from autotest.diagnosis.gradient_finding import is_numeric, understood
+from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine
-from autotest.diagnosis.scouting import scout
 from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
+from autotest.diagnosis.verdict import Blame, Verdict
 from autotest.diagnosis.verification import MISSED, VERIFIED, verify
 from autotest.emission import emit
-from autotest.errors import NotReplayable
-from autotest.finding import Finding
 from autotest.frameworks import Pair
-from autotest.options import Options
 from autotest.program import Program, operator_of
-from autotest.rewriting import is_class
-from autotest.settings import Settings
-from autotest.trial import Outcome, Test
-from autotest.verdict import Blame, Verdict
+from autotest.program.rewriting import is_class
+from autotest.results.finding import Finding
+from autotest.trials.trial import Outcome, Test
 
 
 @np.errstate(all="ignore")

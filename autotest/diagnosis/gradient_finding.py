@@ -1,8 +1,4 @@
-"""What is made of a gradient that numbers alone found wrong: a smaller program, and a script that shows it.
-
-Enters the finding of a trial whose two sides agree, leaves it shrunk and scripted. Stands alone because all else in
-this folder asks two sides; here one is held against its own forward, in the form in which the script will do it.
-"""
+"""What is made of a gradient that numbers alone found wrong: a smaller program, and a script that shows it."""
 
 from __future__ import annotations
 
@@ -10,26 +6,26 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from autotest.carrying import is_push
+from autotest.base.errors import NotReplayable
+from autotest.base.options import Options
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.explanation import sizes
-from autotest.diagnosis.scouting import scout
+from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker, mend
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import derivative_script, forward_script
-from autotest.errors import NotReplayable
-from autotest.finding import Finding
 from autotest.frameworks import Framework, Pair
-from autotest.gradients.enlarging import enlarged
-from autotest.gradients.forwarded import anatomy, forwarding, wrong_tangent
-from autotest.gradients.pushed import Wrong, pushing, wrong_gradient
-from autotest.gradients.trials import RULE, verdict
-from autotest.options import Options
+from autotest.gradients.differentiable import is_push
+from autotest.gradients.forward_mode import anatomy, forwarding, wrong_tangent
+from autotest.gradients.larger_inputs import enlarged
+from autotest.gradients.numeric_check import RULE, verdict
+from autotest.gradients.reverse_mode import Wrong, pushing, wrong_gradient
 from autotest.program import Program, Ref, leaves
-from autotest.record import Record
+from autotest.recording.record import Record
 from autotest.report import gradients as report
-from autotest.settings import Settings
+from autotest.results.finding import Finding
 
 
 def is_numeric(mismatch: Mismatch) -> bool:

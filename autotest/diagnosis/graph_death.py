@@ -1,9 +1,4 @@
-"""A trial's program in the candidate's graph mode, in a process that may die of it.
-
-Enters a trial that found nothing, and a folder; leaves there the program and the script that shows its death, before
-the graph is run, and takes them away when it was survived. Stands alone because the process that dies is the only one
-in which the program has run: no other can divide it into a graph and what stands around it. Must only run there.
-"""
+"""A trial's program in the candidate's graph mode, in a process that may die of it."""
 
 from __future__ import annotations
 
@@ -11,15 +6,15 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from autotest import graph
+from autotest.base.errors import NotReplayable
+from autotest.base.settings import Settings
 from autotest.diagnosis.graph_finding import WRITTEN, script_of
 from autotest.emission.checker import OFTEN, ONCE, Runs, often
 from autotest.emission.graph_script import Compared
-from autotest.errors import NotReplayable
 from autotest.program import operator_of
-from autotest.settings import Settings
-from autotest.staging import CannotStage, Stage, stage
-from autotest.trial import Outcome
+from autotest.replaying import graph_check
+from autotest.replaying.graph_capture import CannotStage, Stage, stage
+from autotest.trials.trial import Outcome
 
 _FILE = "graph.json"
 
@@ -53,7 +48,7 @@ def survive(outcome: Outcome, settings: Settings, origin: str, folder: Path) -> 
     except NotReplayable as error:
         left = GraphDeath(mode, "", "", str(error))
     (folder / _FILE).write_text(json.dumps(left), encoding="utf-8")
-    graph.check([record], settings)
+    graph_check.check([record], settings)
     record.pair.candidate.synchronize()
     (folder / _FILE).unlink()
 
@@ -67,7 +62,7 @@ def read(folder: Path) -> GraphDeath | None:
 def _script(staged: Stage, runs: Runs, origin: str) -> str:
     record, pair = staged.record, staged.record.pair
     last = max(call.slot for call in staged.inside)
-    compared = [Compared(name, 0.0, 0.0) for name, _ in graph.results(staged)]
+    compared = [Compared(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
     versions = ", ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
     return script_of(
         staged,

@@ -1,31 +1,27 @@
-"""What is made of a program that a graph does otherwise than eager mode: a smaller one, and a script that shows it.
-
-Enters the finding of a trial whose two sides agree in eager mode, leaves it shrunk and scripted. Stands alone because
-all else in this folder asks two frameworks; here one is asked in both of its modes.
-"""
+"""What is made of a program that a graph does otherwise than eager mode: a smaller one, and a script that shows it."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 
-from autotest import graph
+from autotest.base.errors import NotReplayable
+from autotest.base.options import Options
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.explanation import sizes
-from autotest.diagnosis.scouting import scout
+from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
 from autotest.diagnosis.verification import verify
 from autotest.emission.checker import Runs
 from autotest.emission.graph_script import Compared, Division, graph_script
-from autotest.errors import NotReplayable
-from autotest.finding import Finding
 from autotest.frameworks import Pair
-from autotest.options import Options
 from autotest.program import Program, operator_of
-from autotest.record import Record
-from autotest.settings import Settings
-from autotest.staging import CannotStage, Stage, pushed_by, stage
+from autotest.recording.record import Record
+from autotest.replaying import graph_check
+from autotest.replaying.graph_capture import CannotStage, Stage, pushed_by, stage
+from autotest.results.finding import Finding
 
 #: The graph mode that scripts can be written for.
 WRITTEN = "nn.Graph"
@@ -68,7 +64,7 @@ def _judge(first: Program, wanted: Mismatch) -> Judge:
         if eager.mismatches or eager.refused:
             return Agreement(program, eager.record, [])
         try:
-            found = graph.alone(eager.record, settings)
+            found = graph_check.alone(eager.record, settings)
         except CannotStage:
             found = []
         alike = [item for item in found if _way(item) == _way(wanted)]
@@ -108,7 +104,7 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     names = [mismatch.name for mismatch in found.mismatches]
     raised = _way(found.mismatches[0])[0]
-    limits = {name: settings.tolerance.of(dtype) for name, dtype in graph.results(staged)}
+    limits = {name: settings.tolerance.of(dtype) for name, dtype in graph_check.results(staged)}
     compared = [
         Compared(name, *limit, values=settings.check_allclose and not raised)
         for name, limit in limits.items()

@@ -1,9 +1,4 @@
-"""Finds the first divergent call: the first that disagrees although both sides are given the same operands.
-
-Enters a `Program` with a mismatch, leaves a `Located`. Forwards run in lockstep, and whatever the candidate computed
-otherwise is overwritten with the reference's ("teacher forcing"), so that a call is never blamed for what it was
-given. Gradients are looked at call by call, each alone on the operands that the reference had.
-"""
+"""Finds the first divergent call: the first that disagrees although both sides are given the same operands."""
 
 from __future__ import annotations
 
@@ -12,14 +7,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.frameworks import Framework, Pair
-from autotest.freezing import freeze
 from autotest.program import Array, Call, Program, refs
-from autotest.replay import Contexts, perform, replay
-from autotest.rewriting import in_place, is_backward, is_class, isolated
-from autotest.settings import Settings
+from autotest.program.rewriting import in_place, is_backward, is_class, isolated
+from autotest.recording.freezing import freeze
+from autotest.replaying.replay import Contexts, perform, replay
 
 _SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "exit"))
 _PLAIN = (type(None), bool, int, float, complex, str)

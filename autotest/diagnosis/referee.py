@@ -1,10 +1,4 @@
-"""Finds out who is wrong: replays in double precision, with the inputs moved a little, and twice.
-
-Enters a program that shows a mismatch, leaves the `Evidence` about it. It judges the first divergent call alone where
-that shows the same, since what the rest of the program makes of it says nothing more. Independent witnesses are
-NumPy's counterpart of a call and, for gradients, differences of each side's own forward. What the evidence
-means is `autotest.verdict`.
-"""
+"""Finds out who is wrong: replays in double precision, with the inputs moved a little, and twice."""
 
 from __future__ import annotations
 
@@ -16,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
+from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis.agreement import Agreement, Place, results
 from autotest.diagnosis.locating import Located, locate
-from autotest.diagnosis.witnesses import numeric_gradient, third_voter, ties
-from autotest.elementwise import differing, distance
+from autotest.diagnosis.oracles import numeric_gradient, third_voter, ties
+from autotest.diagnosis.verdict import HARMLESS, ROUNDOFF, Evidence, Measured, Verdict, judge, measure
 from autotest.frameworks import Pair
 from autotest.program import Array, Program
-from autotest.rewriting import widened, with_arrays
-from autotest.settings import Settings
-from autotest.verdict import HARMLESS, ROUNDOFF, Evidence, Measured, Verdict, judge, measure
+from autotest.program.rewriting import widened, with_arrays
 
 #: Runs with moved inputs. An element that one input reaches is taken for one that many do once in 2 ** RUNS.
 RUNS = 8

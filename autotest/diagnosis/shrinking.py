@@ -1,10 +1,4 @@
-"""Makes a failing program smaller while it fails in the same way.
-
-Enters a program that fails and how it fails (`Failure`), leaves the smallest one that was found in the time. One
-predicate decides about every candidate: same symptom, stage, side and operator, and a difference that is there
-in double precision too where the first one was. What is found is kept at once, so that an end at any moment
-loses nothing. What to try is `autotest.reduction`.
-"""
+"""Makes a failing program smaller while it fails in the same way."""
 
 from __future__ import annotations
 
@@ -15,17 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from autotest import choice_reduction, reduction
-from autotest.carrying import is_push
+from autotest.base.errors import AutotestError
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
+from autotest.diagnosis import choice_reduction
 from autotest.diagnosis.agreement import Agreement, agree, results
-from autotest.errors import AutotestError
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array, Call, Program, Ref, operator_of, refs
-from autotest.replay import replay
-from autotest.rewriting import in_place, widened, with_arrays
-from autotest.settings import Settings
-from autotest.trial import Outcome, Test, run_trial
+from autotest.gradients.differentiable import is_push
+from autotest.program import Array, Call, Program, Ref, operator_of, reduction, refs
+from autotest.program.rewriting import in_place, widened, with_arrays
+from autotest.replaying.replay import replay
+from autotest.trials.trial import Outcome, Test, run_trial
 
 #: Runs a program, and says in what it fails.
 Judge = Callable[[Program, Pair, Settings], Agreement]

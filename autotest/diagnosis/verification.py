@@ -1,7 +1,4 @@
-"""Runs a reproducer in a fresh interpreter, before anybody is told of it.
-
-Enters the text of a script, leaves one line that says whether it shows what it claims to.
-"""
+"""Runs a reproducer in a fresh interpreter, before anybody is told of it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """The lower part of a reproducer: it runs the program on both sides and says what differs.
 
-Enter the names of the two sides and what the finding is, leaves text. Stands alone because this text is
-what a stranger reads to decide whether to trust the script: it is short, needs nothing of this library,
-and compares as strictly as the library does. Must not know of programs.
-
 Three forms, by what the finding is: values that differ, a call that only one side refuses, and a candidate
 that dies (which then runs in a child process).
 """
@@ -12,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from autotest.settings import DEFAULT_TOLERANCES, Tolerance
+from autotest.base.settings import DEFAULT_TOLERANCES, Tolerance
 
 
 class Runs(NamedTuple):

@@ -1,8 +1,4 @@
-"""The statements of a program, one per call.
-
-Enters a `Program`, leave lines of Python. Stands alone because reproducers and reports print the same
-statements. Must not run anything, nor know what stands around the statements.
-"""
+"""The statements of a program, one per call."""
 
 from __future__ import annotations
 
@@ -13,8 +9,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from typing import Any
 
+from autotest.base.errors import NotReplayable
 from autotest.emission import literals, naming
-from autotest.errors import NotReplayable
 from autotest.program import Call, Captured, Program, Ref, Root, refs
 
 _ARITHMETIC = {

@@ -1,16 +1,11 @@
-"""Reproducers of the two plainest findings, in as few lines as can be read: one tensor differs, or the candidate dies.
-
-Enters a `Program` and what is seen of it, leaves the text of one file, or None where only the full form
-(`autotest.emission.script`) is right. Stands alone because these are what people paste into bug reports: the
-program, its data, and five lines that compare. Must not run what it writes.
-"""
+"""Writes short reproducers of the two plainest findings: one tensor differs, or the candidate dies."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 
-from autotest.elementwise import Statistics
+from autotest.comparison.elementwise import Statistics
 from autotest.emission import literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer

@@ -1,9 +1,4 @@
-"""The reproducer of a gradient that is not the derivative of its own forward: analytic against central differences.
-
-Enters a program that ends in a push of cotangents, and the leaf whose gradient is wrong; leaves the text of one file
-that needs NumPy and the frameworks. Stands alone because only one side is asked, and against numbers: nothing of what
-compares two sides serves here. Must not run what it writes.
-"""
+"""The reproducer of a gradient that is not the derivative of its own forward: analytic against central differences."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ from collections.abc import Sequence
 
 from autotest.emission import literals, naming
 from autotest.emission.code import Printer
-from autotest.emission.opening import opening
+from autotest.emission.header import opening
 from autotest.emission.script import Script, quotable
 from autotest.program import Program
 

@@ -1,22 +1,18 @@
-"""The reproducer of a finding.
-
-Enters a `Finding`, leaves its script. Stands alone because `reproducer` serves anyone who has a program, while
-here stands what a finding means for it: what to compare, how strictly, and what the top of the file says.
-"""
+"""The reproducer of a finding."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autotest.base.errors import NotReplayable
+from autotest.base.settings import Tolerance
 from autotest.emission import compact, naming
 from autotest.emission.checker import ONCE, Runs, often
 from autotest.emission.script import Script, reproducer
-from autotest.errors import NotReplayable
 from autotest.program import Program
-from autotest.settings import Tolerance
 
 if TYPE_CHECKING:
-    from autotest.finding import Finding
+    from autotest.results.finding import Finding
 
 _SHOWS = {
     "unlike": "its parameters or buffers are called or shaped otherwise in {candidate} than in {reference}",

@@ -1,9 +1,4 @@
-"""The reproducer of a program that OneFlow's ``nn.Graph`` does otherwise than its eager mode.
-
-Enter a program and how it is divided between a graph and what stands before it; leaves the text of one file that needs
-NumPy and OneFlow. Stands alone because one framework is asked twice here, and no reference. Must not run what it
-writes.
-"""
+"""The reproducer of a program that OneFlow's ``nn.Graph`` does otherwise than its eager mode."""
 
 from __future__ import annotations
 
@@ -12,13 +7,13 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autotest.base.errors import NotReplayable
 from autotest.emission import literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer
 from autotest.emission.compact import READ
-from autotest.emission.opening import opening
+from autotest.emission.header import opening
 from autotest.emission.script import Script
-from autotest.errors import NotReplayable
 from autotest.program import Program, refs
 
 _CHECK = '''\

@@ -1,9 +1,5 @@
 """Literals and captured arrays as exact Python source.
 
-Enter operands and arrays, leave text that evaluates to the same again, bit by bit. Stands alone because
-exactness is its whole matter. Must not know of programs: how a `Ref`, a `Root` or a `Captured` is written
-is handed in.
-
 Few numbers are written as decimals, since the shortest decimal that NumPy gives for a number is exact when
 read back into its dtype (and that is checked here, byte by byte, for every array that is written so). Many
 numbers, and NaNs with a payload, are written as the compressed bytes themselves.
@@ -21,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.errors import NotReplayable
+from autotest.base.errors import NotReplayable
 from autotest.program import Captured, Ref, Root
 
 #: More elements than this are written as bytes, unless they are all the same.

@@ -1,8 +1,5 @@
 """The names that a program's values have in reproducers, reports and messages.
 
-Enters a `Program`, leave names. Stands alone because emission, observations and reports must agree on them.
-Must not look at values, only at the program: the same program always gives the same names.
-
 The invariant: a name is a letter or two and a number, and says what the value is for.
 
 * ``x0``, ``x1``, ...: tensors made from captured arrays, counted in the order of the program;

@@ -1,9 +1,4 @@
-"""Puts a reproducer together: what it shows, the program, its data, and the part that checks.
-
-Enters a `Program` and two `Script`s (how each framework is imported), leaves the text of one file that
-needs the standard library, NumPy and the two frameworks. Stands alone because the order of its parts is a
-decision about readers: the program first, long data after it, machinery last. Must not run what it writes.
-"""
+"""Puts a reproducer together: what it shows, the program, its data, and the part that checks."""
 
 from __future__ import annotations
 
@@ -11,11 +6,11 @@ import dataclasses
 import textwrap
 from collections.abc import Sequence
 
+from autotest.base.settings import Tolerance
 from autotest.emission import checker, literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer, Statement
 from autotest.program import Program
-from autotest.settings import Tolerance
 
 PACKED = '''\
 def packed(dtype, shape, text):

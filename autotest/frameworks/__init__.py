@@ -1,4 +1,4 @@
-"""The doors to the frameworks: one adapter each behind `Framework`. No other folder imports one."""
+"""Takes names of frameworks; leaves adapters and pairs, and is the only room that imports a framework."""
 
 from autotest.frameworks.base import ABSENT, Framework, Made, StandIns
 from autotest.frameworks.namespace import Namespace

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.emission import Script
-from autotest.errors import FrameworkMissing
 from autotest.frameworks.base import ABSENT, Framework
 from autotest.frameworks.signatures import Signatures
 from autotest.program import Array, Operand, Root

@@ -1,9 +1,4 @@
-"""OneFlow's graph mode: builds one ``oneflow.nn.Graph`` out of a function of tensors, and calls it.
-
-Enter OneFlow's module, a function, and what it is called with, once or several times; leave outputs and gradients.
-Gradients are results of the graph as any others: what ``backward()`` leaves in a leaf or a parameter while the graph
-is built is a tensor of the graph. No optimizer is needed for that, nor a step of one.
-"""
+"""OneFlow's graph mode: builds one ``oneflow.nn.Graph`` out of a function of tensors, and calls it."""
 
 from __future__ import annotations
 

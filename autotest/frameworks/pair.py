@@ -1,8 +1,4 @@
-"""A reference and a candidate, and what is looked up in both of them again and again.
-
-Enter two `Framework`s, leave resolved objects, cached for the life of the pair: a path of the namespace
-costs its attribute look-ups once, not once a call.
-"""
+"""A reference and a candidate, and what is looked up in both of them again and again."""
 
 from __future__ import annotations
 
@@ -13,8 +9,8 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from autotest.base.errors import made_by_the_test, of_the_test
 from autotest.emission import Script
-from autotest.errors import made_by_the_test, of_the_test
 from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Call, Program, Root, leaves
 

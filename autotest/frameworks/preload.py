@@ -1,11 +1,4 @@
-"""Imports OneFlow where a plain `import oneflow` would fail, or says in one sentence why it cannot.
-
-Enters nothing, leaves the module. OneFlow 0.9.0 is linked with CUDA 11's cuBLAS and cuDNN 8 even on a machine
-without a GPU. Its own search path finds them in the site-packages that it was installed into, and nowhere
-else; loading them beforehand frees it from that, and from any order between its import and torch's. Stands
-alone because it runs before any framework is there. Must import the standard library only, and must not
-import torch.
-"""
+"""Imports OneFlow where a plain `import oneflow` would fail, or says in one sentence why it cannot."""
 
 from __future__ import annotations
 
@@ -21,7 +14,7 @@ import warnings
 from types import ModuleType
 from typing import Final
 
-from autotest.errors import FrameworkMissing
+from autotest.base.errors import FrameworkMissing
 
 #: What OneFlow 0.9.0 is linked with, by the package that brings it; each library after those that it needs.
 LIBRARIES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (

@@ -1,9 +1,4 @@
-"""From the name of a framework to its adapter.
-
-Enters ``"torch"``, the name of an entry point of the group ``autotest.frameworks``, or
-``"package.module:factory"``; leaves a `Framework`. Registering is the third party's packaging, so that
-nothing here needs to be touched; complaints about a bad adapter are made here, when it is loaded.
-"""
+"""From the name of a framework to its adapter."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import functools
 import importlib
 import os
 
-from autotest.errors import FrameworkMissing, UsageError
+from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.frameworks.base import Framework
 from autotest.frameworks.pair import Pair
 

@@ -1,9 +1,4 @@
-"""Annotations of a framework's callables, Python ones by inspection and built-in ones from stub text.
-
-Enter a callable and how it is called, leave annotations by position and name. Stub files are searched
-for one function at a time: parsing torch's whole stub takes seconds, a search takes microseconds. Must
-not import a framework.
-"""
+"""Annotations of a framework's callables, Python ones by inspection and built-in ones from stub text."""
 
 from __future__ import annotations
 

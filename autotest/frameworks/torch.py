@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.errors import FrameworkMissing
+from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.namespace import Namespace
 
 

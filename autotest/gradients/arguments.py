@@ -1,7 +1,4 @@
-"""What `gradcheck` was given, looked at before anything is differentiated.
-
-Enters arguments, leaves the framework that they belong to, or a `UsageError` that names the one that makes no sense.
-"""
+"""What `gradcheck` was given, looked at before anything is differentiated."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.errors import UsageError
+from autotest.base.errors import UsageError
 from autotest.frameworks import Framework, registry
 
 

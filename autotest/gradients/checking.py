@@ -1,10 +1,5 @@
 """Holds the derivative that autograd gives of a function against central differences of it.
 
-Enters a `Function`, leaves rows and warnings as data. Fast: one projection for each input/output pair, with no element
-of either left out, at a tolerance so tight that it finds what the slow way would; what fails there is tried the slow
-way, element by element, and only that way convicts. A derivative at a kink is right when the neighbours on both sides
-are, and it lies between the two one-sided derivatives.
-
 The gradient is that of ``L = Re(sum(conj(v) * f(x)))`` for a cotangent v, as torch defines it.
 """
 
@@ -16,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from autotest.gradient_rows import Row, row_of
-from autotest.gradients.excuses import LOWER, Rule, at_a_kink, in_lower_precision
+from autotest.gradients.exemptions import LOWER, Rule, at_a_kink, in_lower_precision
 from autotest.gradients.function import Function, Real, from_reals, real_shape, reals, slope
 from autotest.program import Array
+from autotest.results.gradient_rows import Row, row_of
 
 #: What is told of a backward that is not linear.
 LINEAR = "the negative cotangent than the negative one: it is not linear"

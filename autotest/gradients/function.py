@@ -1,9 +1,4 @@
-"""A function of tensors as a function of real numbers, with its derivative by autograd and by differences.
-
-Enters a Python function of a framework's tensors and the tensors to vary; leaves real arrays. Values are changed in
-place, outside of autograd, so that a function may reach its inputs through a closure (a module's parameters). Judges
-nothing.
-"""
+"""A function of tensors as a function of real numbers, with its derivative by autograd and by differences."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""A recorded program as a function of its leaves, and whether its gradients are what differences say.
-
-Enters a `Program` and a framework, leaves rows, or the reason why there are none. The program runs in double precision
-and only as far as cotangents are pushed back. Leaves and modules are made once and varied in place; everything else is
-carried out again for every point.
-"""
+"""A recorded program as a function of its leaves, and whether its gradients are what differences say."""
 
 from __future__ import annotations
 
@@ -11,16 +6,16 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autotest.carrying import is_push
+from autotest.base.errors import AutotestError
 from autotest.emission import names
-from autotest.errors import AutotestError
 from autotest.frameworks import Framework, warnings_shown
 from autotest.gradients.checking import Checked, Rule, check, forward_rows
+from autotest.gradients.differentiable import is_push
 from autotest.gradients.function import Function, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.program import Array, Call, Program, Ref, leaves, refs
-from autotest.replay import perform
-from autotest.rewriting import is_class, widened
+from autotest.program.rewriting import is_class, widened
+from autotest.replaying.replay import perform
 
 
 class NotNumeric(AutotestError):

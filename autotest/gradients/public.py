@@ -1,8 +1,4 @@
-"""`autotest.gradcheck` and `autotest.gradgradcheck`: torch's functions of these names, for every framework.
-
-Enter a function and its inputs, of torch or of OneFlow; leaves True, or the exception that holds the table. torch's
-own check is asked where there is one, and this library's where there is none, and for what is at a kink.
-"""
+"""`autotest.gradcheck` and `autotest.gradgradcheck`: torch's functions of these names, for every framework."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.errors import GradcheckError, UsageError
+from autotest.base.errors import GradcheckError, UsageError
 from autotest.frameworks import ABSENT, Framework
 from autotest.gradients.arguments import (
     as_inputs,

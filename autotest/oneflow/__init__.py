@@ -34,7 +34,7 @@ from autotest.oneflow.generators import (
     random_sbp,
 )
 from autotest.oneflow.profiler import profile
-from autotest.oneflow.standing_in import stand_in
+from autotest.oneflow.substitution import stand_in
 from autotest.oneflow.torch_flow_dual_object import (
     autotest,
     choice_tensor,

@@ -1,8 +1,4 @@
-"""dtypes as tests of OneFlow name them: a Python type, a framework's own dtype, or a family such as ``"arithmetic"``.
-
-Enter any of these; leave names of dtypes, and generators of them. Stands alone because tensors, in `generators` and in
-`torch_flow_dual_object`, and tests themselves all draw from the same families.
-"""
+"""dtypes as OneFlow's tests name them: a Python type, a framework's own dtype, or a family such as ``"arithmetic"``."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from autotest.errors import UsageError
+from autotest.base.errors import UsageError
 from autotest.oneflow.frameworks_here import style_pair
 from generators import DTYPES, Generator, Source, random_bool
 

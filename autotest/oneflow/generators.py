@@ -1,8 +1,4 @@
-"""Generators in the names of OneFlow's harness: devices, placements, distributions, torch tensors.
-
-Enter ranks, dimensions and exceptions to leave out; leave devices by name, and OneFlow's own objects. Numbers,
-alternatives and constants are those of the core's algebra, under the same names.
-"""
+"""Generators in the names of OneFlow's harness: devices, placements, distributions, torch tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import generators as algebra
-from autotest.errors import UsageError
+from autotest.base.errors import UsageError
 from autotest.oneflow import switches
 from autotest.oneflow.dtypes import dtype_of, random_pytorch_dtype
 from autotest.oneflow.frameworks_here import flow, style_pair

@@ -1,7 +1,4 @@
-"""Whether the tensors that a test makes are global ones.
-
-Enters a test function, leaves it running in a global scope. One `ContextVar`, no flag.
-"""
+"""Whether the tensors that a test makes are global ones."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import os
 
-from autotest import options
+from autotest.base import options
 from autotest.oneflow.frameworks_here import flow
-from autotest.oneflow.standing_in import stand_in
+from autotest.oneflow.substitution import stand_in
 
 flow()  # which such files import themselves, in an order that may not find its libraries
 stand_in()

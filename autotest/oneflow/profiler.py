@@ -1,9 +1,5 @@
 """`@profile`: how long each framework takes for a test's calls of one operator, forward and backward.
 
-Enters a dual operator and a test function that calls it with dual tensors; leaves a table on stdout. Times are taken
-with the standard library's `timeit`, whose collector of garbage rests meanwhile (torch's own benchmark timer cannot be
-imported beside current setuptools); each group of calls waits for its framework, since OneFlow's return early.
-
 ==============================  ======================================================================
 ``ONEFLOW_PROFILE_WARMUP_NUM``  calls before the first that is timed; 10
 ``ONEFLOW_PROFILE_RUN_NUM``     timed calls of each; 1000
@@ -23,12 +19,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from autotest.dual import DualObject, Symbol
-from autotest.errors import UsageError
+from autotest.base.errors import UsageError
 from autotest.frameworks import Framework
-from autotest.lowering import lower
 from autotest.oneflow.frameworks_here import style_pair
-from autotest.recorder import Recorder, recording
+from autotest.recording.dual import DualObject, Symbol
+from autotest.recording.lowering import lower
+from autotest.recording.recorder import Recorder, recording
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: Which frameworks are timed.

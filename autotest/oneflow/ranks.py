@@ -1,8 +1,4 @@
-"""Several ranks run one test, and come to one verdict.
-
-Enters the block that runs a test on this rank, leaves the same verdict on all ranks: whoever passed hears of those
-who failed. What is drawn needs no exchange, since every rank draws it from the same seed.
-"""
+"""Several ranks run one test, and come to one verdict."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import contextlib
 import traceback
 from collections.abc import Iterator
 
-from autotest.errors import Divergence
+from autotest.base.errors import Divergence
 from autotest.oneflow.frameworks_here import rank, world_size
 from autotest.oneflow.util import broadcast
 

@@ -1,9 +1,4 @@
-"""Numbers and sizes that a test reads of a dual tensor, each with both frameworks' own at hand.
-
-Enter plain values as the two sides gave them; leave an ``int`` or a ``tuple`` that has ``.pytorch`` and ``.oneflow``:
-in OneFlow's harness everything read of a dual object is dual, so that tests write ``x.ndim.pytorch``. Strings, floats
-and truth values stay as they are; nobody asks for their sides, and ``bool`` cannot be derived from.
-"""
+"""Numbers and sizes that a test reads of a dual tensor, each with both frameworks' own at hand."""
 
 from __future__ import annotations
 

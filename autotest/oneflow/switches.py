@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 
-from autotest.errors import UsageError
+from autotest.base.errors import UsageError
 
 
 def cpu_only() -> bool:

@@ -1,8 +1,4 @@
-"""`autotest` with OneFlow's own defaults, and dual tensors that are global where the scope says so.
-
-Enters test functions written for OneFlow's harness; leaves them running as trials of the core. Each check is at
-least as strict as there.
-"""
+"""`autotest` with OneFlow's own defaults, and dual tensors that are global where the scope says so."""
 
 from __future__ import annotations
 
@@ -12,25 +8,25 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
-from autotest import listening
-from autotest.carrying import carrying_calls, is_push
+from autotest.base.options import Options, from_environment
+from autotest.base.settings import Settings
 from autotest.decorator import decorate
-from autotest.dual import DualObject, Value, torch
-from autotest.nondifferentiable import listed
+from autotest.gradients.differentiable import carrying_calls, is_push
+from autotest.gradients.nondifferentiable import listed
 from autotest.oneflow import switches
 from autotest.oneflow.dtypes import complex_too, dtype_of, random_dtype_name, real_or_complex
 from autotest.oneflow.frameworks_here import flow, style_pair, world_size
 from autotest.oneflow.generators import Generator, drawn_array
 from autotest.oneflow.global_scope import globaltest, is_global
 from autotest.oneflow.sides import with_sides, without_sides
-from autotest.options import Options, from_environment
 from autotest.program import Array
-from autotest.record import as_array
-from autotest.recorder import Recorder, current
-from autotest.runner import Tally
-from autotest.settings import Settings
-from autotest.tensors import from_drawn
-from autotest.trial import push_back, returned_tensors, unused_results
+from autotest.recording.dual import DualObject, Value, torch
+from autotest.recording.record import as_array
+from autotest.recording.recorder import Recorder, current
+from autotest.recording.tensors import from_drawn
+from autotest.running import run_hooks
+from autotest.running.tally import Tally
+from autotest.trials.trial import push_back, returned_tensors, unused_results
 from generators import choice_array
 
 # Generators that are built here are the test's doing: their errors name its line.
@@ -106,7 +102,7 @@ def autotest(
                 decorated(*args, **kwargs)
                 return
             tallies: list[Tally] = []
-            with listening.heard_by(lambda test, pair, options, tally: tallies.append(tally)):
+            with run_hooks.heard_by(lambda test, pair, options, tally: tallies.append(tally)):
                 decorated(*args, **kwargs)
             sys.stderr.writelines(f"{function.__qualname__}: {told(tally)}\n" for tally in tallies)
 

@@ -1,1 +1,1 @@
-"""Telling: findings and tallies as text, for people. Pure renderers; nothing here prints or touches files."""
+"""Takes results as data; leaves text, Markdown, JUnit XML and JSON, and reads nothing but its input."""

@@ -1,16 +1,12 @@
-"""The summary of a campaign as plain text.
-
-Enters a `Standing`, leaves lines: what was run, the findings by symptom, what each of them is and how to see it
-again, and what could not be done. Pure.
-"""
+"""The summary of a campaign as plain text."""
 
 from __future__ import annotations
 
 import collections
 import textwrap
 
-from autotest.standing import Standing
-from autotest.tasks import NOT_LOOKED_INTO, Found
+from autotest.results.progress import Standing
+from autotest.results.tasks import NOT_LOOKED_INTO, Found
 
 #: Of tests and reasons, how many are listed.
 LISTED = 12

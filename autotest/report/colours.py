@@ -1,9 +1,4 @@
-"""Which parts of a report a terminal may show in colour.
-
-Enters the plain text of a report, leaves it in pieces, each with its role; joined, they are the text again. Stands
-alone because the report itself stays plain: what is written to files, pipes and exceptions has no colours. Pure: the
-doors decide whether there is a terminal, and which colour a role has there.
-"""
+"""Which parts of a report a terminal may show in colour."""
 
 from __future__ import annotations
 

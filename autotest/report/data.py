@@ -1,14 +1,11 @@
-"""A campaign as plain data, for whoever wants to go on with it: what `--json` writes.
-
-Enters a `Standing`, leaves dicts, lists, strings and numbers. Pure.
-"""
+"""A campaign as plain data, for whoever wants to go on with it: what `--json` writes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from autotest.standing import Standing
-from autotest.tasks import Found
+from autotest.results.progress import Standing
+from autotest.results.tasks import Found
 
 VERSION = 1
 

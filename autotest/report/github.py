@@ -1,13 +1,10 @@
-"""Annotations that GitHub shows beside the lines of a change.
-
-Enters a `Standing`, leaves workflow commands, one a line. Pure.
-"""
+"""Annotations that GitHub shows beside the lines of a change."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from autotest.standing import Standing
+from autotest.results.progress import Standing
 
 
 def workflow_commands(standing: Standing, root: Path) -> list[str]:

@@ -1,14 +1,11 @@
-"""Gradients told as text: the table of one check, and the account of a whole suite.
-
-Enter rows and accounts, leaves lines of text. Pure.
-"""
+"""Gradients told as text: the table of one check, and the account of a whole suite."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autotest.gradient_account import STATES, Account, Books
-from autotest.gradient_rows import Row
+from autotest.results.gradient_account import STATES, Account, Books
+from autotest.results.gradient_rows import Row
 
 _HEADINGS = ("Input", "Output", "Max abs", "Max rel", "At input", "At output", "Analytic", "Numeric", "Allowed", "")
 

@@ -1,15 +1,12 @@
-"""A campaign as JUnit XML, which CI systems show: one test case a test, failed by each of its findings.
-
-Enters a `Standing`, leaves the text of the file. Pure.
-"""
+"""A campaign as JUnit XML, which CI systems show: one test case a test, failed by each of its findings."""
 
 from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
 
-from autotest.standing import Standing, TestStanding
-from autotest.tasks import Found
+from autotest.results.progress import Standing, TestStanding
+from autotest.results.tasks import Found
 
 #: What XML 1.0 cannot hold at all, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

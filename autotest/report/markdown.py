@@ -1,13 +1,10 @@
-"""Markdown: a bug report of one finding ready to paste, and the summary of a campaign for CI.
-
-Enter a `Finding` or a `Standing`, leave text. Pure.
-"""
+"""Markdown: a bug report of one finding ready to paste, and the summary of a campaign for CI."""
 
 from __future__ import annotations
 
 from autotest.emission import program_text
-from autotest.finding import Finding
-from autotest.standing import Standing
+from autotest.results.finding import Finding
+from autotest.results.progress import Standing
 
 
 def bug_report(finding: Finding, date: str) -> str:

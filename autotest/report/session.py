@@ -1,8 +1,4 @@
-"""What pytest shows of a session: header, summary, and how to bring one failure back.
-
-Enters plain data that crosses processes (`Heard`), leaves lines. Pure; imports nothing of this library at run time,
-because the plugin uses it while collecting tests, which may not be autotests at all.
-"""
+"""What pytest shows of a session: header, summary, and how to bring one failure back."""
 
 from __future__ import annotations
 

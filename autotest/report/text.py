@@ -1,8 +1,4 @@
-"""Plain text for terminals and logs.
-
-Enters findings and tallies, leaves strings that say what was expected, what came, where, and what to do
-next. Fits 100 columns where the content allows. Pure.
-"""
+"""Plain text for terminals and logs."""
 
 from __future__ import annotations
 
@@ -13,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from autotest.emission import names, program_text
-from autotest.finding import Finding
-from autotest.ledger import Entry
 from autotest.program import Program
+from autotest.results.finding import Finding
+from autotest.results.ledger import Entry
 
 #: Mismatches told in full; the rest of a long list is counted.
 SHOWN = 8

@@ -1,1 +1,1 @@
-"""Findings on disk: kept, read again and run again."""
+"""Takes findings; leaves them on disk, reads them again, and says whether they still happen."""

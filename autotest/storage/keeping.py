@@ -1,17 +1,14 @@
-"""Puts a finding where it outlives the process, and says where that is.
-
-Enters a `Finding`, leaves a folder of the store and a `Found`, which is what other processes are told of it.
-"""
+"""Puts a finding where it outlives the process, and says where that is."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
 
-from autotest.finding import Finding
 from autotest.report import text
+from autotest.results.finding import Finding
+from autotest.results.tasks import Found, Identity, Where
 from autotest.storage.store import Store, StoreUnwritable, key_from
-from autotest.tasks import Found, Identity, Where
 
 
 def keep(finding: Finding, identity: Identity, where: Where, directory: Path) -> Found:

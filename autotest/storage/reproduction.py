@@ -1,16 +1,12 @@
-"""Whether a kept finding still happens.
-
-Enters a `Finding` with a script, leaves a `Verdict` after the script ran in a fresh interpreter. Must not
-change the store.
-"""
+"""Whether a kept finding still happens."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from autotest.diagnosis.verification import run_script
-from autotest.finding import Finding
-from autotest.tasks import DEADLY
+from autotest.results.finding import Finding
+from autotest.results.tasks import DEADLY
 
 
 class Verdict(NamedTuple):

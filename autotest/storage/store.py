@@ -1,9 +1,5 @@
 """Failures on disk: a finding is a folder that people and programs can read.
 
-Enter `Finding`s, leave folders ``<root>/failures/<key>/`` with ``repro.py``, ``report.txt``, ``program.json``,
-``arrays.npz`` and ``failure.json``; and back. Stands alone because tests, campaigns and commands share these
-folders, several processes at once. Must not import a framework, run anything, or judge a finding.
-
 A folder is written beside its place under a hidden name and put there by one rename, so that nobody sees half
 of it. When the place is taken, the old folder is moved aside first (``.old-<token>~<key>``); a process that
 dies between these two renames leaves it there, and the next reader puts it back. What a reader cannot
@@ -26,8 +22,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from autotest.errors import StoreDamaged, StoreUnwritable, UsageError
-from autotest.finding import Finding
+from autotest.base.errors import StoreDamaged, StoreUnwritable, UsageError
+from autotest.results.finding import Finding
 from autotest.storage.store_format import FILES, Stored, from_files, to_files
 
 __all__ = ["Damaged", "Store", "StoreUnwritable", "Stored", "key_of"]

@@ -1,8 +1,4 @@
-"""One stored failure as files: bytes by name, and back.
-
-Enters a `Finding`, leave the contents of its folder; and back as `Stored`. Stands apart from `autotest.storage.store`
-because what the files say changes for other reasons than how they get to disk. Must not touch the disk.
-"""
+"""One stored failure as files: bytes by name, and back."""
 
 from __future__ import annotations
 
@@ -14,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autotest import serialisation
+from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Statistics
-from autotest.errors import NotReplayable
-from autotest.finding import Finding
+from autotest.program import serialisation
+from autotest.results.finding import Finding
 
 VERSION = 1
 #: What a folder may hold; the last three only where the finding has a script and a program.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autotest import ledger
+from autotest.results import ledger
 
 HERE = Path(__file__).parent
 ENTRIES = ledger.read(HERE / ledger.FILE)

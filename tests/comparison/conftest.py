@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch, TensorValue, compare_values
-from autotest.settings import Tolerance
 
 
 @pytest.fixture

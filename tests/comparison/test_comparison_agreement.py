@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autotest.base.settings import Tolerance
 from autotest.comparison import TensorValue, compare_values
-from autotest.elementwise import agree, differing, distance
-from autotest.settings import Tolerance
+from autotest.comparison.elementwise import agree, differing, distance
 
 FLOATS = st.floats(width=32)
 #: Pairs near each other, where the tolerance decides, and any pairs at all.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autotest.comparison import Mismatch, passing_tolerance
-from autotest.elementwise import differing, ulps_apart
+from autotest.comparison.elementwise import differing, ulps_apart
 
 
 def test_the_sentence_says_how_many_how_far_where_and_what_was_allowed(tensor, compare):

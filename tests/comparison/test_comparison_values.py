@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autotest.base.settings import DEFAULT_TOLERANCES
 from autotest.comparison import TensorValue
-from autotest.settings import DEFAULT_TOLERANCES
 
 BIG = 3000  # elements: beyond what the route for small arrays takes
 

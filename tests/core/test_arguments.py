@@ -12,11 +12,11 @@ import pytest
 import torch as plain
 
 from autotest import UsageError, nothing, random, random_tensor, torch
+from autotest.base.errors import NotReplayable
+from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
-from autotest.errors import NotReplayable
-from autotest.serialisation import from_json, pack_arrays, to_json, unpack_arrays
-from autotest.settings import Settings
+from autotest.program.serialisation import from_json, pack_arrays, to_json, unpack_arrays
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import agrees, pair_with, trial
 

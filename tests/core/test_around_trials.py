@@ -10,8 +10,8 @@ import pytest
 import torch as plain
 
 from autotest import autotest, random_tensor, torch
-from autotest.errors import TooFewAccepted
-from autotest.runner import BEFORE_COLLECTION
+from autotest.base.errors import TooFewAccepted
+from autotest.running.runner import BEFORE_COLLECTION
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials
 

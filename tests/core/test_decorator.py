@@ -21,7 +21,7 @@ from autotest import (
     torch,
 )
 from autotest.decorator import test_id as id_of
-from autotest.recorder import current
+from autotest.recording.recorder import current
 from tests.support import faults
 from tests.support.faulty import FaultyTorch, plus
 

@@ -11,7 +11,7 @@ import torch as real
 from autotest import Divergence, DualObject, UsageError, constant, nothing, random, random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Ref
-from autotest.replay import replay
+from autotest.replaying.replay import replay
 from tests.support.faulty import FaultyTorch, plus, returning
 from tests.support.running import agrees, targets, trial
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autotest.rejection import first_line
+from autotest.comparison.rejection import first_line
 
 
 def test_source_locations_and_colours_are_left_out() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from autotest import UsageError
 from autotest.comparison import Mismatch
-from autotest.ledger import Entry, Ledger, find, read
+from autotest.results.ledger import Entry, Ledger, find, read
 
 WHOLE = """
 [[divergence]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotest import Divergence, autotest, random_tensor, torch
-from autotest.listening import heard_by
+from autotest.running.run_hooks import heard_by
 from tests.support import faults
 
 

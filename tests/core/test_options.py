@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autotest import UsageError
-from autotest.options import from_environment
+from autotest.base.options import from_environment
 
 
 def test_without_anything_the_same_trials_run_every_time():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch as real
 
-from autotest.randomness import NAMES, Contents, contents_of, fills, module_draws
+from autotest.program.randomness import NAMES, Contents, contents_of, fills, module_draws
 
 
 @pytest.mark.parametrize(

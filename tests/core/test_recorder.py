@@ -7,10 +7,10 @@ import pytest
 import torch as real
 
 from autotest import random_tensor, torch
-from autotest.errors import NotReplayable
+from autotest.base.errors import NotReplayable
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Captured, Ref, Root, operator_of
-from autotest.replay import replay
+from autotest.replaying.replay import replay
 from tests.support.faulty import FaultyTorch, raising
 from tests.support.running import agrees, trial
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotest.rejection import Rejection, is_mistake
+from autotest.comparison.rejection import Rejection, is_mistake
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch as real
 from autotest import Divergence, autotest, random, random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array
-from autotest.replay import replay
+from autotest.replaying.replay import replay
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import agrees, trial
 

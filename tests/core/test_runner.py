@@ -8,10 +8,10 @@ import pytest
 import torch as real
 
 from autotest import Divergence, NothingCompared, StaleLedgerEntry, TooFewAccepted, random, random_tensor, torch
-from autotest.identity import trial_seed
-from autotest.ledger import Entry, Ledger
-from autotest.recorder import current
-from autotest.runner import ATTEMPTS_PER_TRIAL
+from autotest.recording.recorder import current
+from autotest.results.ledger import Entry, Ledger
+from autotest.running.runner import ATTEMPTS_PER_TRIAL
+from autotest.sources.identity import trial_seed
 from generators import source
 from tests.support import faults
 from tests.support.faulty import FaultyTorch

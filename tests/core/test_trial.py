@@ -9,8 +9,8 @@ import pytest
 import torch as real
 
 from autotest import UsageError, random, random_tensor, torch
-from autotest.errors import NotReplayable
-from autotest.recorder import current
+from autotest.base.errors import NotReplayable
+from autotest.recording.recorder import current
 from tests.support.faulty import FaultyTorch, plus, raising, returning, with_gradient
 from tests.support.running import agrees, targets, trial
 

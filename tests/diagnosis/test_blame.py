@@ -9,12 +9,12 @@ import pytest
 
 import autotest as at
 from autotest import torch as dual
+from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import cleared, examine
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.settings import Settings
-from autotest.trial import Outcome, run_trial
+from autotest.trials.trial import Outcome, run_trial
 from tests.diagnosis.planted import BUGS, Bug, function, gradient_when, when
 from tests.support.faulty import FaultyTorch, returning
 

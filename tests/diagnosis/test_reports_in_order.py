@@ -8,7 +8,7 @@ import pytest
 import torch as real
 
 from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
-from autotest.finding import Finding
+from autotest.results.finding import Finding
 from tests.support.faulty import FaultyTorch, plus, raising, with_gradient
 from tests.support.running import agrees, trial
 

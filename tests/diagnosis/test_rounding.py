@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import cleared, examine
-from autotest.settings import Settings
 from tests.diagnosis.ordering import Case, case
 
 #: So strict that every difference is judged, and none is let through before.

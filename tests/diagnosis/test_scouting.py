@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotest.diagnosis.scouting import scout
+from autotest.diagnosis.probing import scout
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program

@@ -11,17 +11,17 @@ import pytest
 
 import autotest as at
 from autotest import torch as dual
+from autotest.base.options import Options
+from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import Shrinker, Shrunk
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.options import Options
 from autotest.program import Program
-from autotest.settings import Settings
-from autotest.trial import Outcome, run_trial
-from autotest.trial import Test as ATest
+from autotest.trials.trial import Outcome, run_trial
+from autotest.trials.trial import Test as ATest
 from tests.diagnosis.planted import BUGS, Bug, function, more, raising_when, when, x
 from tests.support.faulty import FaultyTorch
 

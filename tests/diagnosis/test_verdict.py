@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from autotest.diagnosis.referee import Laboratory
+from autotest.diagnosis.verdict import Measured, measure
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program
-from autotest.verdict import Measured, measure
 
 GREATEST = np.finfo(np.float64).max
 

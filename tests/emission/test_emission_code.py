@@ -7,8 +7,8 @@ import ast
 import numpy as np
 import pytest
 
+from autotest.base.errors import NotReplayable
 from autotest.emission import Script, program_text, reproducer
-from autotest.errors import NotReplayable
 from autotest.program import Array, Call, Captured, Program, Root
 
 TORCH = Script("torch", ("import torch",), "torch")

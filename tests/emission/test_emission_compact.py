@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autotest.elementwise import differing, statistics
+from autotest.comparison.elementwise import differing, statistics
 from autotest.emission import compact
 from autotest.emission.checker import Runs
 from tests.emission.toys import run, toys

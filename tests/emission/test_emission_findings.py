@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
+from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch
 from autotest.emission import Script, emit
-from autotest.errors import NotReplayable
-from autotest.finding import Finding
+from autotest.results.finding import Finding
 
 SIDES = (Script("torch", ("import torch",), "torch"), Script("oneflow", ("import oneflow",), "oneflow"))
 

@@ -9,8 +9,8 @@ import zlib
 import numpy as np
 import pytest
 
+from autotest.base.errors import NotReplayable
 from autotest.emission import literals
-from autotest.errors import NotReplayable
 
 
 def read(text: str):

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from autotest.base.settings import Tolerance
 from autotest.emission import Script, reproducer
 from autotest.emission.checker import Runs
-from autotest.settings import Tolerance
 from tests.emission.toys import run, toys
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from autotest.errors import FrameworkMissing
+from autotest.base.errors import FrameworkMissing
 from autotest.frameworks import preload
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from autotest import breadcrumb
-from autotest.breadcrumb import Breadcrumb
+from autotest.processes import breadcrumb
+from autotest.processes.breadcrumb import Breadcrumb
 
 PROGRAM = """
     import os, sys

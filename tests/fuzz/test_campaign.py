@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from autotest.base.errors import StoreUnwritable
+from autotest.base.settings import Settings
 from autotest.campaigns import campaign
 from autotest.campaigns.agenda import Agenda
 from autotest.campaigns.campaign import DEATHS_ALLOWED, Campaign, Plan, standing_of
-from autotest.collection import Collected, Collection
-from autotest.errors import StoreUnwritable
 from autotest.report.campaign import summary
-from autotest.settings import Settings
-from autotest.tasks import (
+from autotest.results.tasks import (
     SET_ASIDE,
     Death,
     Diagnose,
@@ -29,6 +28,7 @@ from autotest.tasks import (
     Where,
     fatal_call,
 )
+from autotest.sources.collection import Collected, Collection
 
 VALUE = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autotest.collection import collect, find, load
-from autotest.driving import driven_by
-from autotest.errors import UsageError
+from autotest.base.errors import UsageError
+from autotest.sources.collection import collect, find, load
+from autotest.trials.driver import driven_by
 
 HEAD = "import unittest\nimport pytest\nfrom autotest import autotest, torch, random_tensor\n"
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autotest.campaigns import death_scripts, deaths
 from autotest.diagnosis.verification import MISSED, VERIFIED
+from autotest.processes.endings import last_words
 from autotest.program import Array, Call, Captured, Program, Ref
+from autotest.results.tasks import SURVIVED, Conditions, DiagnoseDeath, Found, Identity, Known, Where
+from autotest.running import death_scripts, deaths
+from autotest.running.tracing import Traced, trace
 from autotest.storage.store import Store
-from autotest.tasks import SURVIVED, Conditions, DiagnoseDeath, Found, Identity, Known, Where
-from autotest.tracing import Traced, last_words, trace
 
 SUITE = """
 from autotest import autotest, random_tensor, torch

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from autotest import breadcrumb
-from autotest.breadcrumb import Breadcrumb
 from autotest.campaigns import exploring
 from autotest.frameworks.torch import TorchFramework
-from autotest.tasks import Conditions, Explore, Where
+from autotest.processes import breadcrumb
+from autotest.processes.breadcrumb import Breadcrumb
+from autotest.results.tasks import Conditions, Explore, Where
 
 SUITE = """
 from autotest import autotest, random_tensor, torch

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from autotest.base.errors import StoreUnwritable, UsageError
 from autotest.campaigns.history import History
-from autotest.errors import StoreUnwritable, UsageError
-from autotest.standing import Standing, TestStanding
-from autotest.tasks import Explored, Found, Identity, Where
+from autotest.results.progress import Standing, TestStanding
+from autotest.results.tasks import Explored, Found, Identity, Where
 
 IDENTITY = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
 WHERE = Where(Path("t.py"), "t.py::test_relu", 7)

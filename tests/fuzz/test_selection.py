@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autotest.errors import UsageError
-from autotest.selection import selection
+from autotest.base.errors import UsageError
+from autotest.sources.selection import selection
 
 NAMES = ("test_conv2d", "test_conv_transpose", "test_relu", "TestReLU.test_6")
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from autotest.ledger import read
+from autotest.results.ledger import read
 from autotest.storage.store import Store
 from tests.fuzz.conftest import SUITES
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autotest import UsageError
-from autotest.campaigns import apart
-from autotest.options import from_environment
-from autotest.units import duration, size
+from autotest.base.options import from_environment
+from autotest.base.units import duration, size
+from autotest.campaigns import isolated_runner
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("1.5m", 90), ("10min", 600), ("2h", 7200)])
@@ -49,6 +49,6 @@ def test_the_environment_says_what_a_worker_process_may_take(monkeypatch):
         def close(self):
             pass
 
-    monkeypatch.setattr(apart, "Workers", Workers)
-    apart.Apart()._ready(given)
+    monkeypatch.setattr(isolated_runner, "Workers", Workers)
+    isolated_runner.Apart()._ready(given)
     assert [(conditions.deadline, conditions.memory) for conditions in made] == [(120.0, 1 << 30)]

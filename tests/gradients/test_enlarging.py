@@ -8,7 +8,7 @@ import pytest
 
 from autotest import random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
-from autotest.gradients.enlarging import ENOUGH, below_enough, enlarged
+from autotest.gradients.larger_inputs import ENOUGH, below_enough, enlarged
 from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import agrees, trial
 

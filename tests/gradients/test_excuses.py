@@ -8,7 +8,7 @@ import pytest
 
 from autotest import random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
-from autotest.gradients.excuses import LOWER, Rule
+from autotest.gradients.exemptions import LOWER, Rule
 from tests.gradients.test_gradcheck import checked, leaf, needs_oneflow, with_backward
 from tests.support.running import agrees, trial
 

@@ -7,7 +7,7 @@ import functools
 import pytest
 
 from autotest import Divergence, GradientNotCompared, UsageError, autotest, random_tensor, skip_grad_check, torch
-from autotest.ledger import Entry, Ledger
+from autotest.results.ledger import Entry, Ledger
 from tests.support import faults
 from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import agrees, trial, trials

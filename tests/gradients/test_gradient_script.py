@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from autotest import random_tensor, torch
-from autotest import trial as trials
+from autotest.base.options import Options
+from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.gradients.pushed import pushing, wrong_gradient
-from autotest.gradients.trials import RULE
-from autotest.options import Options
-from autotest.settings import Settings
+from autotest.gradients.numeric_check import RULE
+from autotest.gradients.reverse_mode import pushing, wrong_gradient
+from autotest.trials import trial as trials
 from tests.support import faults
 from tests.support.running import trial
 

@@ -7,7 +7,7 @@ import operator
 import pytest
 import torch
 
-from autotest.nondifferentiable import WITHOUT_GRADIENT, listed
+from autotest.gradients.nondifferentiable import WITHOUT_GRADIENT, listed
 
 
 def leaf(*shape):

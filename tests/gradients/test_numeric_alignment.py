@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from autotest.collection import collect
-from autotest.driving import driven_by
-from autotest.identity import trial_seed
-from autotest.trial import run_trial
+from autotest.sources.collection import collect
+from autotest.sources.identity import trial_seed
+from autotest.trials.driver import driven_by
+from autotest.trials.trial import run_trial
 
 ALIGNMENT = Path(__file__).parents[1] / "alignment"
 FILES = sorted(path.name for path in ALIGNMENT.glob("test_*.py") if "ledger" not in path.name)

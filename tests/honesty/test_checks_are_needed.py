@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 import torch as real
 
-from autotest import NothingCompared, autotest, random, random_tensor, runner, skip_grad_check, torch, trial
-from autotest.errors import GradientNotCompared
+from autotest import NothingCompared, autotest, random, random_tensor, skip_grad_check, torch
+from autotest.base.errors import GradientNotCompared
+from autotest.base.settings import Tolerance
 from autotest.frameworks.torch import TorchFramework
-from autotest.recorder import Recorder
-from autotest.settings import Tolerance
+from autotest.recording.recorder import Recorder
+from autotest.running import runner
+from autotest.trials import trial
 from tests.support.checks import (
     Remove,
     as_floats,

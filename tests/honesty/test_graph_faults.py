@@ -10,8 +10,9 @@ import contextlib
 import pytest
 import torch as real
 
-from autotest import Divergence, autotest, graph, random_tensor, torch
+from autotest import Divergence, autotest, random_tensor, torch
 from autotest.frameworks.base import Graphed
+from autotest.replaying import graph_check
 from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import trials
 
@@ -136,7 +137,7 @@ def test_a_fault_of_the_harness_itself_is_no_refusal_of_the_graph(against, monke
         raise KeyError("ours")
 
     against(GraphTorch())
-    monkeypatch.setattr(graph, "compare_values", broken)
+    monkeypatch.setattr(graph_check, "compare_values", broken)
     with pytest.raises(KeyError, match="ours"):
         autotest(n=2, check_graph=True)(relu)()
 
@@ -144,7 +145,7 @@ def test_a_fault_of_the_harness_itself_is_no_refusal_of_the_graph(against, monke
 def test_without_its_check_a_wrong_graph_goes_unnoticed(against, monkeypatch):
     against(GraphTorch({"relu": lambda relu: lambda x: relu(x) + 1}))
     failing(relu, None)
-    monkeypatch.setattr(graph, "compare_values", lambda *args, **kwargs: ())
+    monkeypatch.setattr(graph_check, "compare_values", lambda *args, **kwargs: ())
     autotest(n=3, check_graph=True)(relu)()
 
 
@@ -167,8 +168,8 @@ def test_a_fault_in_a_gradient_of_one_trial_only_is_found(against):
 
 def test_what_disagrees_only_beside_other_programs_counts_and_says_so(against, monkeypatch):
     against(GraphTorch({"relu": lambda relu: lambda x: relu(x) + 1}))
-    monkeypatch.setattr(graph, "alone", lambda record, settings: [])
-    assert graph.IN_COMPANY in " ".join(str(failing(relu, None)).split())
+    monkeypatch.setattr(graph_check, "alone", lambda record, settings: [])
+    assert graph_check.IN_COMPANY in " ".join(str(failing(relu, None)).split())
 
 
 def test_a_graph_without_a_gradient_that_eager_mode_has_is_found(against):

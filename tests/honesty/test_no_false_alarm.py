@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from autotest import decorator
-from autotest.collection import collect
-from autotest.ledger import Ledger
+from autotest.results.ledger import Ledger
+from autotest.sources.collection import collect
 from tests.support import faults
 
 ALIGNMENT = Path(__file__).parents[1] / "alignment"

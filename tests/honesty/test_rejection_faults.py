@@ -6,8 +6,9 @@ import pytest
 import torch as real
 
 import generators
-from autotest import TooFewAccepted, autotest, observe, random, random_tensor, torch
-from autotest.recorder import current
+from autotest import TooFewAccepted, autotest, random, random_tensor, torch
+from autotest.recording import observation
+from autotest.recording.recorder import current
 from generators import source
 from tests.support import faults
 from tests.support.faulty import FaultyTorch, raising
@@ -60,7 +61,7 @@ def test_a_fault_of_the_harness_itself_is_no_refusal(against, monkeypatch, error
     def broken(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr(observe, "compare_values", broken)
+    monkeypatch.setattr(observation, "compare_values", broken)
     with pytest.raises(type(error), match="ours"):
         autotest(n=5)(body)()
     assert len(ran) == 1
@@ -68,7 +69,7 @@ def test_a_fault_of_the_harness_itself_is_no_refusal(against, monkeypatch, error
 
 @pytest.mark.parametrize("place", ["append", "mark_undefined", "_settle_contents"])
 def test_a_fault_of_the_records_bookkeeping_is_no_refusal(against, monkeypatch, place):
-    from autotest.recorder import Recorder
+    from autotest.recording.recorder import Recorder
 
     against()
     monkeypatch.setattr(Recorder, place, raising(RuntimeError("ours"))(None))

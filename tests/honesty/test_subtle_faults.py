@@ -12,7 +12,7 @@ import pytest
 from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
 from autotest.diagnosis import failed_trial
 from autotest.diagnosis.verification import MISSED, VERIFIED
-from autotest.finding import Finding
+from autotest.results.finding import Finding
 from tests.support import subtle
 from tests.support.subtle import CASES, Case
 

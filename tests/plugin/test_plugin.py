@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from autotest.options import PROFILES, Options
+from autotest.base.options import PROFILES, Options
 from autotest.report import session
 
 AGREES = """

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from autotest.pytest_plugin import _plain_name
+from autotest.pytest_plugin.plugin import _plain_name
 from tests.plugin.conftest import INSTALLED, PLUGIN
 from tests.plugin.test_plugin import AGREES, DIVERGES
 
@@ -37,7 +37,7 @@ def test_a_run_without_autotests_imports_neither_numpy_nor_a_framework(pytester,
         import sys
 
         def test_plain():
-            assert not {"numpy", "torch", "oneflow", "generators", "autotest.runner"} & set(sys.modules)
+            assert not {"numpy", "torch", "oneflow", "generators", "autotest.running.runner"} & set(sys.modules)
         """
     )
     # Hypothesis, where it is installed, has a plugin that may import NumPy.

@@ -7,9 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from autotest import serialisation
-from autotest.errors import NotReplayable
-from autotest.program import Array, Call, Captured, Program, Ref, Root
+from autotest.base.errors import NotReplayable
+from autotest.program import Array, Call, Captured, Program, Ref, Root, serialisation
 
 OPERANDS = [
     None, True, 0, -(2**80), 0.1, -0.0, float("inf"), float("-inf"), float("nan"), "", "\ud800 \x00 é", 1 - 2j,

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autotest.base.errors import StoreDamaged, UsageError
+from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch, TensorValue, compare_values
-from autotest.errors import StoreDamaged, UsageError
-from autotest.finding import Finding
 from autotest.program import Array, Call, Captured, Program, Ref
-from autotest.settings import Tolerance
+from autotest.results.finding import Finding
 from autotest.storage.store import Damaged, Store, Stored, StoreUnwritable, key_of
 
 

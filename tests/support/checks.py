@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autotest import observe
 from autotest.comparison import TensorValue
+from autotest.recording import observation
 
 Remove = Callable[[pytest.MonkeyPatch], None]
 
@@ -23,13 +23,13 @@ def compared(change: Callable[..., Any]) -> Remove:
     """Let ``change(expected, actual)`` stand between what was observed and its comparison; None leaves it out."""
 
     def remove(patch: pytest.MonkeyPatch) -> None:
-        honest = observe.compare_values
+        honest = observation.compare_values
 
         def careless(name: Any, slot: Any, stage: Any, expected: Any, actual: Any, *rest: Any, **options: Any) -> Any:
             changed = change(expected, actual)
             return () if changed is None else honest(name, slot, stage, *changed, *rest, **options)
 
-        patch.setattr(observe, "compare_values", careless)
+        patch.setattr(observation, "compare_values", careless)
 
     return remove
 
@@ -93,7 +93,7 @@ def pairings(keep: Callable[[Any, Any], bool]) -> Remove:
 
         return some
 
-    return wrapped(observe, "pair_up", careless)
+    return wrapped(observation, "pair_up", careless)
 
 
 def without_error_parity(refused: Any) -> Any:

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from autotest.base.options import Options
+from autotest.base.settings import Settings
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.ledger import Ledger
-from autotest.options import Options
-from autotest.runner import Tally, run_test
-from autotest.settings import Settings
-from autotest.trial import Outcome, Test, run_trial
+from autotest.results.ledger import Ledger
+from autotest.running.runner import run_test
+from autotest.running.tally import Tally
+from autotest.trials.trial import Outcome, Test, run_trial
 
 
 def pair_with(candidate: Framework | None = None, reference: Framework | None = None) -> Pair:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autotest.errors import Divergence, UsageError
+from autotest.base.errors import Divergence, UsageError
 from generators import Source, using
 
 

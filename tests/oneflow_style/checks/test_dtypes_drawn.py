@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from autotest.errors import Divergence, UsageError
+from autotest.base.errors import Divergence, UsageError
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.oneflow import (

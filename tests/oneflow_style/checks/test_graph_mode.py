@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from autotest import graph
+from autotest.replaying import graph_check
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.base import Build, Given, Graphed
 from autotest.oneflow import random_tensor, torch
 from autotest.oneflow.frameworks_here import style_pair
-from autotest.settings import Settings
-from autotest.trial import run_trial
+from autotest.base.settings import Settings
+from autotest.trials.trial import run_trial
 
 SETTINGS = Settings(n=3, rtol=1e-4, atol=1e-5, check_graph=True)
 
 
 def checked(
     body: Callable[[], Any], monkeypatch: pytest.MonkeyPatch | None = None, change: Any = None
-) -> graph.GraphReport:
+) -> graph_check.GraphReport:
     """What graph mode says of three trials of `body`; `change` is done to what every graph gives."""
     pair: Pair = style_pair()
     if change is not None:
@@ -30,7 +30,7 @@ def checked(
         monkeypatch.setattr(kind, "run_in_graph", lambda self, *given: [*map(change, run(self, *given))])
     outcomes = [run_trial(body, seed, SETTINGS, pair) for seed in range(3)]
     assert all(not outcome.mismatches and outcome.rejection is None for outcome in outcomes)
-    return graph.check([outcome.recorder for outcome in outcomes], SETTINGS)
+    return graph_check.check([outcome.recorder for outcome in outcomes], SETTINGS)
 
 
 def linear() -> Any:

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from autotest import graph
+from autotest.replaying import graph_check
 from autotest.diagnosis.graph_finding import script_of
 from autotest.diagnosis.verification import run_script
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.graph_script import Compared
-from autotest.errors import Divergence
+from autotest.base.errors import Divergence
 from autotest.oneflow import autotest, random_tensor, torch
 from autotest.oneflow.frameworks_here import style_pair
-from autotest.settings import Settings
-from autotest.staging import stage
-from autotest.trial import run_trial
+from autotest.base.settings import Settings
+from autotest.replaying.graph_capture import stage
+from autotest.trials.trial import run_trial
 
 
 #: Each imports both frameworks in an interpreter of its own.
@@ -58,7 +58,7 @@ def script() -> str:
     pair = style_pair()
     settings = Settings(n=1)
     staged = stage(run_trial(layers, 1, settings, pair).recorder)
-    compared = [Compared(name, *settings.tolerance.of(dtype)) for name, dtype in graph.results(staged)]
+    compared = [Compared(name, *settings.tolerance.of(dtype)) for name, dtype in graph_check.results(staged)]
     assert sum(one.name.endswith(".grad") for one in compared) == 3
     return script_of(staged, pair, compared, title="Nothing.", header=())
 
@@ -79,7 +79,7 @@ def test_a_script_exits_1_where_they_differ_and_names_each_result(script: str) -
 def test_a_script_about_a_death_exits_1_while_the_graph_kills_and_0_when_it_does_not(runs: Runs) -> None:
     pair = style_pair()
     staged = stage(run_trial(layers, 1, Settings(n=1), pair).recorder)
-    compared = [Compared(name, 0.0, 0.0) for name, _ in graph.results(staged)]
+    compared = [Compared(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
     lives = script_of(staged, pair, compared, title="Nothing.", header=(), dies=runs)
     dies = lives.replace("results = [*program(", "os.abort()\n        results = [*program(")
     said = [run_script(script) for script in (lives, dies)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from autotest.errors import UsageError
+from autotest.base.errors import UsageError
 from autotest.oneflow import profile, profiler, random_tensor, torch
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autotest import ledger
+from autotest.results import ledger
 
 STYLE = Path(__file__).parents[1]
 ENTRIES = ledger.read(STYLE / ledger.FILE)

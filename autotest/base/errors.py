@@ -1,0 +1,95 @@
+"""Every exception that this library raises on purpose."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+class AutotestError(Exception):
+    """Base class of what this library raises on purpose."""
+
+    #: Says that the library is not broken, so that the reader needs none of its frames.
+    of_the_test = True
+
+
+class UsageError(AutotestError, ValueError):
+    """An argument of the public interface is wrong; the message names it and says what is allowed."""
+
+
+class FrameworkMissing(AutotestError, ImportError):
+    """A framework cannot be imported; the message is one sentence saying what to install or choose."""
+
+
+class NotReplayable(AutotestError):
+    """A recorded program holds something that cannot be run again without the test body."""
+
+
+class Divergence(AutotestError, AssertionError):
+    """The two frameworks disagreed. Its text is the report; `finding` holds the same as data, `place` is its folder."""
+
+    def __init__(self, text: str, finding: object = None, place: str = "") -> None:
+        super().__init__(text)
+        self.finding = finding
+        self.place = place
+
+
+class NothingCompared(AutotestError, AssertionError):
+    """A trial ended without one comparison, so that its passing would mean nothing."""
+
+
+class GradientNotCompared(AutotestError, AssertionError):
+    """A trial could have compared a gradient and did not, or its operators are wrongly listed as having none."""
+
+
+class GradcheckError(AutotestError, RuntimeError, AssertionError):
+    """A gradient is not the derivative of its function; the text holds the table. torch's is a `RuntimeError` too."""
+
+
+class TooFewAccepted(AutotestError, AssertionError):
+    """The reference refused so many trials that the rest prove little; the reasons are in the text."""
+
+
+class StaleLedgerEntry(AutotestError, AssertionError):
+    """A divergence that the ledger expects did not happen any more."""
+
+
+class TrialEnd(BaseException):
+    """Leaves the test body when a trial cannot go on; caught by the trial and never seen outside.
+
+    A `BaseException`, so that an `except Exception` in a test body does not swallow it. Why the trial
+    ended stands in the trial's own state, so that even a bare `except:` changes nothing.
+    """
+
+
+class StoreUnwritable(AutotestError, OSError):
+    """The folder of failures cannot be written; the message says why, and where else they could go."""
+
+
+class StoreDamaged(AutotestError):
+    """A stored failure cannot be read; the message names it and what is wrong with it."""
+
+
+class InTrial(AutotestError):
+    """Says which trial an exception of a test body comes from, where the exception itself cannot be given a note."""
+
+
+def of_the_test(raised: Any) -> bool:
+    """For ``__tracebackhide__``: whether what pytest shows, an ``ExceptionInfo``, is no fault of this library."""
+    return bool(getattr(getattr(raised, "value", None), "of_the_test", False))
+
+
+def made_by_the_test(error: Exception) -> Exception:
+    """`error`, which a mistake of the test brought about in a framework, marked as such."""
+    error.of_the_test = True  # type: ignore[attr-defined]
+    return error
+
+
+def annotate(error: Exception, note: str) -> None:
+    """Add `note` to what is printed of `error`, on Pythons before 3.11 too, whose exceptions have no notes."""
+    if sys.version_info >= (3, 11):
+        error.add_note(note)
+    elif type(error).__str__ is Exception.__str__ and len(error.args) <= 1:
+        error.args = ("\n".join([*map(str, error.args), note]),)
+    elif error.__cause__ is None:
+        error.__cause__ = InTrial(note)

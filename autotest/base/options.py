@@ -1,0 +1,150 @@
+"""What the process that runs the tests asks for: seeds, numbers of trials, places.
+
+=========================== ============================================================================
+variable                    meaning
+=========================== ============================================================================
+``AUTOTEST_SEED``           base seed, a whole number; ``random`` draws one (and reports name it)
+``AUTOTEST_TRIAL``          run only the trial of this index
+``AUTOTEST_N``              number of trials, instead of the test's own
+``AUTOTEST_PROFILE``        how thorough to be, see `PROFILES`: ``dev``, ``ci`` (the default) or ``thorough``; what
+                            another variable says goes before it
+``AUTOTEST_DIR``            where failures are kept, instead of ``.autotest``
+``AUTOTEST_VERIFY``         ``0``: do not run a reproducer in a fresh interpreter before reporting it
+``AUTOTEST_SHRINK``         seconds that shrinking may take; ``0`` turns it off
+``AUTOTEST_DEADLINE``       how long a trial in a worker process may take before it counts as a hang: ``20s``, ``2m``
+``AUTOTEST_MEMORY``         how much memory such a process may take on top of the frameworks': ``500M``, ``4G``
+``AUTOTEST_IMPORT``         modules, with commas between, to import before test files where pytest does not import them:
+                            in ``autotest fuzz``, and in worker processes
+``AUTOTEST_REFERENCE``      the reference framework, ``torch``
+``AUTOTEST_CANDIDATE``      the candidate framework, ``oneflow``
+=========================== ============================================================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from autotest.base.errors import UsageError
+from autotest.base.units import duration, size
+
+N = TypeVar("N", int, float)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Profile:
+    """How many times the trials that a test asks for, and seconds of shrinking."""
+
+    times: float
+    shrink: float
+
+
+#: While writing code, as the tests say, and over night.
+PROFILES = {"dev": Profile(0.25, 5.0), "ci": Profile(1.0, 20.0), "thorough": Profile(10.0, 120.0)}
+
+#: Seconds and bytes that a trial in a worker process may take.
+DEADLINE, MEMORY = 20.0, 4 << 30
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """How this process runs its tests."""
+
+    seed: int = 0
+    #: Whether `seed` was drawn for this run, so that what a test expects of fixed seeds does not hold.
+    exploring: bool = False
+    trial: int | None = None
+    n: int | None = None
+    #: How many times the trials that a test asks for.
+    times: float = 1.0
+    directory: Path = Path(".autotest")
+    verify: bool = True
+    #: Seconds.
+    shrink: float = 20.0
+    #: Of a trial in a worker process: seconds before it counts as a hang, and bytes.
+    deadline: float = DEADLINE
+    memory: int = MEMORY
+
+    def trials(self, own: int) -> int:
+        """How many trials to run of a test that asks for `own`."""
+        if self.trial is not None:
+            return 1
+        return self.n or max(1, math.ceil(own * self.times))
+
+    @property
+    def usual(self) -> bool:
+        """Whether every trial that a test asks for is run as always, so that all it is known to do must happen."""
+        return not self.exploring and self.trial is None and self.n is None and self.times >= 1
+
+
+def from_environment(environment: Mapping[str, str] | None = None) -> Options:
+    """The options that `environment` (the process's own by default) asks for; raises `UsageError` by name."""
+    given = os.environ if environment is None else environment
+    seed, exploring = 0, False
+    if given.get("AUTOTEST_SEED") == "random":
+        seed, exploring = secrets.randbits(32), True
+    elif given.get("AUTOTEST_SEED"):
+        seed = _whole(given, "AUTOTEST_SEED", "a whole number, or random")
+        exploring = seed != 0
+    profile = _profile(given)
+    return Options(
+        seed=seed,
+        exploring=exploring,
+        trial=_whole(given, "AUTOTEST_TRIAL", "the index of a trial, from 0") if given.get("AUTOTEST_TRIAL") else None,
+        n=_whole(given, "AUTOTEST_N", "a number of trials, at least 1", least=1) if given.get("AUTOTEST_N") else None,
+        times=profile.times,
+        directory=Path(given.get("AUTOTEST_DIR") or ".autotest"),
+        verify=given.get("AUTOTEST_VERIFY", "1") != "0",
+        shrink=_seconds(given, "AUTOTEST_SHRINK", profile.shrink),
+        deadline=_measured(given, "AUTOTEST_DEADLINE", duration, DEADLINE),
+        memory=_measured(given, "AUTOTEST_MEMORY", size, MEMORY),
+    )
+
+
+def imports(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The modules that `environment` (the process's own by default) wants imported before test files are."""
+    given = os.environ if environment is None else environment
+    return tuple(name.strip() for name in given.get("AUTOTEST_IMPORT", "").split(",") if name.strip())
+
+
+def _profile(given: Mapping[str, str]) -> Profile:
+    name = given.get("AUTOTEST_PROFILE") or "ci"
+    if name not in PROFILES:
+        raise UsageError(f"AUTOTEST_PROFILE={name!r}: expected {', '.join(PROFILES)}")
+    return PROFILES[name]
+
+
+def _whole(given: Mapping[str, str], name: str, allowed: str, least: int = 0) -> int:
+    text = given[name]
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise UsageError(f"{name}={text!r}: expected {allowed}")
+    return value
+
+
+def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
+    text = given.get(name)
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"{name}={text!r}: expected a number of seconds, 0 or more")
+    return value
+
+
+def _measured(given: Mapping[str, str], name: str, read: Callable[[str], N], default: N) -> N:
+    try:
+        return read(given[name]) if given.get(name) else default
+    except UsageError as error:
+        raise UsageError(f"{name}={error}") from None

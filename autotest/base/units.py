@@ -1,0 +1,25 @@
+"""Times and sizes as people write them, on command lines and in the environment."""
+
+from __future__ import annotations
+
+import re
+
+from autotest.base.errors import UsageError
+
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def duration(text: str) -> float:
+    """Seconds of ``90``, ``90s``, ``1.5m`` or ``2h``."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|)\s*", text)
+    if match is None or float(match[1]) <= 0:
+        raise UsageError(f"{text!r}: expected a time such as 60s, 10m or 2h")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def size(text: str) -> int:
+    """Bytes of ``500M`` or ``4G``."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if match is None or float(match[1]) <= 0:
+        raise UsageError(f"{text!r}: expected a size such as 500M or 4G")
+    return int(float(match[1]) * 1024.0 ** " KMGT".index(match[2].upper() or " "))

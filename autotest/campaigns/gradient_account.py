@@ -1,0 +1,144 @@
+"""Runs the tests of a suite and books, operator by operator, whose gradients they compare."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Iterator, Sequence
+
+from autotest.base.errors import FrameworkMissing
+from autotest.base.settings import Settings
+from autotest.frameworks import Pair
+from autotest.frameworks.namespace import DIFFERENTIABLE
+from autotest.gradients.differentiable import carrying_calls, is_push, tensors_in
+from autotest.gradients.nondifferentiable import listed
+from autotest.processes.breadcrumb import Breadcrumb
+from autotest.program import Call, operator_of, refs
+from autotest.program.rewriting import in_place, needed
+from autotest.recording.record import Record
+from autotest.recording.recorder import watched
+from autotest.results.gradient_account import KNOWN, SMALL, Books, Use
+from autotest.results.ledger import Ledger
+from autotest.sources.collection import Collected
+from autotest.sources.identity import trial_seed
+from autotest.trials.driver import driven_by
+from autotest.trials.trial import Outcome, Test, run_trial
+
+#: Calls of the machinery around operators: no gradient is ever asked of them.
+_MACHINERY = frozenset(
+    (
+        *"requires_grad_ retain_grad backward autograd.backward autograd.grad grad zero_grad step parameters".split(),
+        *"named_parameters state_dict children modules train eval to_global to_local placement".split(),
+        *"nn.utils.clip_grad_norm_ nn.utils.clip_grad_value_".split(),
+    )
+)
+
+
+def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None = None) -> Books:
+    """Run at most `trials` trials of each of `tests`, the same that the test itself would run first.
+
+    `trail` is told where the process is, in case that it dies.
+    """
+    books = Books()
+
+    def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
+        deadly = [entry for entry in ledger.entries_for(test.id) if entry.kills]
+        if deadly:
+            # It would only cost the process; what it dies of the ledger holds to account.
+            books.spared[test.id] = deadly[0].key
+            return
+        accepted = 0
+        if trail is not None:
+            trail.test(test.file, test.id, 0)
+        for index in range(20 * trials):
+            if trail is not None:
+                trail.trial(index)
+            outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, pair)
+            if outcome.recorder.rejection is not None:
+                continue
+            books.add(test.id, uses(outcome, test.settings, _known(outcome, test, ledger)))
+            if outcome.complaint:
+                books.refused.setdefault(test.id, outcome.complaint)
+            accepted += 1
+            if accepted >= min(trials, test.settings.n):
+                return
+
+    for item in tests:
+        try:
+            with driven_by(drive), contextlib.nullcontext() if trail is None else watched(trail):
+                item.call()
+        except FrameworkMissing:  # noqa: PERF203 - once a test
+            raise
+        except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes
+            books.broken[item.id] = traceback.format_exception_only(type(error), error)[-1].strip()
+    return books
+
+
+def _known(outcome: Outcome, test: Test, ledger: Ledger) -> str:
+    """The ledger's key for the divergence that a trial ended in, if it expects it."""
+    if not outcome.mismatches:
+        return ""
+    first = outcome.mismatches[0]
+    entry = ledger.expects(test.id, first, operator_of(outcome.recorder.calls, first.slot))
+    return "" if entry is None else entry.key
+
+
+def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]:
+    """What one trial did with the gradient of each operator in it; `known` is the divergence that it was to end in."""
+    record = outcome.recorder
+    carrying = {call.slot for call in carrying_calls(record)}
+    reached = _reached(record) & carrying if outcome.gradients else set()
+    for call in record.calls:
+        if call.kind not in ("function", "method", "operator") or call.target in _MACHINERY:
+            continue
+        results = tensors_in(record, call.slot)
+        operands = [tensor for ref in refs(call) for tensor in tensors_in(record, ref.slot)]
+        if not results or not operands:
+            continue  # it makes a tensor of nothing, or a number of one
+        if not in_place(call) and {id(result) for result in results} <= {id(operand) for operand in operands}:
+            continue  # it gave back what it was given, as a dropout that is not training does
+        use = _use(
+            call, record, results, operands, settings, (call.slot in reached, bool(outcome.numeric), outcome.small)
+        )
+        if known and use.state == "missing":
+            # The trial ended there; without the divergence it would have gone on.
+            use = Use(use.operator, "exempt", f"{KNOWN} {known}")
+        yield use
+
+
+def _use(
+    call: Call,
+    record: Record,
+    results: list[object],
+    operands: list[object],
+    settings: Settings,
+    done: tuple[bool, bool, Sequence[str]],
+) -> Use:
+    operator = operator_of(record.calls, call.slot) or call.target
+    compared, numeric, small = done
+    if compared:
+        return Use(operator, "numeric" if numeric else "compared", SMALL if numeric and small else "")
+    entry = listed(operator)
+    if entry is not None:
+        return Use(operator, "exempt", entry.reason)
+    if not _floating(record, operands):
+        return Use(operator, "exempt", "integer or bool inputs")
+    if not _floating(record, results):
+        return Use(operator, "exempt", "the result is of integers or booleans")
+    if settings.skip_grad:
+        return Use(operator, "exempt", settings.skip_grad)
+    if in_place(call) and any(map(record.pair.reference.holds_gradient, results)):
+        return Use(operator, "exempt", "it writes into a leaf, which autograd allows only where it is off")
+    if not any(record.pair.reference.can_backpropagate(tensor) for tensor in operands):
+        return Use(operator, "missing", "its inputs never require grad")
+    return Use(operator, "missing", "nothing is pushed back through it")
+
+
+def _floating(record: Record, tensors: list[object]) -> bool:
+    return any(value.dtype in DIFFERENTIABLE for value in record.pair.reference.values(tensors))
+
+
+def _reached(record: Record) -> set[int]:
+    """Slots of all calls that something pushed back goes through."""
+    roots = {ref.slot for call in record.calls if is_push(call) for ref in refs(call)}
+    return needed(record.snapshot(), roots) if roots else set()

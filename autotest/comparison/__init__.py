@@ -1,0 +1,27 @@
+"""Takes pairs of values of the two sides; leaves mismatches as data, and says why the reference refused a trial."""
+
+from autotest.comparison.values import (
+    Mismatch,
+    Nothing,
+    Side,
+    Stage,
+    Statistics,
+    Symptom,
+    TensorValue,
+    Thing,
+    compare_values,
+    passing_tolerance,
+)
+
+__all__ = [
+    "Mismatch",
+    "Nothing",
+    "Side",
+    "Stage",
+    "Statistics",
+    "Symptom",
+    "TensorValue",
+    "Thing",
+    "compare_values",
+    "passing_tolerance",
+]

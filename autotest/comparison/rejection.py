@@ -1,0 +1,74 @@
+"""What the reference refused, and how to tell a refusal from a mistake in the test body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+from autotest.base.errors import UsageError
+
+
+class Rejection(NamedTuple):
+    """A call that the reference refused, which ends a trial without a verdict."""
+
+    target: str
+    type: str
+    text: str
+
+    @property
+    def reason(self) -> str:
+        """One line that is the same for refusals that differ only in their numbers."""
+        first = next((line.strip() for line in self.text.splitlines() if line.strip()), "")
+        return f"{self.target}: {self.type}: {re.sub(r'[-+]?[0-9][0-9.e+-]*', 'N', first)[:160]}"
+
+
+def is_mistake(error: Exception, optional: Collection[str] = ()) -> bool:
+    """Whether the reference's exception means that the call was written wrongly, whatever was drawn.
+
+    A keyword that the function does not have stays wrong in every trial, so the test is told at once; unless it is
+    one of the `optional` ones, which the test leaves out in some trials.
+    """
+    if isinstance(error, (AttributeError, NameError, ImportError, SyntaxError, UsageError)):
+        return True
+    if not isinstance(error, TypeError):
+        return False
+    return not {*_unknown_keywords(str(error))} <= {*optional}
+
+
+def _unknown_keywords(text: str) -> list[str]:
+    """The keywords that a function got and does not have, as Python says it, or torch's list of signatures."""
+    named = re.search(r"unexpected keyword argument '(\w+)'", text)
+    if named is not None:
+        return [named[1]]
+    got, _, accepted = text.partition("but expected")
+    if "invalid combination of arguments" not in got or not accepted:
+        return []
+    accepted = "\n".join(line for line in accepted.splitlines() if "didn't match because" not in line)
+    return [name for name in re.findall(r"(?<=[(,\s])(\w+)=", got) if not re.search(rf"\b{name}\b", accepted)]
+
+
+def called_back(running: str, target: str) -> UsageError:
+    """What to say when one side, while it is `running`, calls a function of the test that calls the dual `target`."""
+    return UsageError(
+        f"{running} was given a function of the test, and called it on one side, where it used the dual {target}: that "
+        "would run it on both. Do without the function (loop over m.modules() instead of m.apply, write the steps of a "
+        "closure out), or let it use its own arguments alone, as lambda gradient: gradient * 2 does"
+    )
+
+
+_MEMORY = re.compile(r"out of memory|not enough memory|can.?t allocate|cannot allocate|bad_alloc", re.IGNORECASE)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an exception says that there was not enough memory, in Python's way or a framework's."""
+    return isinstance(error, MemoryError) or _MEMORY.search(str(error)) is not None
+
+
+def first_line(error: BaseException) -> str:
+    """The line of an exception's text that says what is wrong, without the colours of a terminal."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    # OneFlow opens with source locations ("File ..., line 12, in ..."); what it means stands last.
+    telling = [line for line in lines if not line.startswith(("File ", "at "))]
+    return (telling or lines or [""])[-1 if lines and lines[0].startswith("File ") else 0][:300]

@@ -1,0 +1,276 @@
+"""Pairs of values from the two sides -> mismatches, as data."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from autotest.base.settings import Tolerance
+from autotest.comparison.elementwise import Statistics, agree, differing, identical, passing_tolerance, statistics
+from autotest.program.values import TensorValue
+
+__all__ = [
+    "Mismatch",
+    "Nothing",
+    "Side",
+    "Stage",
+    "Statistics",
+    "Symptom",
+    "TensorValue",
+    "Thing",
+    "compare_values",
+    "passing_tolerance",
+]
+
+Symptom = Literal[
+    "value",
+    "gradient",
+    "shape",
+    "dtype",
+    "device",
+    "structure",
+    "requires_grad",
+    "exception",
+    "accepted",
+    "crash",
+    "hang",
+    "out of memory",
+    "nondeterminism",
+    "graph",
+]
+Stage = Literal["build", "forward", "backward", "replay"]
+Side = Literal["reference", "candidate", "both"]
+
+#: The tolerance of a Python float or complex. It comes out of ``.item()`` or ``float()`` of a tensor whose dtype
+#: it does not tell, nearly always float32: the float64 row would report float32's rounding as a divergence.
+PLAIN_FLOAT = "float32"
+#: Plain values that are equal when ``==`` and their types say so. A float is, too, before its tolerance is asked.
+_PLAIN = frozenset((type(None), bool, int, str, float))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Nothing:
+    """Stands where one side has something of a name, and the other has nothing of that name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Thing:
+    """Stands for an object without a value, such as a function: that it is there, on both sides, is compared."""
+
+    kind: str = dataclasses.field(compare=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One thing that differs. `name` is the path of the item: ``v3[1]``, ``m0.weight.grad``."""
+
+    name: str
+    slot: int
+    symptom: Symptom
+    stage: Stage
+    side: Side
+    message: str
+    statistics: Statistics | None = None
+
+    @property
+    def key(self) -> str:
+        """The message without what changes from trial to trial: names of values, numbers, indices, how much differs.
+
+        dtypes stay: ``float32`` in place of ``int64`` is another divergence than in place of ``float64``.
+        """
+        text = self.message.partition("\n")[0]
+        if self.statistics is not None:
+            text = text.partition(" Mismatched")[0]
+        text = re.sub(r"^[a-z]+\d+\b", "v", text)
+        text = re.sub(r"(?<![\w.])[-+]?(\d+\.?\d*|inf\b|nan\b)(e[-+]?\d+)?", "N", text)
+        # Shapes and indices of any rank.
+        return re.sub(r"\((N,? ?)*\)", "(N)", text)
+
+
+def compare_values(
+    name: str,
+    slot: int,
+    stage: Stage,
+    expected: Any,
+    actual: Any,
+    tolerance: Tolerance,
+    *,
+    check_dtype: bool = True,
+    check_values: bool = True,
+    defined: bool = True,
+    sides: tuple[str, str] = ("reference", "candidate"),
+) -> Sequence[Mismatch]:
+    """The mismatches between two values: tensors, plain values, or containers of such, nested as they may be."""
+    check_values = check_values and defined
+    if _agree(expected, actual, tolerance, check_values):
+        return ()
+    return _Pair(slot, stage, tolerance, check_dtype, check_values, sides).compare(name, expected, actual)
+
+
+def _agree(expected: Any, actual: Any, tolerance: Tolerance, check_values: bool) -> bool:
+    """Whether two tensors or plain values surely agree: the common case, and quick. False leaves it open."""
+    kind = type(expected)
+    if kind is not type(actual):
+        return False
+    if kind is TensorValue:
+        one, other = expected.data, actual.data
+        if (
+            one.shape != other.shape
+            or expected.dtype != actual.dtype
+            or expected.requires_grad != actual.requires_grad
+            or expected.device != actual.device
+        ):
+            return False
+        return not check_values or identical(one, other) or agree(one, other, *tolerance.of(expected.dtype))
+    if kind in _PLAIN:
+        if expected == actual:
+            return True
+        if kind is float:
+            rtol, atol = tolerance.of(PLAIN_FLOAT)
+            gap: float = abs(actual - expected)
+            return gap < math.inf and gap <= atol + rtol * abs(expected)
+    return False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Pair:
+    """What stays the same while one pair of values is walked through."""
+
+    slot: int
+    stage: Stage
+    tolerance: Tolerance
+    check_dtype: bool
+    check_values: bool
+    sides: tuple[str, str]
+
+    def compare(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
+        if _agree(expected, actual, self.tolerance, self.check_values):
+            return []
+        if type(expected) is not type(actual):
+            return [self._unlike(name, expected, actual)]
+        if type(expected) is TensorValue:
+            return self._tensors(name, expected, actual)
+        if isinstance(expected, (tuple, list)):
+            if len(expected) != len(actual):
+                return [self._mismatch(name, "structure", f"expected {len(expected)} items, actual {len(actual)}")]
+            pairs = enumerate(zip(expected, actual, strict=True))
+            return [found for at, (one, other) in pairs for found in self.compare(f"{name}[{at}]", one, other)]
+        if isinstance(expected, dict):
+            wanted, got = list(expected), list(actual)
+            # Their order counts: whoever walks through a dict sees it. Types too, since 1 == True.
+            if wanted != got or [*map(type, wanted)] != [*map(type, got)]:
+                return [self._mismatch(name, "structure", f"expected keys {_told(wanted)}, actual {_told(got)}")]
+            return [
+                found for key in wanted for found in self.compare(f"{name}[{_told(key)}]", expected[key], actual[key])
+            ]
+        if isinstance(expected, (np.ndarray, np.generic)):
+            return self._compare_arrays(name, np.asarray(expected), np.asarray(actual))
+        return self._plain(name, expected, actual)
+
+    def _unlike(self, name: str, expected: Any, actual: Any) -> Mismatch:
+        if name.endswith(".grad") and (expected is None or actual is None):
+            having, lacking = self.sides if actual is None else self.sides[::-1]
+            return self._mismatch(name, "gradient", f"{having} has a gradient, {lacking} has none")
+        return self._mismatch(name, "structure", f"expected {_kind(expected)}, actual {_kind(actual)}")
+
+    def _compare_arrays(self, name: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> list[Mismatch]:
+        """Arrays that are nobody's tensor, such as what ``.numpy()`` gave."""
+        if one.dtype.kind not in "biufc" or other.dtype.kind not in "biufc":
+            return self._plain(name, one.tolist(), other.tolist())
+        sides = (TensorValue(side, side.dtype.name, "cpu", False) for side in (one, other))
+        return self._tensors(name, *sides)
+
+    def _tensors(self, name: str, expected: TensorValue, actual: TensorValue) -> list[Mismatch]:
+        found: list[Mismatch] = []
+        one, other = expected.data, actual.data
+        if one.shape != other.shape:
+            found.append(self._mismatch(name, "shape", f"expected shape {one.shape}, actual {other.shape}"))
+        attributes: tuple[Symptom, ...] = ("dtype", "device", "requires_grad")
+        for attribute in attributes if self.check_dtype else attributes[1:]:
+            wanted, got = getattr(expected, attribute), getattr(actual, attribute)
+            if wanted != got:
+                found.append(self._mismatch(name, attribute, f"expected {attribute} {wanted}, actual {got}"))
+        if one.shape == other.shape and self.check_values:
+            found.extend(self._elements(name, one, other, self.tolerance.of(expected.dtype), expected.dtype))
+        return found
+
+    def _plain(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
+        if not self.check_values:
+            return []
+        if isinstance(expected, (float, complex)):
+            one, other = np.array(expected), np.array(actual)
+            return self._elements(name, one, other, self.tolerance.of(PLAIN_FLOAT), one.dtype.name)
+        try:
+            equal = bool(expected == actual)
+        except Exception:  # noqa: BLE001 - what cannot be compared is not equal
+            equal = False
+        if equal:
+            return []
+        return [self._mismatch(name, "value", f"expected {_told(expected)}, actual {_told(actual)}")]
+
+    def _elements(
+        self,
+        name: str,
+        one: np.ndarray[Any, Any],
+        other: np.ndarray[Any, Any],
+        limits: tuple[float, float],
+        dtype: str,
+    ) -> list[Mismatch]:
+        mask = differing(one, other, *limits)
+        if not mask.any():
+            return []
+        numbers = statistics(one, other, mask, *limits, dtype)
+        return [self._mismatch(name, "value", _not_close(numbers), numbers)]
+
+    def _mismatch(self, name: str, symptom: Symptom, what: str, numbers: Statistics | None = None) -> Mismatch:
+        if symptom == "value" and (name.endswith(".grad") or self.stage == "backward"):
+            symptom = "gradient"
+        message = f"{name}: {what}. expected={self.sides[0]} actual={self.sides[1]}"
+        return Mismatch(name, self.slot, symptom, self.stage, "candidate", message, numbers)
+
+
+def _not_close(found: Statistics) -> str:
+    tolerant = found.rtol or found.atol
+    there = f"expected {_shortest(found.abs_expected, found.dtype)}, actual {_shortest(found.abs_actual, found.dtype)}"
+    allowed = f"{found.atol:g} + {found.rtol:g} * |expected| allowed" if tolerant else "none allowed"
+    parts = [
+        f"not {'close' if tolerant else 'equal'}",
+        f"Mismatched {found.mismatched} / {found.total} ({100 * found.mismatched / found.total:.3g}%)",
+        f"Greatest absolute difference {found.greatest_abs:.3g} at {found.abs_index}: {there} ({allowed})",
+        f"Greatest relative difference {found.greatest_rel:.3g} at {found.rel_index}",
+    ]
+    if found.nonfinite:
+        parts.append(f"NaN or infinity on one side only, or another one, in {found.nonfinite}")
+    if found.ulps is not None:
+        parts.append(f"At most {found.ulps} ULPs apart")
+    return ". ".join(parts)
+
+
+def _shortest(value: Any, dtype: str) -> str:
+    """The fewest digits that tell `value` from its neighbours in `dtype`."""
+    narrow = {"float16": np.float16, "bfloat16": np.float32, "float32": np.float32}.get(dtype)
+    return str(value) if narrow is None or not isinstance(value, float) else str(narrow(value))
+
+
+def _kind(value: Any) -> str:
+    if type(value) is Nothing:
+        return "nothing of that name"
+    if type(value) is Thing:
+        return f"an object of type {value.kind}"
+    if type(value) is TensorValue:
+        return f"a {value.dtype} tensor of shape {value.data.shape}"
+    if isinstance(value, (tuple, list, dict)):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"{_told(value)} ({type(value).__name__})"
+
+
+def _told(value: Any) -> str:
+    try:
+        return f"{value!r:.80}"
+    except Exception as error:  # noqa: BLE001 - a foreign repr, or an integer of too many digits
+        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"

@@ -1,0 +1,313 @@
+"""Evidence -> blame, with the numbers that it rests on.
+
+What rounding explains of an element is
+``u * (4 + 2 * sqrt(n)) * |truth| + 6 * sqrt(n) * spread``, where u is the unit roundoff of its dtype, n how many
+numbers are added up in it at most, and spread by how much it moves when the inputs move by one roundoff (the
+probabilistic bound of Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019, with the condition measured and not
+derived). An element that only one or two inputs reach has n = 2.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from autotest.comparison.elementwise import Values, distance
+
+Blame = Literal[
+    "candidate",
+    "reference",
+    "both",
+    "semantic difference",
+    "rounding",
+    "ill-conditioned",
+    "ties",
+    "nondeterministic",
+    "inconclusive",
+]
+
+#: Blames that a test without a tolerance of its own does not fail for.
+HARMLESS: frozenset[str] = frozenset(("rounding", "ill-conditioned", "ties"))
+
+#: Unit roundoff by dtype.
+ROUNDOFF = {
+    "float16": 2.0**-11,
+    "bfloat16": 2.0**-8,
+    "float32": 2.0**-24,
+    "float64": 2.0**-53,
+    "complex64": 2.0**-23,
+    "complex128": 2.0**-52,
+}
+_TINY = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
+_GREATEST = float(np.finfo(np.float64).max)
+#: How many roundoffs a roundoff of the inputs may become before a result is called ill-conditioned.
+_AMPLIFIED = 1000.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measured:
+    """The two sides against double precision, at the elements that mismatched."""
+
+    #: Mismatched elements that are beyond what rounding explains, of the reference and of the candidate.
+    wrong: tuple[int, int]
+    total: int
+    #: Index of the worst element; the truth there, what either side has, and what rounding explains.
+    index: tuple[int, ...]
+    truth: float
+    values: tuple[Any, Any]
+    errors: tuple[float, float]
+    allowed: float
+    #: In double precision the two sides are this far apart at most, where this much is rounding.
+    wide_gap: float
+    wide_allowed: float
+    #: How many roundoffs of the result one roundoff of the inputs makes, at the worst element.
+    amplification: float
+
+    @property
+    def wide_agrees(self) -> bool:
+        return self.wide_gap <= self.wide_allowed
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Witness:
+    """What somebody independent has to say: how far each side is from it."""
+
+    name: str
+    #: What the witness found, in words: ``"0.25 at (1, 2)"``.
+    found: str
+    errors: tuple[float, float]
+    allowed: float
+
+    @property
+    def accuses(self) -> tuple[bool, bool]:
+        return not self.errors[0] <= self.allowed, not self.errors[1] <= self.allowed
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that was found out about one mismatch."""
+
+    symptom: str
+    sides: tuple[str, str]
+    #: How far each side is from itself when it runs twice.
+    noise: tuple[float, float] = (0.0, 0.0)
+    #: What the test allows at the mismatch, to compare the noise with.
+    tolerated: float = 0.0
+    measured: Measured | None = None
+    witnesses: tuple[Witness, ...] = ()
+    #: Whether every call agrees when it is given the reference's operands.
+    each_agrees: bool = False
+    #: The greatest magnitude in the program times what rounding makes of it.
+    backdrop: float = 0.0
+    #: What an integer result selects is the same on both sides.
+    ties: bool = False
+    #: The derivative of either side's forward has a kink here: no gradient is the only right one.
+    kink: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """Who is wrong, in one line, and why."""
+
+    blame: Blame
+    line: str
+    numbers: tuple[str, ...] = ()
+
+
+def measure(
+    pair: tuple[Values, Values],
+    wide: tuple[Values, Values],
+    perturbed: Sequence[Values],
+    dtype: str,
+    length: float,
+    mask: Values,
+    backdrop: float = 0.0,
+) -> Measured:
+    """Judge the elements in `mask` (at least one).
+
+    Args:
+        pair: expected and actual values, of one shape.
+        wide: the same in double precision.
+        perturbed: double-precision results when the inputs move by a roundoff of `dtype`.
+        dtype: of the result.
+        length: how many numbers are added up in one element, at most.
+        mask: the elements that mismatched.
+        backdrop: what rounding to `dtype` makes of the greatest magnitudes on the way to the result, which may
+            have cancelled. In double precision too much of it hides nothing.
+    """
+    truth = np.asarray(wide[0])
+    spread, few = _spread(truth, perturbed)
+    allowed = _allowed(truth, spread, np.where(few, 2.0, length), dtype)
+    wide_dtype = "complex128" if truth.dtype.kind == "c" else "float64"
+    ratio = ROUNDOFF[wide_dtype] / ROUNDOFF[dtype] if dtype in ROUNDOFF else 0.0
+    finite = np.isfinite(allowed)
+    wide_allowed = np.where(finite, ratio * np.maximum(64 * np.where(finite, allowed, 0.0), backdrop), np.inf)
+    errors = [distance(_rounded(truth, dtype), np.asarray(side).astype(truth.dtype)) for side in pair]
+    gap = distance(truth, np.asarray(wide[1]).astype(truth.dtype))
+    # What is allowed anything is in excess of nothing, however far off it is.
+    with np.errstate(over="ignore"):  # a finite error may be an infinite multiple of what is allowed
+        excess = np.divide(
+            np.maximum(*errors), np.maximum(allowed, 1e-320), out=np.zeros(truth.shape), where=np.isfinite(allowed)
+        )
+    beyond = np.subtract(gap, wide_allowed, out=np.full(truth.shape, -_GREATEST), where=np.isfinite(wide_allowed))
+    at = _greatest(np.where(mask, excess, -1.0))
+    wide_at = _greatest(np.where(mask, beyond, -np.inf))
+    scale = ROUNDOFF.get(dtype, 1.0) * max(float(np.abs(truth[at])), _TINY.get(dtype, 1.0))
+    return Measured(
+        wrong=(int((errors[0] > allowed)[mask].sum()), int((errors[1] > allowed)[mask].sum())),
+        total=int(mask.sum()),
+        index=at,
+        truth=truth[at].item(),
+        values=(np.asarray(pair[0])[at].item(), np.asarray(pair[1])[at].item()),
+        errors=(float(errors[0][at]), float(errors[1][at])),
+        allowed=float(allowed[at]),
+        wide_gap=float(gap[wide_at]),
+        wide_allowed=float(wide_allowed[wide_at]),
+        amplification=float(spread[at] / scale) if np.isfinite(scale) else float("inf"),
+    )
+
+
+def _spread(truth: Values, perturbed: Sequence[Values]) -> tuple[Values, Values]:
+    """Root mean square of how far each element moved, and which elements few inputs reach."""
+    moves = [distance(truth, np.asarray(one).astype(truth.dtype)) for one in perturbed]
+    if not moves:
+        return np.zeros(truth.shape), np.ones(truth.shape, bool)
+    stack = np.stack(moves)
+    with np.errstate(all="ignore"):
+        # Each run moves half of the inputs; an element that stood still in one of them depends on few.
+        spread = np.sqrt(2 * np.mean(stack**2, axis=0))
+    return spread, (stack == 0).any(axis=0)
+
+
+def _allowed(truth: Values, spread: Values, length: Values, dtype: str) -> Values:
+    if dtype not in ROUNDOFF:
+        # Integers and booleans: exact, unless a roundoff of the inputs turns them over.
+        return np.where(spread > 0, np.inf, 0.0)
+    root = np.sqrt(np.maximum(length, 1.0))
+    with np.errstate(all="ignore"):
+        own = ROUNDOFF[dtype] * (4 + 2 * root) * np.abs(truth)
+        bound = np.where(np.isfinite(own), own, 0.0) + 6 * root * spread
+    return np.asarray(bound + 4 * _TINY.get(dtype, 2.0**-149))
+
+
+def _rounded(truth: Values, dtype: str) -> Values:
+    """`truth` with the overflow of `dtype`: an infinity there is no error of either side."""
+    kind = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "complex64": np.complex64}.get(dtype)
+    if kind is None:
+        return truth
+    with np.errstate(all="ignore"):
+        narrow = truth.astype(kind).astype(truth.dtype)
+        return np.asarray(np.where(np.isfinite(narrow), truth, narrow))
+
+
+def _greatest(values: Values) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(values)), values.shape))
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """Weigh `evidence`; what it does not settle is inconclusive, never guessed."""
+    reference, candidate = evidence.sides
+    symptom = evidence.symptom
+    noisy = [side for side, noise in zip(evidence.sides, evidence.noise, strict=True) if noise > evidence.tolerated]
+    if noisy:
+        numbers = tuple(
+            f"{side} run twice differs from itself by {noise:.3g}"
+            for side, noise in zip(evidence.sides, evidence.noise, strict=True)
+        )
+        return Verdict(
+            "nondeterministic", f"nondeterministic: {' and '.join(noisy)} does not agree with itself", numbers
+        )
+    if symptom == "exception":
+        return Verdict("candidate", f"{candidate}: it refuses or lacks what {reference} accepts")
+    if symptom == "accepted":
+        return Verdict("candidate", f"{candidate}: it accepts what {reference} refuses")
+    if symptom in ("crash", "hang", "out of memory"):
+        return Verdict("candidate", f"{candidate}: {symptom}, where {reference} returns")
+    if evidence.ties:
+        return Verdict("ties", "ties: the two sides choose differently among equal values", ())
+    accused = _accused(evidence)
+    if accused is not None:
+        return accused
+    found = evidence.measured
+    numbers = _numbers(evidence)
+    if found is None:
+        what = f"semantic difference: in {symptom}; no third opinion on which side is right"
+        return Verdict("semantic difference", what, numbers)
+    if found.wide_agrees:
+        return _by_precision(evidence, found, numbers)
+    if evidence.kink:
+        return Verdict(
+            "semantic difference", "semantic difference: a kink, where more than one gradient is right", numbers
+        )
+    return Verdict(
+        "inconclusive",
+        "inconclusive: the two sides differ in double precision too, and no third opinion decides between them",
+        numbers,
+    )
+
+
+def _accused(evidence: Evidence) -> Verdict | None:
+    """By witnesses, whose word counts when they are not all against everybody."""
+    if evidence.measured is not None and evidence.measured.wide_agrees:
+        return None
+    heard = [witness for witness in evidence.witnesses if witness.accuses in ((True, False), (False, True))]
+    blamed = {witness.accuses for witness in heard}
+    if len(blamed) != 1:
+        return None
+    at = 0 if blamed.pop() == (True, False) else 1
+    blame: Blame = "candidate" if at else "reference"
+    words = f"{evidence.sides[at]}: {heard[0].name} gives {heard[0].found}, as {evidence.sides[1 - at]} does"
+    return Verdict(blame, words, _numbers(evidence))
+
+
+def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...]) -> Verdict:
+    """Both sides agree in double precision, which then is the truth."""
+    reference, candidate = evidence.sides
+    wrong = [count > 0 for count in found.wrong]
+    if any(wrong) and evidence.each_agrees and max(found.errors) <= evidence.backdrop:
+        what = "rounding, piled up: every call agrees when it is given the same operands"
+        return Verdict("rounding", what, numbers)
+    if all(wrong):
+        return Verdict(
+            "both", f"both: {reference} and {candidate} are further from the float64 result than rounding", numbers
+        )
+    if any(wrong):
+        blame: Blame = "candidate" if wrong[1] else "reference"
+        name = evidence.sides[wrong[1]]
+        return Verdict(blame, f"{name}: it is further from the float64 result than rounding explains", numbers)
+    if found.amplification > _AMPLIFIED:
+        what = f"ill-conditioned: a roundoff of the inputs becomes {found.amplification:.0f} of the result"
+        return Verdict("ill-conditioned", what, numbers)
+    return Verdict(
+        "rounding", "rounding: both sides are as near to the float64 result as their precision allows", numbers
+    )
+
+
+def _numbers(evidence: Evidence) -> tuple[str, ...]:
+    lines: list[str] = []
+    reference, candidate = evidence.sides
+    found = evidence.measured
+    if found is not None:
+        at = f" at {found.index}" if found.index else ""
+        if found.wide_agrees:
+            lines.append(
+                f"float64 result{at}: {found.truth!r}. {reference} is off by {found.errors[0]:.3g}, {candidate} by "
+                f"{found.errors[1]:.3g}; rounding explains {found.allowed:.3g}"
+            )
+            lines.append(
+                f"beyond rounding: {reference} {found.wrong[0]}, {candidate} {found.wrong[1]} of {found.total} "
+                "mismatched elements"
+            )
+        else:
+            lines.append(
+                f"in float64 the sides still differ by {found.wide_gap:.3g}; {found.wide_allowed:.3g} would be rounding"
+            )
+    lines += [
+        f"{witness.name}: {witness.found}. {reference} is off by {witness.errors[0]:.3g}, {candidate} by "
+        f"{witness.errors[1]:.3g} ({witness.allowed:.3g} allowed)"
+        for witness in evidence.witnesses
+    ]
+    return tuple(lines)

@@ -1,0 +1,40 @@
+"""How a script begins that is about one side, or one mode of it: what it shows, its imports, its data."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from autotest.emission.script import PACKED, quotable
+
+_UNPACKING = ("base64", "zlib")
+
+
+def opening(
+    title: str,
+    header: Sequence[str],
+    modules: Iterable[str],
+    frameworks: Iterable[str],
+    data: Sequence[tuple[str, bool]],
+) -> list[str]:
+    """The lines up to the definitions of arrays: `data` are these, each with whether it has to be unpacked.
+
+    `modules` are those of the standard library that the rest needs; `frameworks` the lines that import these.
+    """
+    packed = any(one for _, one in data)
+    notes = [f"{' '.join(title.split())} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *header]
+    return [
+        '"""' + quotable("\n".join(notes)) + '"""',
+        "",
+        *(f"import {module}" for module in sorted({"sys", *modules, *(_UNPACKING if packed else ())})),
+        "",
+        "import numpy as np",
+        "",
+        "try:",
+        textwrap.indent("\n".join(dict.fromkeys(frameworks)), "    "),
+        "except (ImportError, OSError) as error:",
+        "    sys.exit(print(error) or 2)",
+        "",
+        *([PACKED, ""] if packed else []),
+        *(text for text, _ in data),
+    ]

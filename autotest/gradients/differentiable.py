@@ -1,0 +1,150 @@
+"""What of a trial carries gradients, read from its record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autotest.gradients.gate import Evidence
+from autotest.gradients.nondifferentiable import Listed, listed
+from autotest.program import Call, Ref, operator_of, refs
+from autotest.recording.record import Record
+
+#: Calls that hand on or set up a tensor and compute nothing that has a derivative.
+_NO_OPERATION = frozenset(
+    "requires_grad_ retain_grad backward grad zero_grad step parameters named_parameters state_dict children modules "
+    "train eval register_hook".split()
+)
+_PUSHES = frozenset(("backward", "autograd.backward", "autograd.grad"))
+_OPERATES = frozenset(("function", "method", "operator"))
+_DISCARDS = frozenset(("zero_grad", "zero_"))
+
+
+def examine(record: Record, compared: int) -> Evidence:
+    """What the trial did with gradients; `compared` is how many of them were compared."""
+    operators: list[Call] = []
+    pushes: list[Call] = []
+    stepped = False
+    for call in record.calls:
+        if call.kind not in _OPERATES:
+            continue
+        if call.target in _PUSHES:
+            pushes.append(call)
+        elif call.target == "step":
+            stepped = True
+        else:
+            operators.append(call)
+    known = [(call, entry) for call in operators if (entry := listed(call.target)) is not None]
+    wrongly = tuple(dict.fromkeys(_wrongly_listed(record, known))) if known else ()
+    discarded = _discarded(record, pushes[-1].slot) if pushes else ""
+    if compared and not discarded and not (known and _only_listed(operators)):
+        return Evidence(compared=compared, pushed=bool(pushes), wrongly_listed=wrongly)
+    carrying = tuple(operator_of(record.calls, call.slot) for call in carrying_calls(record))
+    return Evidence(
+        carrying=carrying,
+        compared=compared,
+        pushed=bool(pushes),
+        stepped=bool(pushes) and stepped,
+        discarded=discarded,
+        wrongly_listed=wrongly,
+        nonzero=bool(compared) and _nonzero(record),
+    )
+
+
+def is_push(call: Call) -> bool:
+    """Whether `call` runs autograd backwards, leaving gradients in leaves or returning them."""
+    return call.kind in _OPERATES and call.target in _PUSHES
+
+
+def carrying_calls(record: Record) -> Iterator[Call]:
+    """The calls whose result, on the reference, is computed from something that requires grad."""
+    reference = record.pair.reference
+    for call in record.calls:
+        if call.kind not in ("function", "method", "operator") or call.target.rpartition(".")[2] in _NO_OPERATION:
+            continue
+        if any(
+            reference.can_backpropagate(tensor) and not reference.holds_gradient(tensor)
+            for tensor in tensors_in(record, call.slot)
+        ):
+            yield call
+
+
+def tensors_in(record: Record, slot: int) -> list[Any]:
+    """The reference's tensors in what call `slot` returned."""
+    found: list[Any] = []
+    waiting = [record.expected[slot]]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, record.pair.reference.tensor_types):
+            found.append(value)
+        elif isinstance(value, (tuple, list)):
+            waiting.extend(value)
+    return found
+
+
+def _wrongly_listed(record: Record, known: Iterable[tuple[Call, Listed]]) -> Iterator[str]:
+    reference = record.pair.reference
+    for call, entry in known:
+        if entry.kind != "none":
+            continue
+        # An in-place form returns its operand, which may have been part of a graph before.
+        operands = {id(record.expected[ref.slot]) for ref in refs(call)}
+        for tensor in tensors_in(record, call.slot):
+            if (
+                id(tensor) not in operands
+                and reference.can_backpropagate(tensor)
+                and not reference.holds_gradient(tensor)
+            ):
+                yield operator_of(record.calls, call.slot)
+
+
+def _only_listed(operators: Iterable[Call]) -> bool:
+    """Whether all that could carry a gradient here is on the list, so that a gradient that is not zero is news."""
+    entries = (listed(call.target) for call in operators if call.target.rpartition(".")[2] not in _NO_OPERATION)
+    return all(entry is not None and entry.kind == "zero" for entry in entries)
+
+
+def _nonzero(record: Record) -> bool:
+    reference = record.pair.reference
+    gradients = [
+        reference.gradient(tensor)
+        for call in record.calls
+        if call.kind == "tensor"
+        for tensor in tensors_in(record, call.slot)
+        if reference.holds_gradient(tensor)
+    ]
+    present = [gradient for gradient in gradients if gradient is not None]
+    return any(bool(np.any(value.data)) for value in reference.values(present))
+
+
+def _discarded(record: Record, last: int) -> str:
+    """The call that wiped out the gradients of the backward in slot `last` while nobody had looked at them."""
+    if record.calls[last].target == "autograd.grad":
+        return ""
+    for call in record.calls[last + 1 :]:
+        name = call.target.rpartition(".")[2]
+        if name == "step" or (call.kind == "getattr" and name == "grad" and not _only_wiped(record, call.slot)):
+            return ""
+        if name == "zero_grad":
+            return f"{operator_of(record.calls, call.args[0].slot)}.zero_grad()"
+        if call.kind == "setattr" and name == "grad" and call.args[1] is None:
+            return ".grad = None"
+        if name in _DISCARDS and _is_gradient(record, call):
+            return f".grad.{name}()"
+    return ""
+
+
+def _is_gradient(record: Record, call: Call) -> bool:
+    first = call.args[0] if call.args else None
+    return type(first) is Ref and record.calls[first.slot].target == "grad"
+
+
+def _only_wiped(record: Record, slot: int) -> bool:
+    """Whether the gradient that `slot` holds was read for nothing else than to be zeroed."""
+    readers = [later for later in record.calls if Ref(slot) in set(refs(later))]
+    return bool(readers) and all(later.target.rpartition(".")[2] in _DISCARDS for later in readers)
+
+
+__all__ = ["carrying_calls", "examine", "is_push", "tensors_in"]

@@ -1,0 +1,157 @@
+"""A program in forward mode, and the tangents of its results held against differences along one direction."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from autotest.emission import names
+from autotest.frameworks import Framework
+from autotest.gradients.exemptions import Rule
+from autotest.gradients.function import Real, from_reals, reals, slope
+from autotest.gradients.programs import Replays, differentiated
+from autotest.gradients.reverse_mode import Place, Wrong, constant, is_kink, is_wide
+from autotest.program import Array, Call, Program, Ref, map_operand, refs
+from autotest.program.rewriting import assembled, tensor_call, with_arrays
+from autotest.replaying.replay import replay
+from autotest.results.gradient_rows import failing, row_of
+
+_MODE = "autograd.forward_ad"
+
+
+def forwarding(program: Program, framework: Framework) -> Iterator[Program]:
+    """For each input of `program` that requires grad, the program in double precision that gives it a tangent."""
+    wide, upto, roots, _ = differentiated(program)
+    runner = Replays(wide, upto, roots, framework)
+    for call in wide.calls[:upto]:
+        if call.kind != "tensor" or not call.kwargs["requires_grad"]:
+            continue
+        made, places = _with_tangent(wide, upto, roots, call)
+        for slot, (array, device) in runner.constants.items():
+            made = constant(made, places[slot], array, device)
+        yield made
+
+
+def _with_tangent(wide: Program, upto: int, roots: list[int], leaf: Call) -> tuple[Program, dict[int, int]]:
+    base = len(wide.calls)
+    level, entered, tangent, dual = range(base, base + 4)
+    array = wide.arrays[leaf.args[0].index]
+    along = np.random.default_rng(leaf.slot).uniform(0.5, 1.0, reals(array.data).size)
+    arrays = (*wide.arrays, Array(from_reals(along, array.data), array.dtype))
+
+    def instead(item: object) -> object:
+        return Ref(dual) if item == Ref(leaf.slot) else item
+
+    calls = [
+        Call("function", f"{_MODE}.dual_level", (), {}, level),
+        Call("enter", "", (Ref(level),), {}, entered),
+    ]
+    for call in wide.calls[:upto]:
+        if call.slot <= leaf.slot:
+            calls.append(call)
+        else:
+            args, kwargs = map_operand(call.args, instead), map_operand(call.kwargs, instead)
+            calls.append(call._replace(args=args, kwargs=kwargs))
+        if call.slot == leaf.slot:
+            calls.append(tensor_call(tangent, len(arrays) - 1, arrays[-1], requires_grad=False, note="tangent"))
+            calls.append(Call("function", f"{_MODE}.make_dual", (Ref(leaf.slot), Ref(tangent)), {}, dual))
+    for at, root in enumerate(roots):
+        pair = base + 4 + 2 * at
+        calls.append(Call("function", f"{_MODE}.unpack_dual", (instead(Ref(root)),), {}, pair))
+        calls.append(Call("getattr", "tangent", (Ref(pair),), {}, pair + 1))
+    return assembled(calls, arrays)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Forward:
+    """Where a program from `forwarding` has what."""
+
+    leaf: Place
+    #: The captured array of the tangent.
+    along: int
+    results: list[int]
+    tangents: list[int]
+    #: The first call that computes something of the leaf.
+    first: int
+
+
+def anatomy(program: Program) -> Forward | None:
+    """What `forwarding` put into `program`; None when shrinking took some of it away."""
+    dual = next((call for call in program.calls if call.target == f"{_MODE}.make_dual"), None)
+    pairs = {call.slot: call.args[0].slot for call in program.calls if call.target == f"{_MODE}.unpack_dual"}
+    reads = [call for call in program.calls if call.kind == "getattr" and call.target == "tangent"]
+    if dual is None or not reads or not any(Ref(dual.slot) in refs(call) for call in program.calls):
+        return None
+    if not all(call.args[0].slot in pairs for call in reads):
+        return None
+    sources = [program.calls[item.slot] for item in dual.args if type(item) is Ref]
+    if len(sources) != 2 or not all(call.kind == "tensor" for call in sources):
+        return None
+    leaf, along = sources
+    place = Place(leaf.slot, "", leaf.args[0].index)
+    results = [pairs[call.args[0].slot] for call in reads]
+    first = next(call.slot for call in program.calls if Ref(dual.slot) in refs(call))
+    return Forward(place, along.args[0].index, results, [call.slot for call in reads], first)
+
+
+def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> Wrong | None:
+    """The first element of a tangent that is wrong; None when all are right, or the program does not run.
+
+    `finite` asks that the tangent and the derivative are finite numbers there.
+    """
+    parts = anatomy(program)
+    if parts is None or not is_wide(program):
+        return None
+    try:
+        return _wrong(program, parts, framework, rule, finite)
+    except Exception:  # noqa: BLE001 - the framework's; a program that does not run shows nothing
+        return None
+
+
+def _wrong(program: Program, parts: Forward, framework: Framework, rule: Rule, finite: bool) -> Wrong | None:
+    own = names(program)
+    centre, tangents = _run(program, parts, framework, 0.0)
+    below, above = (_run(program, parts, framework, step)[0] for step in (-rule.eps, rule.eps))
+    for o, slot in enumerate(parts.results):
+        tangent = tangents[o]
+        analytic = np.zeros(centre[o].size) if tangent is None else tangent
+        numeric = slope(above[o], below[o], 2 * rule.eps)
+        left, right = slope(centre[o], below[o], rule.eps), slope(above[o], centre[o], rule.eps)
+        for at in np.flatnonzero(failing(analytic, numeric, rule.atol, rule.rtol)):
+            known = np.isfinite(analytic[at]) and np.isfinite(numeric[at])
+            if is_kink(float(analytic[at]), float(left[at]), float(right[at]), rule) or (finite and not known):
+                continue
+            name = own[parts.leaf.slot]
+            row = row_of(
+                (name, own[slot]),
+                analytic[at].reshape(1, 1),
+                numeric[at].reshape(1, 1),
+                ((), ()),
+                atol=rule.atol,
+                rtol=rule.rtol,
+                note="forward mode, along one direction",
+            )
+            return Wrong(parts.leaf, name, dataclasses.replace(row, output_index=f"number {at}"))
+    return None
+
+
+def _run(program: Program, parts: Forward, framework: Framework, step: float) -> tuple[list[Real], list[Real | None]]:
+    """Results and their tangents with the leaf moved `step` times along its own tangent."""
+    arrays = list(program.arrays)
+    array, along = arrays[parts.leaf.index], arrays[parts.along]
+    arrays[parts.leaf.index] = Array(np.asarray(array.data + step * along.data, array.data.dtype), array.dtype)
+    run = replay(with_arrays(program, arrays), framework)
+    if run.error is not None:
+        raise run.error
+
+    def numbers(slot: int) -> Real | None:
+        return None if run.values[slot] is None else reals(framework.values([run.values[slot]])[0].data)
+
+    return [reals(framework.values([run.values[slot]])[0].data) for slot in parts.results], list(
+        map(numbers, parts.tangents)
+    )
+
+
+__all__ = ["Forward", "anatomy", "forwarding", "wrong_tangent"]

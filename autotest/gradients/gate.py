@@ -1,0 +1,80 @@
+"""The gradient gate: whether a trial that could have compared a gradient did."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from autotest.gradients.nondifferentiable import listed
+
+
+@dataclasses.dataclass(slots=True)  # not frozen: every trial makes one, at a third of the cost
+class Evidence:
+    """What one accepted trial did with gradients. Operators are named as the program names them."""
+
+    #: Operators whose results depend on an input that requires grad, in the order in which they were called.
+    carrying: Sequence[str] = ()
+    #: How many gradients were compared.
+    compared: int = 0
+    #: Whether anything was pushed back: by the test, or by `auto_backward`.
+    pushed: bool = False
+    #: Whether an optimizer made a step of what was pushed back, so that it is compared in the parameters.
+    stepped: bool = False
+    #: The call that threw away what the last backward computed, before anything had read it; empty if none did.
+    discarded: str = ""
+    #: Operators that are listed as having no gradient, and whose result belongs to a graph all the same.
+    wrongly_listed: Sequence[str] = ()
+    #: Whether a gradient was compared that is not zero, asked only where all operators are listed as of kind ``zero``.
+    nonzero: bool = False
+
+
+def complaint(evidence: Evidence, *, auto_backward: bool, skipped: str = "") -> str:
+    """What the gate finds wrong with a trial, in a sentence or two; empty when it may pass.
+
+    Args:
+        auto_backward: whether the test lets cotangents be pushed back.
+        skipped: the reason that `skip_grad_check` gave, if it was used.
+    """
+    if evidence.wrongly_listed:
+        names = ", ".join(evidence.wrongly_listed)
+        return (
+            f"{names} turned out to have a gradient, although autotest/nondifferentiable.py lists it as having none. "
+            "Take it off that list"
+        )
+    kinds = [listed(name) for name in evidence.carrying]
+    if evidence.nonzero and kinds and all(item is not None and item.kind == "zero" for item in kinds):
+        return (
+            f"{_names(evidence.carrying)} turned out to have a gradient that is not zero, although "
+            "autotest/nondifferentiable.py lists it as zero everywhere. Take it off that list"
+        )
+    if skipped or not evidence.carrying:
+        return ""
+    if evidence.discarded:
+        return (
+            f"it ran backward, and {evidence.discarded} threw the gradients away before anything compared them. "
+            "Leave them where they are, return them, or mark the test @skip_grad_check(reason=...)"
+        )
+    if evidence.compared or evidence.stepped:
+        return ""
+    exempt = [item is not None for item in kinds]
+    if all(exempt) and not evidence.pushed:
+        return ""
+    names = _names([name for name, free in zip(evidence.carrying, exempt, strict=True) if not free])
+    if evidence.pushed:
+        return (
+            "it ran backward, and none of the gradients that this computed was compared: no input and no parameter "
+            "holds one at the end of the trial, and nothing returned one"
+        )
+    if not auto_backward:
+        why = "auto_backward=False, and the test pushed nothing back by itself"
+    else:
+        why = "nothing that the test returned depends on them"
+    return (
+        f"inputs require grad and the results of {names} depend on them, but no gradient was compared: {why}. "
+        "Let the trial push cotangents back, say requires_grad=False, or mark the test @skip_grad_check(reason=...)"
+    )
+
+
+def _names(operators: Sequence[str]) -> str:
+    unique = list(dict.fromkeys(operators))
+    return ", ".join(unique[:4]) + (f" and {len(unique) - 4} more" if len(unique) > 4 else "")

@@ -1,0 +1,50 @@
+"""Operators that need no gradient compared, each with the reason why."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+#: ``none``: the result belongs to no autograd graph. ``zero``: it does, and its derivative is zero wherever there is
+#: one. ``unimplemented``: it does, and torch refuses to push anything back.
+Kind = Literal["none", "zero", "unimplemented"]
+
+
+class Listed(NamedTuple):
+    """Why an operator has no gradient to compare."""
+
+    kind: Kind
+    reason: str
+
+
+_TRUTH = Listed("none", "the result is a truth value")
+_INDEX = Listed("none", "the result holds positions")
+_COUNT = Listed("none", "the result holds counts")
+_SHAPE = Listed("none", "only the shape of its operand is used, not its contents")
+_CUT = Listed("none", "it leaves the graph, which is what it is for")
+_STEPS = Listed("zero", "piecewise constant: the derivative is zero wherever there is one")
+_MISSING = Listed("unimplemented", "torch implements no derivative of it")
+
+#: By the last part of the name, without the underscore of an in-place form. Modules stand under their class's name.
+WITHOUT_GRADIENT: dict[str, Listed] = {
+    **dict.fromkeys("eq ne lt le gt ge equal allclose isclose greater less".split(), _TRUTH),
+    **dict.fromkeys("greater_equal less_equal not_equal".split(), _TRUTH),
+    **dict.fromkeys("isnan isinf isfinite isneginf isposinf signbit any all".split(), _TRUTH),
+    **dict.fromkeys("logical_and logical_or logical_xor logical_not contains".split(), _TRUTH),
+    **dict.fromkeys("argmax argmin argsort argwhere nonzero searchsorted bucketize".split(), _INDEX),
+    **dict.fromkeys("count_nonzero bincount".split(), _COUNT),
+    **dict.fromkeys("zeros_like ones_like empty_like full_like rand_like randn_like randint_like".split(), _SHAPE),
+    **dict.fromkeys("new_zeros new_ones new_empty new_full".split(), _SHAPE),
+    **dict.fromkeys("detach item tolist numpy".split(), _CUT),
+    **dict.fromkeys("ceil floor round trunc fix sign sgn".split(), _STEPS),
+    **dict.fromkeys("nextafter heaviside histc floor_divide floordiv".split(), _MISSING),
+}
+
+
+def plain_name(operator: str) -> str:
+    """The name under which `operator`, a dotted path, a method or an in-place form, stands in the list."""
+    return operator.rpartition(".")[2].rstrip("_")
+
+
+def listed(operator: str) -> Listed | None:
+    """Why `operator` has no gradient; None for one that must have its gradient compared."""
+    return WITHOUT_GRADIENT.get(plain_name(operator))

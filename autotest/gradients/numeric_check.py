@@ -1,0 +1,96 @@
+"""What a trial under ``check_grad="numeric"`` does beyond comparing the two sides."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from autotest.base.errors import NotReplayable
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch, Side
+from autotest.frameworks import Framework, Pair
+from autotest.gradients.checking import Checked
+from autotest.gradients.exemptions import Rule
+from autotest.gradients.larger_inputs import ENOUGH, Enlarged, below_enough, enlarged
+from autotest.gradients.programs import NotNumeric, check_program
+from autotest.program import Program
+from autotest.recording.record import Record
+from autotest.report import gradients as report
+
+#: Differences in double precision are good to nine digits or so; anything beyond this is no rounding.
+RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, strict=True, coarse=True)
+
+
+@dataclasses.dataclass(slots=True)
+class Numbers:
+    """What differences say of one trial."""
+
+    mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
+    #: Input/output pairs that were checked, on both sides together.
+    pairs: int = 0
+    #: Inputs that were checked with fewer than `ENOUGH` elements only, since nothing larger was accepted.
+    small: list[str] = dataclasses.field(default_factory=list)
+    #: Why the check that was asked for could not be made.
+    unchecked: str = ""
+
+
+def held_against_numbers(record: Record, settings: Settings) -> Numbers:
+    """Check the gradients of each side of a trial as `settings` ask."""
+    result = Numbers()
+    pair = record.pair
+    sides: tuple[Side, Side] = ("reference", "candidate")
+    same = type(pair.reference) is type(pair.candidate) and pair.reference.name == pair.candidate.name
+    try:
+        program = record.program()
+    except NotReplayable as error:
+        return Numbers(unchecked=str(error))
+    larger: Enlarged | None = None
+    for side, framework in zip(sides[: 1 if same else 2], (pair.reference, pair.candidate), strict=False):
+        try:
+            found, slots = _checked(program, framework, settings)
+        except NotNumeric as error:
+            result.unchecked = str(error)
+            continue
+        result.pairs += len(found.rows)
+        larger = larger or (enlarged(program, pair.reference) if found.rows and found.passed else None)
+        small = [] if larger is None else below_enough(larger.after)
+        told = _smallness(small)
+        if larger is not None and found.passed and str(larger):
+            try:
+                found, slots = _checked(larger.program, framework, settings)
+                told = f"\n(on larger inputs: {larger}){told}"
+            except NotNumeric as error:
+                small = below_enough(larger.before)
+                told = f"\n(only as it was drawn; on larger inputs {error})"
+        result.small += [name for name in small if name not in result.small]
+        result.mismatches += mismatches_of(found, slots, side, framework, told)
+    return result
+
+
+def _checked(program: Program, framework: Framework, settings: Settings) -> tuple[Checked, dict[str, int]]:
+    forward = settings.check_grad == "forward"
+    return check_program(program, framework, RULE, order=settings.grad_order, forward=forward)
+
+
+def _smallness(small: Sequence[str]) -> str:
+    return f"\n(fewer than {ENOUGH} elements, since nothing larger is accepted: {', '.join(small)})" if small else ""
+
+
+def mismatches_of(
+    found: Checked, slots: dict[str, int], side: Side, framework: Framework, told: str = ""
+) -> list[Mismatch]:
+    """A mismatch for each row that failed; `told` is added to what it says."""
+    failed = [row for row in found.rows if not row.passed]
+    mismatches: list[Mismatch] = []
+    for row in failed:
+        rows = [row, *(other for other in found.rows if other is not row)]
+        table = report.failure(rows, f"{row.input}.grad of {framework.name}")
+        message = f"{table}\n(of its own forward, by central differences in float64){told}"
+        mismatches.append(Mismatch(f"{row.input}.grad", slots[row.input], "gradient", "replay", side, message))
+    return mismatches
+
+
+def verdict(mismatch: Mismatch, pair: Pair) -> str:
+    """Who is wrong, where differences were the judge."""
+    name = pair.sides[0 if mismatch.side == "reference" else 1]
+    return f"{name} is wrong: its gradient is not the derivative of its own forward"

@@ -1,0 +1,253 @@
+"""A program as one number, and the gradient that it leaves in its leaves held against differences of that number."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.emission import names
+from autotest.frameworks import Framework
+from autotest.gradients.differentiable import is_push
+from autotest.gradients.exemptions import Rule
+from autotest.gradients.function import Real, from_reals, overlaps, real_shape, reals
+from autotest.gradients.programs import Replays, differentiated
+from autotest.program import Array, Call, Captured, Program, Ref, leaves
+from autotest.program.rewriting import assembled, tensor_call, with_arrays
+from autotest.replaying.replay import Replayed, replay
+from autotest.results.gradient_rows import Row, failing, row_of
+
+#: Elements that are looked at one by one because a part of the input that holds them looked wrong.
+MOST_SUSPECTS = 12
+_WIDE = frozenset(("float64", "complex128"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """A leaf of a program: whose gradient it is, and which captured array its contents come from."""
+
+    slot: int
+    #: Of a module's parameter its path, ``.weight``.
+    suffix: str
+    index: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wrong:
+    """An element of a gradient that is not the derivative."""
+
+    place: Place
+    #: The leaf's name, ``x0`` or ``m2.weight``.
+    name: str
+    row: Row
+
+    @property
+    def finite(self) -> bool:
+        """Whether the gradient and the derivative are finite numbers."""
+        return math.isfinite(self.row.analytic) and math.isfinite(self.row.numeric)
+
+
+def pushing(program: Program, framework: Framework, order: int) -> Program | None:
+    """`program` in double precision up to where gradients of `order` are in the leaves; None when it has no such form.
+
+    What autograd takes for a constant (``detach``, ``no_grad``) becomes one, since differences would see through it;
+    leaves that are views are filled from an array of their own.
+    """
+    pushes = [call.slot for call in program.calls if is_push(call)]
+    if program.undefined or len(pushes) < order:
+        return None
+    wide, first, roots, recorded = differentiated(program)
+    back = {old: new for new, old in recorded.items()}
+    runner = Replays(wide, first, roots, framework)
+    last = wide.calls[back[pushes[order - 1]]]
+    if order == 1:
+        last = _backward(last)
+    elif wide.calls[first].target != "autograd.grad" or last.target == "autograd.grad":
+        return None
+    calls = [*wide.calls[: last.slot], last]
+    overwritten: list[Call] = []
+    arrays = list(wide.arrays)
+    direct = {place.slot for place in _places(Program(tuple(calls), wide.arrays))}
+    for leaf in runner.leaves:
+        if leaf.suffix or leaf.slot in direct:
+            continue
+        if overlaps(tuple(leaf.tensor.shape), tuple(leaf.tensor.stride())):
+            return None
+        (value,) = framework.values([leaf.tensor])
+        arrays.append(Array(value.data.copy(), value.dtype))
+        write = Call("overwrite", "", (Ref(leaf.slot), Captured(len(arrays) - 1)), {}, len(wide.calls) + leaf.slot)
+        overwritten.append(write)
+    ordered = sorted(
+        (*calls, *overwritten), key=lambda call: (call.args[0].slot + 0.5) if call in overwritten else call.slot
+    )
+    made, places = assembled(ordered, tuple(arrays))
+    for slot, (array, device) in runner.constants.items():
+        made = constant(made, places[slot], array, device)
+    return made
+
+
+def _backward(push: Call) -> Call:
+    """`push` as a call that leaves gradients in the leaves."""
+    if push.target != "autograd.grad":
+        return push
+    return Call("function", "autograd.backward", (push.args[0], push.args[2]), {}, push.slot)
+
+
+def constant(program: Program, slot: int, array: Array, device: str) -> Program:
+    """`program` with a tensor of `array` in place of call `slot`, which stays at its slot."""
+    instead = tensor_call(slot, len(program.arrays), array, requires_grad=False, device=device)
+    calls = tuple(instead if call.slot == slot else call for call in program.calls)
+    return Program(calls, (*program.arrays, array), program.undefined)
+
+
+def _places(program: Program) -> Iterator[Place]:
+    """The leaves of `program` whose contents are a captured array."""
+    for call in program.calls:
+        if call.kind == "tensor" and call.kwargs["requires_grad"]:
+            yield Place(call.slot, "", call.args[0].index)
+        elif call.kind == "overwrite":
+            yield Place(call.args[0].slot, "", call.args[1].index)
+        elif call.kind == "load_state":
+            yield from (Place(call.args[0].slot, f".{name}", item.index) for name, item in call.args[1].items())
+
+
+def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> Wrong | None:
+    """The first leaf of what `pushing` gave whose gradient is wrong; None when all are right, or it does not run.
+
+    `finite` asks that the gradient and the derivative are finite numbers there.
+    """
+    if not is_wide(program):
+        return None
+    try:
+        wrong = _Pushed(program, framework, rule).wrong()
+    except Exception:  # noqa: BLE001 - the framework's; a program that does not run shows nothing
+        return None
+    return None if wrong is None or (finite and not wrong.finite) else wrong
+
+
+def is_wide(program: Program) -> bool:
+    """Whether all that `program` computes with is in double precision."""
+    return all(array.data.dtype.kind not in "fc" or array.dtype in _WIDE for array in program.arrays)
+
+
+class _Pushed:
+    """One program on one framework."""
+
+    def __init__(self, program: Program, framework: Framework, rule: Rule) -> None:
+        self._program, self._framework, self._rule = program, framework, rule
+        self._push = next(call for call in reversed(program.calls) if is_push(call))
+        self._run = self._replayed(program, None)
+        items = self._push.args[:2] if self._push.kind == "function" else ([item] for item in self._push.args[:2])
+        roots, *cotangents = ([item.slot for item in leaves(one)] for one in items)
+        self._roots = roots
+        held = self._numbers(self._run, cotangents[0]) if cotangents else []
+        self._cotangents = held or [np.ones(())] * len(roots)
+
+    def _replayed(self, program: Program, upto: int | None) -> Replayed:
+        found = replay(program, self._framework, upto=upto)
+        if found.error is not None:
+            raise found.error
+        return found
+
+    def _numbers(self, run: Replayed, slots: Sequence[int]) -> list[Real]:
+        return [value.data for value in self._framework.values([run.values[slot] for slot in slots])]
+
+    def wrong(self) -> Wrong | None:
+        own = names(self._program)
+        for place in _places(self._program):
+            tensor = self._run.values[place.slot]
+            if place.suffix:
+                tensor = self._framework.parameters(tensor).get(place.suffix[1:])
+            if tensor is None or not self._framework.can_backpropagate(tensor):
+                continue
+            row = self._row(place, tensor, own[place.slot] + place.suffix)
+            if row is not None:
+                return Wrong(place, own[place.slot] + place.suffix, row)
+        return None
+
+    def _row(self, place: Place, tensor: Any, name: str) -> Row | None:
+        array = self._program.arrays[place.index]
+        gradient = self._framework.gradient(tensor)
+        analytic = np.zeros(array.data.shape, array.data.dtype)
+        if gradient is not None:
+            (value,) = self._framework.values([gradient])
+            if value.data.shape != array.data.shape or value.dtype != array.dtype:
+                if tuple(tensor.shape) != array.data.shape:
+                    return None
+                note = f"the gradient is of {value.dtype} and shape {value.data.shape}, "
+                note += f"its input of {array.dtype} and shape {array.data.shape}"
+                return Row(name, "", False, 0.0, 0.0, "", "", 0.0, 0.0, 0.0, note)
+            analytic = value.data
+        own = reals(analytic)
+        for at in self._suspects(place.index, own):
+            below, centre, above = (self._total(place.index, at, step) for step in (-1.0, 0.0, 1.0))
+            eps = self._rule.eps
+            numeric = np.array((above - below) / (2 * eps))
+            mine = np.array(own[at])
+            if not failing(mine, numeric, self._rule.atol, self._rule.rtol) or is_kink(
+                float(mine), (centre - below) / eps, (above - centre) / eps, self._rule
+            ):
+                continue
+            shape = real_shape(array.data)
+            row = row_of(
+                (name, "the sum"),
+                mine.reshape(1, 1),
+                numeric.reshape(1, 1),
+                ((), ()),
+                atol=self._rule.atol,
+                rtol=self._rule.rtol,
+                note="no gradient" if gradient is None else "",
+            )
+            return dataclasses.replace(row, input_index=str(tuple(int(i) for i in np.unravel_index(at, shape))))
+        return None
+
+    def _suspects(self, index: int, analytic: Real) -> Iterator[int]:
+        """Elements whose derivative may be wrong, found by halving what looks wrong as a whole."""
+        looked = 0
+        waiting = [np.arange(analytic.size)]
+        while waiting and looked < MOST_SUSPECTS:
+            part = waiting.pop()
+            if not part.size or (part.size > 1 and not self._looks_wrong(index, part, analytic)):
+                continue
+            if part.size == 1:
+                looked += 1
+                yield int(part[0])
+            else:
+                waiting += [part[part.size // 2 :], part[: part.size // 2]]
+
+    def _looks_wrong(self, index: int, part: Real, analytic: Real) -> bool:
+        along = np.zeros(analytic.size)
+        along[part] = np.random.default_rng(part.size).uniform(0.5, 1.0, part.size)
+        above, below = (self._total(index, along, step) for step in (1.0, -1.0))
+        numeric = (above - below) / (2 * self._rule.eps)
+        gap = abs(float(analytic @ along) - numeric)
+        return not gap <= 1e-7 * (1 + abs(numeric)) + 1e-9 * abs(above)
+
+    def _total(self, index: int, along: Real | int, step: float) -> float:
+        """The number, with the array `index` moved `step` times eps along a direction, or in one element."""
+        array = self._program.arrays[index]
+        moved = reals(array.data)
+        if isinstance(along, int):
+            moved[along] += step * self._rule.eps
+        else:
+            moved += step * self._rule.eps * along
+        changed = list(self._program.arrays)
+        changed[index] = Array(from_reals(moved, array.data), array.dtype)
+        run = self._replayed(with_arrays(self._program, changed), self._push.slot)
+        values = self._numbers(run, self._roots)
+        return sum(
+            float(np.vdot(np.broadcast_to(c, v.shape), v).real) for c, v in zip(self._cotangents, values, strict=True)
+        )
+
+
+def is_kink(analytic: float, left: float, right: float, rule: Rule) -> bool:
+    """Whether the derivatives on both sides differ, and `analytic` lies between them."""
+    slack = 10 * (rule.atol + rule.rtol * max(abs(left), abs(right)))
+    between = min(left, right) - slack <= analytic <= max(left, right) + slack
+    return between and not abs(right - left) <= slack
+
+
+__all__ = ["Place", "Wrong", "constant", "is_kink", "is_wide", "pushing", "wrong_gradient"]

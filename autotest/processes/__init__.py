@@ -1,0 +1,1 @@
+"""Takes the position of a running trial; leaves its trail, and how its process ended."""

@@ -1,0 +1,209 @@
+"""Where a process is, written where it is found even when the process is not there any more."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import functools
+import json
+import mmap
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from autotest.comparison import Side
+from autotest.program import CallKind, Operand, Ref
+from autotest.recording.recorder import Recorder
+
+_MAGIC = b"autotest trail 1\n"
+#: Index of the trial or -1 between trials; calls recorded so far; what kind of call it is; operator's number.
+_STATE = struct.Struct("<qqqq")
+_STATE_AT = 32
+_CALL = struct.Struct("<qqq")
+_CALL_AT = _STATE_AT + 8
+#: Kinds of calls, added up: a backward call, one that the reference refused, one that the reference is asked for.
+_BACKWARD, _REFUSED, _OF_REFERENCE = 1, 2, 4
+_PID = struct.Struct("<q")
+_PID_AT = 64
+_TEST_AT = 128
+#: Operators are written once each, so that a call need only write a number. Number 0 has no name.
+_NAMES_AT, _NAME_SIZE, _NAMES = 4096, 64, 959
+_SIZE = _NAMES_AT + _NAME_SIZE * (_NAMES + 1)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Position:
+    """Where a process was last seen."""
+
+    file: Path
+    test: str
+    base_seed: int
+    #: Index of the trial; -1 when no trial was running.
+    index: int
+    #: How many calls were recorded before the one that was being made.
+    call: int
+    operator: str
+    stage: str
+    pid: int
+    #: What the process had been asked for that another must be, too.
+    settings: dict[str, Any]
+    #: Which side was asked last. An asynchronous candidate may die of an earlier call while the reference is asked.
+    side: Side = "candidate"
+    #: Whether the reference had refused the call that the candidate was asked for.
+    refused: bool = False
+
+
+class Breadcrumb:
+    """The file of one process, open for writing. Tells itself where a recorder is, as a `Watch`."""
+
+    __slots__ = ("_file", "_memory", "_numbers", "_operator", "path")
+
+    def __init__(self, path: Path) -> None:
+        """Start a trail at `path`, which must not be another living process's; raises `OSError`."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._file = path.open("w+b")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Room on the disk, too: writing to a mapped page that finds none ends the process (SIGBUS).
+            os.posix_fallocate(self._file.fileno(), 0, _SIZE)
+        except OSError:
+            self._file.close()
+            raise
+        self._memory = mmap.mmap(self._file.fileno(), _SIZE)
+        self._memory[: len(_MAGIC)] = _MAGIC
+        _PID.pack_into(self._memory, _PID_AT, os.getpid())
+        self._numbers: dict[str, int] = {}
+        self._operator = 0
+        self.rest()
+
+    def test(self, file: Path | None, test: str, base_seed: int, **settings: Any) -> None:
+        """The trials to come are this test's."""
+        self.rest()
+        facts = [str(file or ""), test, base_seed, settings]
+        text = json.dumps(facts).encode() + b"\n"
+        if len(text) <= _NAMES_AT - _TEST_AT:
+            self._memory[_TEST_AT : _TEST_AT + len(text)] = text
+
+    def trial(self, index: int) -> None:
+        """The trial `index` begins."""
+        self._operator = 0
+        _STATE.pack_into(self._memory, _STATE_AT, index, 0, 0, 0)
+
+    def asks_reference(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
+        self._goes_to(recorder, kind, target, operands, _OF_REFERENCE)
+
+    def about_to(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
+        self._goes_to(recorder, kind, target, operands, 0 if recorder.rejection is None else _REFUSED)
+
+    def _goes_to(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], marks: int
+    ) -> None:
+        if target == "__call__":
+            target = called(recorder, target, operands)
+        number = self._numbers.get(target)
+        if number is None:
+            number = self._number(kind, target)
+        if number < 0:  # a backward call: what it goes back through is more telling than its own name
+            _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), marks | _BACKWARD, self._operator)
+            return
+        self._operator = number or self._operator  # a tensor is made before what it is pushed back through
+        _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), marks, number)
+
+    def _number(self, kind: CallKind, target: str) -> int:
+        if target in ("backward", "autograd.backward"):
+            number = -1
+        elif kind == "tensor" or len(self._numbers) >= _NAMES:
+            number = 0
+        else:
+            number = len(self._numbers) + 1
+            name = target.encode()[: _NAME_SIZE - 1] + b"\0"
+            at = _NAMES_AT + _NAME_SIZE * number
+            self._memory[at : at + len(name)] = name
+        self._numbers[target] = number
+        return number
+
+    def rest(self) -> None:
+        """No trial is running."""
+        _STATE.pack_into(self._memory, _STATE_AT, -1, 0, 0, 0)
+
+    def close(self) -> None:
+        """End the trail without leaving one."""
+        with contextlib.suppress(OSError, ValueError):
+            self.path.unlink()
+        with contextlib.suppress(BufferError, ValueError):
+            self._memory.close()
+        self._file.close()
+
+
+def called(recorder: Recorder, target: str, operands: Sequence[Operand]) -> str:
+    """What a call is best known by: a module's class instead of ``__call__``."""
+    if target == "__call__" and type(operands[0]) is Ref:
+        return recorder.calls[operands[0].slot].target
+    return target
+
+
+def read(path: Path) -> Position | None:
+    """Where the process that wrote `path` was last; None when the file is no trail, or of no test."""
+    try:
+        data = path.read_bytes()
+        if len(data) != _SIZE or not data.startswith(_MAGIC):
+            return None
+        index, call, marks, number = _STATE.unpack_from(data, _STATE_AT)
+        (pid,) = _PID.unpack_from(data, _PID_AT)
+        at = _NAMES_AT + _NAME_SIZE * number
+        operator = data[at : at + _NAME_SIZE].partition(b"\0")[0].decode(errors="replace")
+        text = data[_TEST_AT:_NAMES_AT].partition(b"\n")[0]
+        if not text:
+            return None
+        file, test, base_seed, settings = json.loads(text)
+    except (OSError, ValueError, struct.error):
+        return None
+    stage = "backward" if marks & _BACKWARD else "forward"
+    side: Side = "reference" if marks & _OF_REFERENCE else "candidate"
+    refused = bool(marks & _REFUSED)
+    return Position(Path(file), test, base_seed, index, call, operator, stage, pid, settings, side, refused)
+
+
+def dead(folder: Path) -> Iterator[tuple[Path, Position]]:
+    """The trails below `folder` whose processes died in the middle of a trial; forgets those that died elsewhere."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - a `glob` takes ten times longer, and every test asks
+    except OSError:
+        return
+    for path in (folder / name for name in names if name.endswith(".trail")):
+        try:
+            with path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            continue  # its process lives, or it is gone already
+        position = read(path)
+        if position is not None and position.index >= 0:
+            yield path, position
+        else:
+            path.unlink(missing_ok=True)
+
+
+def folder(directory: Path) -> Path:
+    """Where the trails below a store's folder are."""
+    return directory / "trails"
+
+
+@functools.lru_cache(maxsize=4)
+def own(directory: Path, pid: int) -> Breadcrumb | None:
+    """The trail of this process, whose id is `pid`; None where none can be written."""
+    import atexit
+
+    try:
+        trail = Breadcrumb(folder(directory.absolute()) / f"{pid}.trail")
+    except OSError:
+        return None
+    atexit.register(trail.close)
+    return trail

@@ -1,0 +1,46 @@
+"""How a process ended and what it said last, and the limits that it may be given."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import resource
+import signal
+from pathlib import Path
+
+from autotest.frameworks import Pair
+
+#: What frameworks say when they are loaded, on machines without the hardware that they look for.
+_NOISE = ("libibverbs", "@", "*", "File ")
+#: What glog puts in front of a line: severity, date, time and thread.
+_STAMP = re.compile(r"^[IWEF]\d{8} [\d:.]+ +\d+ ")
+#: ``file.py:12: UserWarning: text``.
+_WARNING = re.compile(r":\d+: \w*Warning: ")
+
+
+def describe(status: int) -> str:
+    """How a process with this exit status ended: a signal's name, or ``status N``."""
+    if status < 0:
+        with contextlib.suppress(ValueError):
+            return signal.Signals(-status).name
+    return f"status {status}"
+
+
+def last_words(text: str) -> str:
+    """The line of a dead process's standard error that tells most: a failed check, or else the last."""
+    lines = [_STAMP.sub("", line.strip()) for line in text.splitlines() if line.strip()]
+    # A warning of Python's is two lines, of which the second quotes the source.
+    warned = {at + step for at, line in enumerate(lines) if _WARNING.search(line) for step in (0, 1)}
+    lines = [line for at, line in enumerate(lines) if at not in warned]
+    telling = [line for line in lines if "Check failed" in line or "Error" in line or "terminate called" in line]
+    return (telling or [line for line in lines if not line.startswith(_NOISE)] or [""])[-1][:300]
+
+
+def limit_memory(pair: Pair, more: int) -> None:
+    """Let this process have `more` bytes of address space on top of what the frameworks have taken already."""
+    for side in (pair.reference, pair.candidate):
+        side.version  # noqa: B018 - reading it imports
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = taken + more
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))

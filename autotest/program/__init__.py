@@ -1,0 +1,35 @@
+"""Takes calls and captured arrays; leaves Programs as plain data, what a call means, and smaller or other Programs."""
+
+from autotest.program.calls import (
+    Array,
+    Call,
+    CallKind,
+    Captured,
+    Operand,
+    Program,
+    Ref,
+    Root,
+    captured,
+    leaves,
+    map_operand,
+    operator_of,
+    plain_container,
+    refs,
+)
+
+__all__ = [
+    "Array",
+    "Call",
+    "CallKind",
+    "Captured",
+    "Operand",
+    "Program",
+    "Ref",
+    "Root",
+    "captured",
+    "leaves",
+    "map_operand",
+    "operator_of",
+    "plain_container",
+    "refs",
+]

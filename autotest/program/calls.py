@@ -1,0 +1,216 @@
+"""The recorded program of one trial, as plain data."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections import OrderedDict
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+#: How a call is carried out; `target` and `args` read accordingly.
+#:
+#: ============== ======================= ================================================================
+#: kind           target                  args
+#: ============== ======================= ================================================================
+#: ``tensor``     dtype name              ``(Captured,)``, kwargs ``requires_grad``, ``device``
+#: ``function``   path below the root     the arguments: ``torch.nn.functional.relu(x)``
+#: ``method``     method name             owner, then the arguments; ``__call__`` for a module's call
+#: ``operator``   name in :mod:`operator` operands: ``add``, ``iadd``, ``getitem``, ``setitem``, ...
+#: ``builtin``    name in :mod:`builtins` ``len``, ``bool``, ``int``, ``float``, ``list``, ...
+#: ``getattr``    attribute name          ``(owner,)``
+#: ``setattr``    attribute name          ``(owner, value)``
+#: ``load_state`` ``""``                  ``(module, {name: Captured})``: parameters and buffers, in place
+#: ``overwrite``  ``""``                  ``(tensor, Captured)``: contents, in place, outside of autograd
+#: ``enter``      ``""``                  ``(context manager,)``
+#: ``exit``       ``""``                  ``(context manager,)``
+#: ============== ======================= ================================================================
+CallKind = Literal[
+    "tensor",
+    "function",
+    "method",
+    "operator",
+    "builtin",
+    "getattr",
+    "setattr",
+    "load_state",
+    "overwrite",
+    "enter",
+    "exit",
+]
+
+
+# Nobody changes a `Ref`, a `Captured` or an `Array`; that they are not frozen halves what making one costs, and every
+# call of every trial makes some.
+
+
+@dataclasses.dataclass(unsafe_hash=True, slots=True)
+class Ref:
+    """The value that an earlier call of the program left in `slot`."""
+
+    slot: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Root:
+    """An object of the framework's namespace by its dotted path below the root: ``"float32"``, ``"nn.ReLU"``."""
+
+    path: str
+
+
+@dataclasses.dataclass(unsafe_hash=True, slots=True)
+class Captured:
+    """The array `index` of the program's captured arrays."""
+
+    index: int
+
+
+@dataclasses.dataclass(slots=True)
+class Array:
+    """A captured array with the framework's name of its dtype.
+
+    `dtype` is the truth; `data.dtype` is the same but for ``bfloat16``, which NumPy does not have and
+    which is carried as float32 (every bfloat16 is one exactly).
+    """
+
+    data: np.ndarray[Any, Any]
+    dtype: str
+
+
+#: A literal (None, bool, int, float, complex, str, Ellipsis), a `Ref`, a `Root`, a `Captured`, or a tuple, list,
+#: dict, OrderedDict (nn.Sequential takes no plain dict) or slice of such.
+#: An alias of Any: a union of all that tells a type checker nothing and asks for casts.
+Operand: TypeAlias = Any
+
+
+class Call(NamedTuple):
+    """One step of a program. `slot` is where its result goes: the call's own position in the program."""
+
+    kind: CallKind
+    target: str
+    args: tuple[Operand, ...]
+    kwargs: dict[str, Operand]
+    slot: int
+    #: Says what the reader of a reproducer cannot see, such as "drawn by torch.randn".
+    note: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Program:
+    """What one trial did, ready to be run again. `calls[i].slot == i` always."""
+
+    calls: tuple[Call, ...]
+    arrays: tuple[Array, ...]
+    #: Slots whose contents no framework defines (``torch.empty``, unshared random numbers): compared by all but value.
+    undefined: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        for position, call in enumerate(self.calls):
+            if call.slot != position:
+                raise ValueError(f"call {position} of a program writes slot {call.slot}; expected {position}")
+            for ref in refs(call):
+                if not 0 <= ref.slot < position:
+                    raise ValueError(f"call {position} ({call.target}) reads slot {ref.slot}, which is not written yet")
+
+    def inputs(self) -> list[Call]:
+        """The calls that turn captured arrays into tensors, in order."""
+        return [call for call in self.calls if call.kind == "tensor"]
+
+    def shape_class(self) -> Literal["zero-size", "0-dim", "ordinary"]:
+        """What tends to matter of the shapes of its inputs: whether there is anything in them, or a dimension."""
+        shapes = [self.arrays[call.args[0].index].data.shape for call in self.inputs() if call.note != "cotangent"]
+        if any(0 in shape for shape in shapes):
+            return "zero-size"
+        return "0-dim" if () in shapes else "ordinary"
+
+
+def map_operand(operand: Operand, leaf: Callable[[Any], Any]) -> Any:
+    """Rebuild `operand` with every non-container in it replaced by ``leaf(item)``."""
+    kind = type(operand)
+    if kind is tuple:
+        return tuple([map_operand(item, leaf) for item in operand])
+    if kind is list:
+        return [map_operand(item, leaf) for item in operand]
+    if kind is dict or kind is OrderedDict:
+        return kind((key, map_operand(item, leaf)) for key, item in operand.items())
+    if kind is slice:
+        return slice(map_operand(operand.start, leaf), map_operand(operand.stop, leaf), map_operand(operand.step, leaf))
+    return leaf(operand)
+
+
+def plain_container(value: Any) -> Operand:
+    """The tuple, list or dict that says the same as a container of another type, or None for anything else.
+
+    An iterator is read to its end, which only one side could do.
+    """
+    if isinstance(value, dict):
+        return dict(value)
+    if isinstance(value, tuple):
+        return tuple(value)
+    # A file is an iterator of its lines, and is handed on as it is.
+    if isinstance(value, (list, range, KeysView, ValuesView, ItemsView, Iterator)) and not isinstance(value, io.IOBase):
+        return list(value)
+    return None
+
+
+def leaves(operand: Operand) -> Iterator[Any]:
+    """Every non-container inside `operand`, left to right."""
+    kind = type(operand)
+    if kind is tuple or kind is list:
+        for item in operand:
+            yield from leaves(item)
+    elif kind is dict or kind is OrderedDict:
+        for item in operand.values():
+            yield from leaves(item)
+    elif kind is slice:
+        yield from leaves((operand.start, operand.stop, operand.step))
+    else:
+        yield operand
+
+
+def refs(call: Call) -> Iterator[Ref]:
+    """The earlier values that `call` reads."""
+    for item in leaves((call.args, call.kwargs)):
+        if type(item) is Ref:
+            yield item
+
+
+def captured(call: Call) -> Iterator[Captured]:
+    """The arrays that `call` reads."""
+    for item in leaves((call.args, call.kwargs)):
+        if type(item) is Captured:
+            yield item
+
+
+#: Calls that do something to their first operand, or read of it, and are named after it.
+_ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
+
+
+def operator_of(calls: Sequence[Call], slot: int) -> str:
+    """The name of the operation that the value in `slot` is best known by.
+
+    A module's call and an optimizer's step are named after their class, an input (whose gradient is meant) after the
+    first call that computes something of it, what is read of an input after the attribute, anything else after
+    its own call.
+    """
+    if slot >= len(calls):
+        return ""
+    call = calls[slot]
+    if call.kind == "tensor":
+        readers = (later for later in calls if later.target != "backward" and _computes_of(later, Ref(slot)))
+        return next((operator_of(calls, later.slot) for later in readers), "tensor")
+    if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
+        return operator_of(calls, call.args[0].slot)
+    if call.kind in _ABOUT_THEIR_OWNER and type(call.args[0]) is Ref:
+        owner = calls[call.args[0].slot]
+        # The name of an input is that of a later call, which may be this one.
+        return (call.target or call.kind) if owner.kind == "tensor" else operator_of(calls, owner.slot)
+    return call.target
+
+
+def _computes_of(call: Call, operand: Ref) -> bool:
+    if call.kind in _ABOUT_THEIR_OWNER and call.args[0] == operand:
+        return False
+    return operand in set(refs(call))

@@ -1,0 +1,353 @@
+"""A failing program -> smaller ones to try, the boldest first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.program import Array, Call, Program, leaves, map_operand, randomness, refs
+from autotest.program.rewriting import (
+    assembled,
+    bypassed,
+    in_place,
+    is_backward,
+    is_class,
+    needed,
+    tensor_call,
+    with_arrays,
+    without,
+)
+from autotest.program.values import TensorValue
+
+#: A pass: candidates for one program, by one idea.
+Pass = Callable[[Program], Iterator[Program]]
+Cost = tuple[float, ...]
+
+
+def cost(program: Program) -> Cost:
+    """What shrinking makes less, in this order: calls, elements, ranks, operands, odd literals, odd values."""
+    literals = [item for call in program.calls if call.kind != "tensor" for item in leaves((call.args, call.kwargs))]
+    asking = sum(1 for call in program.inputs() if call.kwargs["requires_grad"])
+    return (
+        len(program.calls),
+        sum(array.data.size for array in program.arrays),
+        sum(array.data.ndim for array in program.arrays),
+        len(literals) + asking,
+        sum(1 for array in program.arrays if array.dtype in ("float16", "bfloat16", "float64")),
+        sum(_oddness(item) for item in literals),
+        sum(_disorder(array) for array in program.arrays),
+    )
+
+
+def _oddness(item: Any) -> float:
+    """How far a literal is from what a reader takes in at once."""
+    if isinstance(item, (bool, int)):
+        return abs(int(item)) + (0.5 if item < 0 else 0.0) if abs(item) < 1 << 40 else 1e12
+    if isinstance(item, float):
+        if not math.isfinite(item):
+            return 50.0
+        return min(abs(item), 40.0) if item == int(item) else 41.0 + (item * 2 != int(item * 2))
+    return 0.0
+
+
+def _disorder(array: Array) -> float:
+    data = array.data
+    if not data.size:
+        return 0.0
+    if data.dtype.kind not in "fiu":
+        return float(len(np.unique(data)))
+    finite = np.where(np.isfinite(data), data, 100).astype(np.float64)
+    odd = np.where(finite == np.round(finite), np.minimum(np.abs(finite), 40.0), 41.0)
+    return float(odd.sum()) + 2.0 * len(np.unique(finite))
+
+
+# -- calls --------------------------------------------------------------------------------------------------
+
+
+def essential(call: Call) -> bool:
+    """Whether leaving `call` out would leave contents that the two sides do not share."""
+    return call.kind in ("load_state", "overwrite") or (in_place(call) and randomness.fills(call.target))
+
+
+def calls(program: Program, values: Mapping[int, TensorValue]) -> Iterator[Program]:
+    """Programs with fewer calls. `values` are what the reference's calls gave, for taking their place."""
+    whole = program.calls
+    for call in whole:
+        if is_backward(call):
+            yield without(program, [call.slot])
+    for last in range(len(whole) - 1, -1, -1):
+        kept = needed(program, [last])
+        if len(kept) < len(whole):
+            yield without(program, [call.slot for call in whole if call.slot not in kept])
+    for call in reversed(whole):
+        if not essential(call):
+            yield without(program, [call.slot])
+    for call in reversed(whole):
+        if call.kind == "tensor" or is_backward(call) or is_class(call) or essential(call):
+            continue
+        for ref in dict.fromkeys(refs(call)):
+            if not is_class(whole[ref.slot]):
+                yield bypassed(program, call.slot, ref)
+        value = values.get(call.slot)
+        if value is not None:
+            yield _unread(frozen(program, call.slot, value))
+
+
+def frozen(program: Program, slot: int, value: TensorValue) -> Program:
+    """`program` with the call of `slot` replaced by a tensor of what it gave."""
+    array = Array(np.array(value.data), value.dtype)
+    grad = value.requires_grad and array.dtype.startswith(("float", "bfloat", "complex"))
+    instead = tensor_call(slot, len(program.arrays), array, requires_grad=grad, device=value.device)
+    replaced = [instead if call.slot == slot else call for call in program.calls]
+    return assembled(replaced, (*program.arrays, array), program.undefined - {slot})[0]
+
+
+def _unread(program: Program) -> Program:
+    """`program` without inputs that nothing reads."""
+    read = {ref.slot for call in program.calls for ref in refs(call)}
+    return without(program, [call.slot for call in program.inputs() if call.slot not in read])
+
+
+# -- arguments ----------------------------------------------------------------------------------------------
+
+
+def arguments(program: Program) -> Iterator[Program]:
+    """Programs whose calls have fewer arguments, or plainer ones."""
+    for call in program.calls:
+        if call.kind not in ("function", "method", "operator"):
+            continue
+        if call.kind != "operator" and not is_backward(call):
+            for key in call.kwargs:
+                others = {name: item for name, item in call.kwargs.items() if name != key}
+                yield _unread(_with_call(program, call._replace(kwargs=others)))
+            if len(call.args) > 1:
+                yield _unread(_with_call(program, call._replace(args=call.args[:-1])))
+        for place, items in enumerate(call.args):
+            if type(items) in (list, tuple) and len(items) > 1:
+                for at in range(len(items)):
+                    fewer = (*call.args[:place], items[:at] + items[at + 1 :], *call.args[place + 1 :])
+                    yield _unread(_with_call(program, call._replace(args=fewer)))
+        for position, item in enumerate(leaves((call.args, call.kwargs))):
+            for plainer in _plainer(item):
+                yield _with_call(program, _with_leaf(call, position, plainer))
+
+
+def _plainer(item: Any) -> Iterator[Any]:
+    if item is True:
+        yield False
+    elif type(item) is int:
+        yield from dict.fromkeys(value for value in (0, 1, 2, item // 2, item - 1, -item) if _less(value, item))
+    elif type(item) is float:
+        yield from dict.fromkeys(value for value in (0.0, 1.0, 2.0, 0.5, float(round(item, 0))) if _less(value, item))
+
+
+def _less(value: Any, item: Any) -> bool:
+    return _oddness(value) < _oddness(item)
+
+
+def _with_call(program: Program, call: Call) -> Program:
+    replaced = [call if old.slot == call.slot else old for old in program.calls]
+    return assembled(replaced, program.arrays, program.undefined)[0]
+
+
+def _with_leaf(call: Call, position: int, instead: Any) -> Call:
+    at = iter(range(1 << 30))
+
+    def leaf(item: Any) -> Any:
+        return instead if next(at) == position else item
+
+    args, kwargs = map_operand((call.args, call.kwargs), leaf)
+    return call._replace(args=args, kwargs=kwargs)
+
+
+# -- shapes -------------------------------------------------------------------------------------------------
+
+
+def shapes(program: Program) -> Iterator[Program]:
+    """Programs on smaller arrays: sizes that are equal go together, then one at a time; then fewer dimensions."""
+    sizes = sorted({size for array in program.arrays for size in array.data.shape if size > 1}, reverse=True)
+    if not sizes:
+        yield from _ranks(program)
+        return
+    for most in (1, 2):
+        yield from _resized(program, {size: min(size, most) for size in sizes})
+    for size in sizes:
+        for new in dict.fromkeys((1, 2, size // 2, size - 1)):
+            if new < size:
+                yield from _resized(program, {size: new})
+    for index, array in enumerate(program.arrays):
+        for axis, size in enumerate(array.data.shape):
+            for new in dict.fromkeys((1, 2, size // 2, size - 1)):
+                if 0 < new < size:
+                    for start in (0, size - new, _extreme(array, axis, size - new)):
+                        yield _with_array(program, index, np.take(array.data, range(start, start + new), axis=axis))
+    yield from _ranks(program)
+
+
+def _resized(program: Program, new: Mapping[int, int]) -> Iterator[Program]:
+    """Every dimension of a size in `new` cut to that, from three corners; and whole numbers in calls likewise."""
+    done: set[bytes] = set()
+    for corner in ("first", "last", "extreme"):
+        arrays = []
+        for array in program.arrays:
+            data = array.data
+            for axis, size in enumerate(array.data.shape):
+                wanted = new.get(size, size)
+                starts = {"first": 0, "last": size - wanted, "extreme": _extreme(array, axis, size - wanted)}
+                data = np.take(data, range(starts[corner], starts[corner] + wanted), axis=axis)
+            arrays.append(Array(data, array.dtype))
+        digest = b"".join(array.data.tobytes() for array in arrays)
+        if digest in done:
+            continue
+        done.add(digest)
+        smaller = with_arrays(program, arrays)
+        yield smaller
+        numbers = _numbers(smaller, lambda item: new.get(item, item))
+        if numbers is not None:
+            yield numbers
+
+
+def _extreme(array: Array, axis: int, last: int) -> int:
+    """Where along `axis` the element of greatest magnitude is, at most `last`."""
+    if not array.data.size or array.data.dtype.kind not in "fiu":
+        return 0
+    flat = int(np.argmax(np.abs(np.nan_to_num(array.data.astype(np.float64)))))
+    return min(int(np.unravel_index(flat, array.data.shape)[axis]), last)
+
+
+def _ranks(program: Program) -> Iterator[Program]:
+    """One dimension less, the first or the last one: in all arrays at once, or in one of them."""
+    if any(array.data.ndim for array in program.arrays):
+        for first in (True, False):
+            fewer = with_arrays(program, [Array(_dropped(array.data, first), array.dtype) for array in program.arrays])
+            yield fewer
+            lower = _numbers(fewer, lambda item: item - 1 if item > 0 else item)
+            if lower is not None:
+                yield lower
+    for index, array in enumerate(program.arrays):
+        for first in (True, False):
+            if array.data.ndim:
+                yield _with_array(program, index, _dropped(array.data, first))
+
+
+def _dropped(data: np.ndarray[Any, Any], first: bool) -> np.ndarray[Any, Any]:
+    if not data.ndim or not data.shape[0 if first else -1]:
+        return data
+    return np.array(data[0] if first else data[..., 0])
+
+
+def _numbers(program: Program, change: Callable[[int], int]) -> Program | None:
+    """`program` with `change` made to the whole numbers in its calls; None where that changes nothing."""
+
+    def leaf(item: Any) -> Any:
+        return change(item) if type(item) is int else item
+
+    replaced = [
+        call
+        if call.kind in ("tensor", "operator") and call.target != "getitem"
+        else call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+        for call in program.calls
+    ]
+    if tuple(replaced) == program.calls:
+        return None
+    return Program(tuple(replaced), program.arrays, program.undefined)
+
+
+def _with_array(program: Program, index: int, data: np.ndarray[Any, Any]) -> Program:
+    return with_arrays(
+        program,
+        [Array(np.asarray(data), array.dtype) if at == index else array for at, array in enumerate(program.arrays)],
+    )
+
+
+# -- contents -----------------------------------------------------------------------------------------------
+
+
+def contents(program: Program) -> Iterator[Program]:
+    """Programs on plainer values: all alike, small whole numbers, all but one alike."""
+    for fill in (1, 0, 2, -1):
+        yield with_arrays(program, [_filled(array, fill) for array in program.arrays])
+    for index, array in enumerate(program.arrays):
+        if not array.data.size or array.data.dtype.kind not in "fiub":
+            continue
+        for data in _simpler(array.data):
+            yield _with_array(program, index, data.astype(array.data.dtype))
+
+
+def _filled(array: Array, fill: int) -> Array:
+    return Array(np.full_like(array.data, fill), array.dtype) if array.data.dtype.kind == "f" else array
+
+
+def _simpler(data: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    kind = data.dtype.kind
+    for fill in (0, 1, 2, -1) if kind in "fi" else (0, 1):
+        yield np.full_like(data, fill)
+    if kind == "b":
+        return
+    for fill in (data.max(), data.min()):
+        yield np.full_like(data, fill)
+        if kind == "f" and np.isfinite(fill):
+            yield np.full_like(data, np.ceil(fill))
+            yield np.full_like(data, np.floor(fill))
+    if kind == "f":
+        yield np.round(data)
+        yield np.round(data * 2) / 2
+    if data.size > 1:
+        finite = np.nan_to_num(data.astype(np.float64))
+        at = np.unravel_index(int(np.argmax(np.abs(finite))), data.shape)
+        for rest in (0, 1):
+            odd = np.full_like(data, rest)
+            odd[at] = data[at]
+            yield odd
+
+
+# -- kinds --------------------------------------------------------------------------------------------------
+
+
+def kinds(program: Program) -> Iterator[Program]:
+    """Programs whose inputs are plain float32 and ask for no gradient."""
+    replaced = [
+        call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call
+        for call in program.calls
+    ]
+    yield Program(tuple(replaced), program.arrays, program.undefined)
+    for call in program.inputs():
+        if call.kwargs["requires_grad"]:
+            yield _with_call(program, call._replace(kwargs={**call.kwargs, "requires_grad": False}))
+    plain = [
+        Array(array.data.astype(np.float32), "float32") if array.dtype in ("float16", "bfloat16", "float64") else array
+        for array in program.arrays
+    ]
+    yield with_arrays(program, plain)
+
+
+# -- what must stay ------------------------------------------------------------------------------------------
+
+
+def in_class(one: Pass) -> Pass:
+    """The candidates of pass `one` whose inputs are of the same class of shapes.
+
+    For failures that tell little of themselves: a crash of tensors that hold something is another than that of empty
+    ones, though it may look alike, and a call that is refused in both cases may be so for two reasons.
+    """
+
+    def alike(program: Program) -> Iterator[Program]:
+        wanted = program.shape_class()
+        return (smaller for smaller in one(program) if smaller.shape_class() == wanted)
+
+    return alike
+
+
+__all__ = [
+    "arguments",
+    "calls",
+    "contents",
+    "cost",
+    "essential",
+    "in_class",
+    "kinds",
+    "shapes",
+]

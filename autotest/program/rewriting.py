@@ -1,0 +1,238 @@
+"""A program -> another program: with calls left out, replaced, or in double precision."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, map_operand, refs
+from autotest.program.values import TensorValue
+
+WIDER: Mapping[str, str] = {
+    "float16": "float64",
+    "bfloat16": "float64",
+    "float32": "float64",
+    "half": "float64",
+    "float": "float64",
+    "complex64": "complex128",
+}
+_WIDER_METHODS: Mapping[str, str] = {"float": "double", "half": "double", "bfloat16": "double"}
+#: What a module is told between its making and its call.
+_SETTINGS = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
+_IN_PLACE_OPERATOR = re.compile(r"i(add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor|lshift|rshift)_?|setitem")
+
+
+def is_class(call: Call) -> bool:
+    """Whether `call` makes an object of a class of the framework, such as a module."""
+    return call.kind == "function" and call.target.rpartition(".")[2][:1].isupper()
+
+
+def is_backward(call: Call) -> bool:
+    """Whether `call` pushes cotangents back."""
+    return call.kind in ("function", "method") and call.target.rpartition(".")[2] == "backward"
+
+
+def in_place(call: Call) -> bool:
+    """Whether `call` writes into its first operand."""
+    name = call.target.rpartition(".")[2]
+    if call.kind == "operator":
+        return _IN_PLACE_OPERATOR.fullmatch(name) is not None
+    return call.kind in ("function", "method") and name.endswith("_") and not name.endswith("__")
+
+
+def assembled(
+    calls: Iterable[Call], arrays: tuple[Array, ...], undefined: Iterable[int] = ()
+) -> tuple[Program, dict[int, int]]:
+    """A program of `calls`, whose slots may be any distinct numbers, and where each of these slots went."""
+    places: dict[int, int] = {}
+    kept: dict[int, int] = {}
+    made: list[Call] = []
+
+    def moved(leaf: Operand) -> Operand:
+        if type(leaf) is Ref:
+            return Ref(places[leaf.slot])
+        if type(leaf) is Captured:
+            return Captured(kept.setdefault(leaf.index, len(kept)))
+        return leaf
+
+    for call in calls:
+        args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
+        places[call.slot] = len(made)
+        made.append(call._replace(args=args, kwargs=kwargs, slot=len(made)))
+    still = frozenset(places[slot] for slot in undefined if slot in places)
+    return Program(tuple(made), tuple(arrays[index] for index in kept), still), places
+
+
+def replaced(program: Program, change: Callable[[Call], Call | None]) -> Program:
+    """`program` with each call as `change` has it; None leaves it out, and all that reads what it gave."""
+    gone: set[int] = set()
+    calls: list[Call] = []
+    for call in program.calls:
+        new = None if any(ref.slot in gone for ref in refs(call)) else change(call)
+        if new is None:
+            gone.add(call.slot)
+        else:
+            calls.append(new)
+    return assembled(calls, program.arrays, program.undefined)[0]
+
+
+def without(program: Program, slots: Iterable[int]) -> Program:
+    """`program` without the calls of `slots` and without all that reads what they gave."""
+    dropped = frozenset(slots)
+    return replaced(program, lambda call: None if call.slot in dropped else call)
+
+
+def bypassed(program: Program, slot: int, instead: Operand) -> Program:
+    """`program` without call `slot`, whose readers are given `instead`."""
+
+    def leaf(item: Operand) -> Operand:
+        return instead if type(item) is Ref and item.slot == slot else item
+
+    def change(call: Call) -> Call:
+        return call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+
+    calls = [change(call) for call in program.calls if call.slot != slot]
+    return assembled(calls, program.arrays, program.undefined)[0]
+
+
+def with_arrays(program: Program, arrays: Iterable[Array]) -> Program:
+    """`program` on other arrays; calls that make tensors of them say their dtypes."""
+    new = tuple(arrays)
+    calls = tuple(
+        call._replace(target=new[call.args[0].index].dtype) if call.kind == "tensor" else call for call in program.calls
+    )
+    return Program(calls, new, program.undefined)
+
+
+def tensor_call(
+    slot: int, index: int, array: Array, *, requires_grad: bool, device: str = "cpu", note: str = ""
+) -> Call:
+    """The call that makes a leaf tensor of captured array `index`."""
+    kwargs = {"requires_grad": requires_grad, "device": device}
+    return Call("tensor", array.dtype, (Captured(index),), kwargs, slot, note)
+
+
+def needed(program: Program, slots: Iterable[int]) -> set[int]:
+    """`slots` and every call that what they give depends on, by operands or by writing into one of them."""
+    found = set(slots)
+    grown = True
+    while grown:
+        before = len(found)
+        for call in reversed(program.calls):
+            if call.slot in found:
+                found.update(ref.slot for ref in refs(call))
+        for call in program.calls:
+            writes = in_place(call) or call.kind in ("setattr", "load_state", "overwrite", "enter", "exit")
+            writes = writes or (call.kind == "method" and call.target in _SETTINGS)
+            if writes and call.args and type(call.args[0]) is Ref and call.args[0].slot in found:
+                found.add(call.slot)
+        grown = len(found) > before
+    return found
+
+
+def widened(program: Program) -> tuple[Program, dict[int, int]]:
+    """`program` in double precision, and where each slot went: modules are made doubles right after they are built."""
+
+    def leaf(item: Operand) -> Operand:
+        return Root(WIDER[item.path]) if type(item) is Root and item.path in WIDER else item
+
+    calls: list[Call] = []
+    extra = len(program.calls)
+    for call in program.calls:
+        target = call.target
+        if call.kind == "tensor":
+            target = WIDER.get(target, target)
+        elif call.kind == "method":
+            target = _WIDER_METHODS.get(target, target)
+        calls.append(
+            call._replace(target=target, args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+        )
+        if is_class(call) and call.target.startswith("nn."):
+            calls.append(Call("method", "double", (Ref(call.slot),), {}, extra))
+            extra += 1
+    arrays = tuple(_wide(array) for array in program.arrays)
+    return assembled(calls, arrays, program.undefined)
+
+
+def _wide(array: Array) -> Array:
+    dtype = WIDER.get(array.dtype)
+    return array if dtype is None else Array(array.data.astype(dtype), dtype)
+
+
+def isolated(
+    program: Program, slot: int, operands: Mapping[int, Any], result: Any = None, *, gradients: bool = False
+) -> tuple[Program, int]:
+    """Call `slot` alone, on the values that its operands had; returns the program and the call's new slot.
+
+    Args:
+        operands: slot -> the `TensorValue` or plain value that it held before the call. An operand that is not
+            there (a module, a list of tensors) is made again by the calls that made it.
+        result: what the call gave, to know the shape of a cotangent.
+        gradients: push a cotangent back, with every floating operand as a leaf that asks for its gradient.
+    """
+    call = program.calls[slot]
+    made: list[Call] = []
+    arrays: list[Array] = list(program.arrays)
+    count = len(program.calls)
+    plain: dict[int, Any] = {}
+
+    def fresh(value: TensorValue, at: int, note: str = "", grad: bool = False) -> Call:
+        arrays.append(Array(np.array(value.data), value.dtype))
+        return tensor_call(at, len(arrays) - 1, arrays[-1], requires_grad=grad, device=value.device, note=note)
+
+    def leaf(item: Operand) -> Operand:
+        return plain[item.slot] if type(item) is Ref and item.slot in plain else item
+
+    def bring(at: int) -> None:
+        if at in plain or any(one.slot == at for one in made):
+            return
+        value = operands.get(at, _MISSING)
+        if type(value) is TensorValue:
+            grad = gradients and value.dtype.startswith(("float", "bfloat", "complex"))
+            made.append(fresh(value, at, grad=grad))
+            return
+        if value is not _MISSING:
+            plain[at] = value
+            return
+        origin = program.calls[at]
+        for ref in refs(origin):
+            bring(ref.slot)
+        made.append(_with_leaves(origin, leaf))
+        for later in program.calls[at + 1 : slot]:
+            told = later.kind in ("load_state", "setattr") or (later.kind == "method" and later.target in _SETTINGS)
+            if told and later.args[0] == Ref(at):
+                for ref in refs(later):
+                    bring(ref.slot)
+                made.append(_with_leaves(later, leaf))
+
+    for ref in dict.fromkeys(refs(call)):
+        bring(ref.slot)
+    if gradients and in_place(call) and type(call.args[0]) is Ref:
+        # A leaf that asks for its gradient must not be written into.
+        made.append(Call("method", "clone", (call.args[0],), {}, count))
+        call = call._replace(args=(Ref(count), *call.args[1:]))
+        count += 1
+    made.append(_with_leaves(call, leaf))
+    if gradients and type(result) is TensorValue:
+        root = call.args[0] if call.target == "setitem" else Ref(slot)
+        cotangent = TensorValue(_cotangent(result), result.dtype, result.device, False)
+        made.append(fresh(cotangent, count, "cotangent"))
+        made.append(Call("method", "backward", (root, Ref(count)), {}, count + 1))
+    new, places = assembled(made, tuple(arrays))
+    return new, places[slot]
+
+
+_MISSING = object()
+
+
+def _with_leaves(call: Call, leaf: Callable[[Operand], Operand]) -> Call:
+    return call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+
+
+def _cotangent(result: TensorValue) -> np.ndarray[Any, Any]:
+    """Different numbers for different elements, so that a permuted gradient shows; exact in half precision."""
+    steps = np.arange(result.data.size) * 7 % 15 - 7.5
+    return np.asarray((steps / 8).reshape(result.data.shape), dtype=result.data.dtype)

@@ -1,0 +1,197 @@
+"""Program <-> JSON and arrays, without losing a bit.
+
+JSON's own null, booleans, whole numbers, finite floats, strings and lists stand for themselves. Everything
+else is an object with one key that says what it is: ``{"ref": 3}``, ``{"tuple": [1, 2]}``, ``{"float": "nan"}``.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import io
+import math
+import zipfile
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+import numpy as np
+
+from autotest.base.errors import NotReplayable
+from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Root, captured
+
+#: Raised when the format changes so that older readers would misunderstand it.
+VERSION = 1
+
+_KINDS = frozenset(get_args(CallKind))
+
+
+def to_json(program: Program) -> dict[str, Any]:
+    """`program` without its arrays' contents, as values that `json.dumps` takes.
+
+    Raises `NotReplayable`, naming the call, for an operand that is no data.
+    """
+    calls = []
+    for call in program.calls:
+        try:
+            args = [encode(item) for item in call.args]
+            kwargs = {key: encode(item) for key, item in call.kwargs.items()}
+        except NotReplayable as error:
+            raise NotReplayable(f"call {call.slot} ({call.kind} {call.target}): {error}") from None
+        calls.append([call.kind, call.target, args, kwargs, call.note])
+    return {
+        "format": "autotest program",
+        "version": VERSION,
+        "calls": calls,
+        "dtypes": [array.dtype for array in program.arrays],
+        "undefined": sorted(program.undefined),
+    }
+
+
+def from_json(document: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Program:
+    """The program that `to_json` and `pack_arrays` were given.
+
+    Raises `ValueError` saying what is wrong when `document` is damaged, of another version, or does not
+    fit `arrays`.
+    """
+    if not isinstance(document, dict) or document.get("format") != "autotest program":
+        raise ValueError("expected a program as autotest writes it, got something else")
+    if document.get("version") != VERSION:
+        raise ValueError(f"the program is of format version {document.get('version')!r}; this reads {VERSION}")
+    try:
+        calls = tuple(
+            Call(kind, target, tuple([decode(item) for item in args]), _decode_kwargs(kwargs), slot, note)
+            for slot, (kind, target, args, kwargs, note) in enumerate(document["calls"])
+        )
+        contents = tuple(Array(arrays[f"a{index}"], dtype) for index, dtype in enumerate(document["dtypes"]))
+        program = Program(calls, contents, frozenset(document["undefined"]))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"the program is damaged: {type(error).__name__}: {error}") from error
+    _check(program)
+    return program
+
+
+def _decode_kwargs(kwargs: dict[str, Any]) -> dict[str, Operand]:
+    return {key: decode(item) for key, item in kwargs.items()}
+
+
+def _check(program: Program) -> None:
+    """What a `Program` does not check by itself, since the recorder cannot get it wrong."""
+    for call in program.calls:
+        if call.kind not in _KINDS:
+            raise ValueError(f"the program is damaged: call {call.slot} is of unknown kind {call.kind!r}")
+        for item in captured(call):
+            if not 0 <= item.index < len(program.arrays):
+                raise ValueError(
+                    f"the program is damaged: call {call.slot} reads array {item.index} of {len(program.arrays)}"
+                )
+    if not program.undefined <= set(range(len(program.calls))):
+        raise ValueError("the program is damaged: it calls a slot undefined that it does not have")
+
+
+def pack_arrays(program: Program) -> bytes:
+    """The contents of the captured arrays as one compressed npz archive."""
+    named: dict[str, Any] = {}
+    for index, array in enumerate(program.arrays):
+        if array.data.dtype.hasobject:
+            raise NotReplayable(f"captured array {index} holds Python objects (dtype {array.data.dtype}), not numbers")
+        named[f"a{index}"] = array.data
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **named)
+    return buffer.getvalue()
+
+
+def unpack_arrays(data: bytes) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays in what `pack_arrays` gave; raises `ValueError` when it is damaged."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"the arrays are damaged: {type(error).__name__}: {error}") from error
+
+
+def encode(value: Operand) -> Any:
+    """One operand as JSON; raises `NotReplayable` when it is no data."""
+    kind = type(value)
+    if value is None or kind is bool or kind is int or kind is str:
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if kind is list:
+        return [encode(item) for item in value]
+    if kind is tuple:
+        return {"tuple": [encode(item) for item in value]}
+    if kind is dict:
+        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    if kind is OrderedDict:
+        return {"ordered": [[encode(key), encode(item)] for key, item in value.items()]}
+    if kind is Ref:
+        return {"ref": value.slot}
+    if kind is Root:
+        return {"root": value.path}
+    if kind is Captured:
+        return {"captured": value.index}
+    if kind is slice:
+        return {"slice": [encode(value.start), encode(value.stop), encode(value.step)]}
+    if value is Ellipsis:
+        return {"ellipsis": True}
+    if kind is complex:
+        return {"complex": [encode(value.real), encode(value.imag)]}
+    if kind is range:
+        return {"range": [value.start, value.stop, value.step]}
+    if kind is bytes:
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    if kind is type and value.__module__ == "builtins":
+        return {"type": value.__name__}
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return {"numpy": [value.dtype.name, base64.b64encode(value.tobytes()).decode("ascii")]}
+    raise NotReplayable(f"an operand of type {kind.__module__}.{kind.__qualname__} cannot be written down as data")
+
+
+def decode(value: Any) -> Any:
+    """The operand that `encode` was given; raises `ValueError` for what it never gives."""
+    if type(value) is list:
+        return [decode(item) for item in value]
+    if type(value) is not dict:
+        return value
+    if len(value) != 1:
+        raise ValueError(f"expected an object with one key for an operand, got {sorted(value)}")
+    ((tag, content),) = value.items()
+    reader = _READERS.get(tag)
+    if reader is None:
+        raise ValueError(f"an operand is tagged {tag!r}; expected one of {', '.join(_READERS)}")
+    try:
+        return reader(content)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"an operand tagged {tag!r} is damaged: {error}") from error
+
+
+def _builtin_type(name: str) -> type:
+    found = getattr(builtins, name)
+    if not isinstance(found, type):
+        raise ValueError(f"{name!r} is no builtin type")  # noqa: TRY004 - the document is wrong
+    return found
+
+
+def _scalar(content: list[str]) -> Any:
+    dtype, data = content
+    return np.frombuffer(base64.b64decode(data), dtype)[0]
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "tuple": lambda items: tuple([decode(item) for item in items]),
+    "dict": lambda items: {decode(key): decode(item) for key, item in items},
+    "ordered": lambda items: OrderedDict((decode(key), decode(item)) for key, item in items),
+    "ref": Ref,
+    "root": Root,
+    "captured": Captured,
+    "slice": lambda parts: slice(*[decode(part) for part in parts]),
+    "ellipsis": lambda _: Ellipsis,
+    "complex": lambda parts: complex(*[decode(part) for part in parts]),
+    "range": lambda parts: range(*parts),
+    "bytes": base64.b64decode,
+    "type": _builtin_type,
+    "numpy": _scalar,
+}

@@ -1,0 +1,5 @@
+"""The pytest plugin: takes pytest's options and reports; leaves a header, divergences as reports, and a summary."""
+
+from autotest.pytest_plugin.plugin import pytest_addoption, pytest_configure
+
+__all__ = ["pytest_addoption", "pytest_configure"]

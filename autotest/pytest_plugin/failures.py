@@ -1,0 +1,90 @@
+"""How pytest shows a failed autotest: without the frames of this library, which its reader does not look for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
+from typing import Any
+
+import pytest
+
+from autotest.base.errors import AutotestError, FrameworkMissing
+from autotest.report.colours import Role, pieces
+from generators import GeneratorError
+
+
+def show_briefly(report: pytest.TestReport, item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Leave out of a failure what is this library's: its reader looks for the test's own lines."""
+    error, entries = excinfo.value, excinfo.traceback
+    in_body = any(_module(entry) == "autotest.trials.trial" for entry in entries)
+    if isinstance(error, AutotestError) and (not in_body or isinstance(error, FrameworkMissing)):
+        _show_as_text(report, item, error)
+    elif isinstance(error, (AutotestError, GeneratorError, AttributeError)) and _is_library(_module(entries[-1])):
+        # These say what is wrong with the line that the test wrote. Of any other, the library itself may be the cause.
+        own = _without_library(excinfo.tb)
+        if own is not None:
+            report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exc_info((type(error), error, own)))
+
+
+def _without_library(entry: TracebackType | None) -> TracebackType | None:
+    """The traceback without frames of this library. Rebuilt, for pytest reads the raw one."""
+    if entry is None:
+        return None
+    rest = _without_library(entry.tb_next)
+    if _is_library(str(entry.tb_frame.f_globals.get("__name__", ""))):
+        return rest
+    return TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+
+
+def _module(entry: Any) -> str:
+    return str(entry.frame.f_globals.get("__name__", ""))
+
+
+def _is_library(module: str) -> bool:
+    return module.startswith(("autotest.", "generators."))
+
+
+def _show_as_text(report: pytest.TestReport, item: pytest.Item, error: BaseException) -> None:
+    """Show what the loop of trials itself found as its text alone."""
+    try:
+        # Not public, but the only form that the short summary, JUnit files and xdist all understand.
+        from _pytest._code.code import ExceptionChainRepr, ReprFileLocation, ReprTracebackNative
+    except ImportError:
+        return
+    path, line, _ = item.location
+    crash = ReprFileLocation(path, (line or 0) + 1, f"{type(error).__name__}: {error}")
+    report.longrepr = ExceptionChainRepr([(ReprTracebackNative([f"{error}\n"]), crash, None)])
+
+
+#: What the roles of a report's parts look like, as arguments of pytest's terminal writer.
+_LOOKS: Mapping[Role, Mapping[str, bool]] = MappingProxyType(
+    {
+        "": {},
+        "headline": {"bold": True, "red": True},
+        "verdict": {"bold": True},
+        "divergent": {"red": True},
+        "expected": {"green": True},
+        "actual": {"red": True},
+    }
+)
+
+
+def colour(report: pytest.TestReport) -> None:
+    """Let a failure that is shown as its text be shown in colours, where the terminal has any.
+
+    Done when the report is shown, not when it is made: what travels from a worker of pytest-xdist is plain.
+    """
+    try:
+        from _pytest._code.code import ReprEntryNative
+    except ImportError:
+        return
+
+    class Coloured(ReprEntryNative):
+        def toterminal(self, tw: Any) -> None:
+            for text, role in pieces("".join(self.lines)):
+                tw.write(text, **_LOOKS[role])
+
+    traceback: Any = getattr(report.longrepr, "reprtraceback", None)
+    entries: Any = getattr(traceback, "reprentries", ())
+    if len(entries) == 1 and type(entries[0]) is ReprEntryNative:
+        traceback.reprentries = [Coloured(entries[0].lines)]

@@ -1,0 +1,332 @@
+"""The pytest plugin: options, a header, the reproducers of failures, and a summary.
+
+Registered by entry point, so that every pytest run of an environment with this library imports it: importing this
+file brings nothing but the standard library and pytest, and what belongs to autotests is imported when the first
+one has run. Everything also works without it (``-p no:autotest``), only less comfortably.
+
+Options become ``AUTOTEST_*`` variables while the session lasts, since worker processes need them too. What was heard
+of a test travels on its report, as plain data, so that it gets through pytest-xdist.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import inspect
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from autotest.base.options import Options
+    from autotest.campaigns.isolated_runner import Apart
+    from autotest.frameworks import Pair
+    from autotest.report.session import Found, Heard
+    from autotest.results.finding import Finding
+    from autotest.running.tally import Tally
+    from autotest.trials.trial import Test
+
+#: Option, variable, and what the help says. Those with a choice name it there.
+OPTIONS = (
+    ("seed", "N", "base seed of all trials: a whole number, or random (0 when left out)"),
+    ("n", "N", "number of trials, instead of each test's own"),
+    ("profile", "NAME", "how thorough: dev (a quarter of the trials), ci (as the tests say), thorough (ten times)"),
+    ("candidate", "NAME", "the framework under test: a registered name, or MODULE:FACTORY (oneflow when left out)"),
+    ("deadline", "20s", "a longer trial is a hang, where trials have a worker process"),
+    ("memory", "4G", "memory that a worker process may take on top of the frameworks'"),
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("autotest", "differential autotesting")
+    for name, metavar, said in OPTIONS:
+        group.addoption(f"--autotest-{name}", metavar=metavar, default=None, help=said)
+    group.addoption(
+        "--autotest-isolate",
+        action="store_true",
+        help="run the trials in a worker process, which a crash, a hang or too much memory may cost",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    asked = {f"AUTOTEST_{name.upper()}": config.getoption(f"autotest_{name}") for name, _, _ in OPTIONS}
+    wanted = {variable: str(value) for variable, value in asked.items() if value is not None}
+    controllers = getattr(config, "workerinput", {}).get("autotest_seed")
+    if controllers is not None:
+        wanted["AUTOTEST_SEED"] = controllers
+    elif wanted.get("AUTOTEST_SEED", os.environ.get("AUTOTEST_SEED")) == "random":
+        # Drawn once, so that the whole session has one seed and can name it.
+        wanted["AUTOTEST_SEED"] = str(secrets.randbits(32))
+    _check(wanted)
+    before = {variable: os.environ.get(variable) for variable in wanted}
+    os.environ.update(wanted)
+    config.add_cleanup(lambda: _restore(before))
+    config.pluginmanager.register(Session(config), "autotest-session")
+
+
+def _check(wanted: Mapping[str, str]) -> None:
+    """Say now, in pytest's own way, what is wrong with the options."""
+    if not wanted:
+        return
+    from autotest.base.errors import UsageError
+    from autotest.base.options import from_environment
+
+    try:
+        from_environment(wanted)
+    except UsageError as error:
+        said = re.sub(r"AUTOTEST_(\w+)", lambda match: f"--autotest-{match[1].lower()}", str(error))
+        raise pytest.UsageError(said) from None
+
+
+def _restore(before: Mapping[str, str | None]) -> None:
+    for variable, value in before.items():
+        if value is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = value
+
+
+class Session:
+    """What one pytest session heard of its autotests."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._heard: list[Heard] = []
+        self._apart: Apart | None = None
+        self._running: pytest.StashKey[Heard] = pytest.StashKey()
+
+    # -- before the tests -------------------------------------------------------------------------------
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Give a worker of pytest-xdist this session's seed, for it reads the command line itself."""
+        seed = os.environ.get("AUTOTEST_SEED")
+        if seed is not None:
+            node.workerinput["autotest_seed"] = seed
+
+    def pytest_report_header(self) -> str | None:
+        named = [f"{name} {os.environ[variable]}" for name, variable in _variables() if os.environ.get(variable)]
+        return f"autotest: {', '.join(named)}" if named else None
+
+    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> str | None:
+        tests = sum(is_autotest(item) for item in items)
+        if not tests:
+            return None
+        from autotest.report import session
+
+        chosen = [os.environ.get("AUTOTEST_REFERENCE", "torch"), os.environ.get("AUTOTEST_CANDIDATE", "oneflow")]
+        sides = [_with_version(name) for name in chosen]
+        seed = os.environ.get("AUTOTEST_SEED") or "0"
+        return session.header(tests, len(items) - tests, sides, seed, self._config.getoption("autotest_isolate"))
+
+    # -- around a test ----------------------------------------------------------------------------------
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        from autotest.running.run_hooks import heard_by
+
+        tallies: list[tuple[Pair, Options, Tally]] = []
+
+        def listen(test: Test, pair: Pair, options: Options, tally: Tally) -> None:
+            tallies.append((pair, options, tally))
+
+        with heard_by(listen), self._where_it_runs(item):
+            yield
+        if tallies:
+            item.stash[self._running] = _heard(tallies, self._apart is not None)
+
+    @contextlib.contextmanager
+    def _where_it_runs(self, item: pytest.Item) -> Iterator[None]:
+        """In a worker process where that was asked for. Fixtures cannot go there, so those who need any stay here."""
+        if not self._config.getoption("autotest_isolate") or not is_autotest(item) or _needs_fixtures(item):
+            yield
+            return
+        from autotest.campaigns.isolated_runner import Apart
+        from autotest.trials.driver import driven_by
+
+        if self._apart is None:
+            self._apart = Apart()
+        with driven_by(self._apart):
+            yield
+
+    def pytest_unconfigure(self) -> None:
+        if self._apart is not None:
+            self._apart.close()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+        outcome: Any = yield
+        report: pytest.TestReport = outcome.get_result()
+        if call.when != "call":
+            return
+        excinfo = call.excinfo if report.failed else None
+        error = excinfo.value if excinfo is not None else None
+        heard = item.stash.get(self._running, None)
+        if heard is not None:
+            heard["found"] = found = _found(error)
+            told = _properties(heard)
+            item.user_properties += told
+            report.user_properties += told
+            report.autotest = heard  # type: ignore[attr-defined]
+            if found is not None:
+                _add_section(report, found)
+        if excinfo is not None and is_autotest(item) and not self._config.getoption("fulltrace"):
+            from autotest.pytest_plugin.failures import show_briefly
+
+            show_briefly(report, item, excinfo)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        heard: Heard | None = getattr(report, "autotest", None)
+        if heard is not None:
+            self._heard.append(heard)
+            if report.failed and not hasattr(self._config, "workerinput"):
+                from autotest.pytest_plugin.failures import colour
+
+                colour(report)
+
+    # -- after the tests --------------------------------------------------------------------------------
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self._heard:
+            return
+        from autotest.report import session
+
+        terminalreporter.section("autotest")
+        for line in session.summary(self._heard):
+            terminalreporter.write_line(line)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: object) -> None:
+        """A worker of pytest-xdist died: say what it died of, and with which reproducer."""
+        from autotest.base import options
+        from autotest.processes import breadcrumb
+        from autotest.running import deaths
+
+        asked = options.from_environment()
+        for path, position in breadcrumb.dead(breadcrumb.folder(asked.directory)):
+            if _plain_name(position.test) != _plain_name(crashitem):
+                continue
+            try:
+                recovered = deaths.recover(path, position, asked)
+            except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session goes on
+                report.sections.append(("autotest", f"trial {position.index} cannot be run again: {error!r}"))
+                continue
+            if isinstance(recovered, str):
+                report.sections.append(("autotest", f"trial {position.index} died, and {recovered}"))
+                continue
+            finding, kept = recovered
+            report.longrepr = f"{report.longrepr}\n\n{kept.report}"
+            found = _in_short(finding, kept.place)
+            _add_section(report, found)
+            report.autotest = {  # type: ignore[attr-defined]
+                "accepted": 0,
+                "rejections": {},
+                "expected": {},
+                "cleared": 0,
+                "base_seed": finding.base_seed,
+                "versions": finding.versions,
+                "found": found,
+            }
+
+
+def is_autotest(item: pytest.Item) -> bool:
+    """Whether `item` is decorated with ``@autotest``, in a class or not."""
+    return hasattr(getattr(item, "function", None), "__autotest__")
+
+
+def _needs_fixtures(item: pytest.Item) -> bool:
+    function: Any = getattr(item, "function", None)
+    owner = getattr(item, "cls", None)
+    # A method is given its object under whatever name: OneFlow's tests call it `test_case`.
+    method = owner is not None and not isinstance(inspect.getattr_static(owner, function.__name__, None), staticmethod)
+    asked = list(inspect.signature(function).parameters)[1 if method else 0 :]
+    return not set(asked) <= set(getattr(getattr(item, "callspec", None), "params", ()))
+
+
+def _variables() -> Iterator[tuple[str, str]]:
+    for name in ("seed", "trial", "n", "profile", "reference", "candidate"):
+        yield name, f"AUTOTEST_{name.upper()}"
+
+
+def _with_version(name: str) -> str:
+    """A framework's name with its version as installed, for importing it may take seconds."""
+    return f"{name} {_installed(name)}".rstrip()
+
+
+def _installed(name: str) -> str:
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        return importlib.metadata.version(name)
+    return ""
+
+
+def _plain_name(test: str) -> str:
+    """The function's name in a node id or in a test's own id, which spell classes and arguments differently.
+
+    pytest-xdist puts the group of a test behind its node id: ``test_x.py::test_it@group``.
+    """
+    return re.split(r"::|\.", re.split(r"[\[@]", test)[0])[-1]
+
+
+def _heard(tallies: Sequence[tuple[Pair, Options, Tally]], apart: bool) -> Heard:
+    """The sum of what the autotests called by one item came to: usually one."""
+    from collections import Counter
+
+    from autotest.base.errors import FrameworkMissing
+
+    pair, options, _ = tallies[0]
+    rejections: Counter[str] = Counter()
+    expected: Counter[str] = Counter()
+    for _, _, tally in tallies:
+        rejections.update(tally.rejections)
+        expected.update(tally.expected)
+    versions = {}
+    with contextlib.suppress(FrameworkMissing):
+        # With its trials in a worker process, this one has imported no framework and need not.
+        sides = (pair.reference, pair.candidate)
+        versions = {side.name: _installed(side.name) if apart else side.version for side in sides}
+    return {
+        "accepted": sum(tally.accepted for _, _, tally in tallies),
+        "rejections": dict(rejections),
+        "expected": dict(expected),
+        "cleared": sum(getattr(tally, "cleared", 0) for _, _, tally in tallies),
+        "base_seed": options.seed,
+        "versions": versions,
+        "found": None,
+    }
+
+
+def _found(error: BaseException | None) -> Found | None:
+    from autotest.base.errors import Divergence
+    from autotest.results.finding import Finding
+
+    if not isinstance(error, Divergence) or not isinstance(error.finding, Finding):
+        return None
+    return _in_short(error.finding, error.place)
+
+
+def _in_short(finding: Finding, place: str) -> Found:
+    return {
+        "what": f"{finding.operator}, {finding.first.symptom} ({finding.first.stage})",
+        "place": place,
+        "reproducer": f"python {place}/repro.py" if finding.script is not None else "",
+        "verified": finding.verified,
+        "seed": finding.base_seed,
+        "trial": finding.index,
+    }
+
+
+def _properties(heard: Heard) -> list[tuple[str, object]]:
+    from autotest.report import session
+
+    return list(session.properties(heard))
+
+
+def _add_section(report: pytest.TestReport, found: Found) -> None:
+    from autotest.report import session
+
+    report.sections.append(("autotest", session.bring_back(found, report.nodeid)))

@@ -1,0 +1,393 @@
+"""Dual objects: what the test body holds instead of a framework's own."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autotest.base.errors import Divergence, UsageError, of_the_test
+from autotest.base.settings import Tolerance
+from autotest.comparison import compare_values
+from autotest.frameworks import ABSENT, Both, Pair, chosen
+from autotest.program import Operand, Ref, Root
+from autotest.recording.external_values import adopt, synchronize_module
+from autotest.recording.recorder import Recorder, current
+
+__tracebackhide__ = of_the_test  # as in the recorder
+_PLAIN = (type(None), bool, int, float, complex, str)
+#: What a call may return that is consumed by being read, and is turned into a list at once.
+_ITERATORS = (types.GeneratorType, map, filter, zip)
+
+
+class DualObject:
+    """Something that exists on both sides. Everything done to it is done twice and recorded.
+
+    ``.reference`` and ``.candidate`` reach one side, as do the frameworks' own names (``.pytorch``,
+    ``.oneflow``).
+    """
+
+    __slots__ = ()
+    #: With an ndarray on its left, an operator is still this class's own.
+    __array_ufunc__ = None
+
+    def _recorder_now(self) -> Recorder:
+        return current() or Recorder(chosen())
+
+    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+        raise NotImplementedError
+
+    def _sides(self) -> tuple[Any, Any]:
+        """The objects on the reference and on the candidate."""
+        return self._lower(self._recorder_now())[:2]
+
+    def __instancecheck__(self, instance: object) -> bool:
+        expected = self._sides()[0]
+        return isinstance(instance._sides()[0] if isinstance(instance, DualObject) else instance, expected)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> NoReturn:
+        raise UsageError(
+            f"{self!r} cannot be a base class: classes over dual modules are not supported. Build the network from "
+            "torch.nn.Sequential and the like, or call its layers one after the other in the test body"
+        )
+
+    def __copy__(self) -> NoReturn:
+        raise TypeError("a dual object cannot be copied; use .clone() on a tensor, or build the module twice")
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self.__copy__()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a dual object cannot be pickled: it holds live objects of two frameworks")
+
+    def __repr__(self) -> str:
+        recorder = self._recorder_now()
+        expected, actual, _ = self._lower(recorder)
+        reference, candidate = recorder.pair.sides
+        return f"{reference}:\n{expected!r}\n\n{candidate}:\n{actual!r}"
+
+    def __iter__(self) -> Iterator[Any]:
+        recorder = self._recorder_now()
+        return iter(_items(recorder, self))
+
+    def __bool__(self) -> bool:
+        return self._convert("bool")
+
+    def __len__(self) -> int:
+        return self._convert("len")
+
+    def __int__(self) -> int:
+        return self._convert("int")
+
+    def __index__(self) -> int:
+        return self._convert("int")
+
+    def __float__(self) -> float:
+        return self._convert("float")
+
+    def __complex__(self) -> complex:
+        return self._convert("complex")
+
+    def _convert(self, name: str) -> Any:
+        recorder = self._recorder_now()
+        return wrap(recorder, recorder.builtin(name, self))
+
+    def __contains__(self, item: object) -> bool:
+        recorder = self._recorder_now()
+        return bool(recorder.expected[recorder.operate("contains", (self, item))])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._recorder_now().operate("setitem", (self, key, value))
+
+    def __delitem__(self, key: Any) -> None:
+        self._recorder_now().operate("delitem", (self, key))
+
+    def __format__(self, specification: str) -> str:
+        return format(repr(self) if not specification else self._sides()[0], specification)
+
+    __hash__ = object.__hash__
+
+
+def _install_operators() -> None:
+    """Give `DualObject` the operators, each of them one recorded call of the `operator` module."""
+
+    def forward(name: str) -> Callable[..., Any]:
+        def method(self: DualObject, *operands: Any) -> Any:
+            recorder = self._recorder_now()
+            return wrap(recorder, recorder.operate(name, (self, *operands)))
+
+        return method
+
+    def reflected(name: str) -> Callable[..., Any]:
+        def method(self: DualObject, other: Any) -> Any:
+            recorder = self._recorder_now()
+            return wrap(recorder, recorder.operate(name, (other, self)))
+
+        return method
+
+    arithmetic = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+    binary = (*arithmetic, "and_", "or_", "xor", "lshift", "rshift")
+    for name in (*binary, "neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne", "getitem"):
+        setattr(DualObject, f"__{name.rstrip('_')}__", forward(name))
+    for name in binary:
+        special = name.rstrip("_")
+        setattr(DualObject, f"__r{special}__", reflected(name))
+        if hasattr(operator, f"i{special}"):
+            setattr(DualObject, f"__i{special}__", forward(f"i{special}"))
+    DualObject.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]  # __eq__ took it away
+
+
+_install_operators()
+
+
+class Symbol(DualObject):
+    """An object of the namespace, by its path: the same symbol serves every pair of frameworks."""
+
+    __slots__ = ("_children", "_path")
+
+    def __init__(self, path: str) -> None:
+        _set_path(self, path)
+        _set_children(self, {})
+
+    def _both(self, pair: Pair) -> Both:
+        if not self._path:
+            return Both(_Namespace(pair, 0), _Namespace(pair, 1))
+        return pair.resolve(self._path)
+
+    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+        expected, actual = self._both(recorder.pair)
+        if actual is ABSENT:
+            actual = recorder._on_candidate(
+                "function", self._path, (), expected, lambda: recorder.pair.candidate.resolve(self._path)
+            )
+        return expected, actual, Root(self._path)
+
+    def __getattr__(self, name: str) -> Any:
+        child = self._children.get(name)
+        if child is None:
+            child = self._children[name] = self._child(name)
+        return child
+
+    def _child(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__") and name != "__version__":
+            raise AttributeError(f"a dual {self._path or 'torch'} has no {name}")
+        recorder = self._recorder_now()
+        pair = recorder.pair
+        side = pair.side(name)
+        if side is not None:
+            return self._both(pair)[side] if self._path else (pair.reference, pair.candidate)[side].root  # type: ignore[attr-defined]
+        path = f"{self._path}.{name}" if self._path else name
+        expected = pair.resolve(path).expected
+        return expected if isinstance(expected, _PLAIN) else Symbol(path)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise UsageError(
+            f"torch.{self._path}.{name} = ...: the frameworks themselves are not assigned to".replace("..", ".", 1)
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recorder = current() or _recorder_of(args, kwargs)
+        both = recorder.pair.resolve(self._path)
+        slot = recorder.call("function", self._path, both, args, kwargs)
+        if isinstance(both.expected, type) and isinstance(
+            recorder.expected[slot], recorder.pair.reference.module_types
+        ):
+            synchronize_module(recorder, slot)
+        return wrap(recorder, slot)
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, Symbol):
+            expected, actual = self._sides()
+            return bool(expected == other._sides()[0]) and bool(actual == other._sides()[1])
+        return self._sides()[0] == other
+
+    def __ne__(self, other: object) -> Any:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._sides()[0])
+
+    def __repr__(self) -> str:
+        return f"<dual torch{self._path and '.' + self._path}>"
+
+
+_set_path = Symbol._path.__set__  # type: ignore[attr-defined]
+_set_children = Symbol._children.__set__  # type: ignore[attr-defined]
+
+
+class _Namespace:
+    """Stands for a whole framework where a dual `torch` itself is asked for a side."""
+
+    def __init__(self, pair: Pair, side: int) -> None:
+        self.framework = (pair.reference, pair.candidate)[side]
+
+    def __getattr__(self, name: str) -> Any:
+        return self.framework.resolve(name)
+
+
+class Method(DualObject):
+    """A method bound to a dual value; calling it calls it on both sides."""
+
+    __slots__ = ("_name", "_owner")
+
+    def __init__(self, owner: Value, name: str) -> None:
+        self._owner = owner
+        self._name = name
+
+    def _recorder_now(self) -> Recorder:
+        return current() or self._owner._recorder
+
+    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+        slot = recorder.getattr(self._owner, self._name)
+        return recorder.expected[slot], recorder.actual[slot], Ref(slot)
+
+    def __getattr__(self, name: str) -> Any:
+        side = self._recorder_now().pair.side(name)
+        owner = (self._owner._expected, self._owner._actual)
+        return (
+            getattr(self._owner._expected, self._name).__getattribute__(name)
+            if side is None
+            else getattr(owner[side], self._name)
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        owner = self._owner
+        recorder = current() or owner._recorder
+        return _read(recorder, recorder.method(self._name, owner._lower(recorder), args, kwargs))
+
+
+class Value(DualObject):
+    """What a call returned: a tensor, a module, a container, a context manager, ..."""
+
+    __slots__ = ("_actual", "_expected", "_recorder", "_slot")
+
+    def __init__(self, recorder: Recorder, slot: int) -> None:
+        _set_recorder(self, recorder)
+        _set_slot(self, slot)
+        _set_expected(self, recorder.expected[slot])
+        _set_actual(self, recorder.actual[slot])
+
+    def _recorder_now(self) -> Recorder:
+        return current() or self._recorder
+
+    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+        slot = self._slot if recorder is self._recorder else adopt(recorder, self._recorder, self._slot)
+        return self._expected, self._actual, Ref(slot)
+
+    def __getattr__(self, name: str) -> Any:
+        recorder = current() or self._recorder
+        pair = recorder.pair
+        if pair.is_method(self._expected, name):
+            return Method(self, name)
+        side = pair.side(name)
+        if side is not None:
+            return self._actual if side else self._expected
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return _read(recorder, recorder.getattr(self, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        recorder = current() or self._recorder
+        side = recorder.pair.side(name)
+        if side is None:
+            recorder.setattr(self, name, value)
+            return
+        # The test replaced one side by hand, which no program can repeat.
+        recorder.opaque = f"the test assigned .{name} of a dual object"
+        lists, put = (recorder.actual, _set_actual) if side else (recorder.expected, _set_expected)
+        put(self, value)
+        if recorder is self._recorder:
+            lists[self._slot] = value
+
+    def __delattr__(self, name: str) -> None:
+        (current() or self._recorder).call("builtin", "delattr", (delattr, delattr), (self, name), {})
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recorder = current() or self._recorder
+        lowered = self._lower(recorder)
+        return wrap(recorder, recorder.call("method", "__call__", lowered[:2], args, kwargs, lowered))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """The reference's array, for NumPy's functions; taking it is recorded, and so is compared."""
+        taken = self if isinstance(self._expected, np.ndarray) else self.__getattr__("numpy")()
+        return np.array(taken._expected, dtype=dtype)
+
+    def __enter__(self) -> Any:
+        recorder = current() or self._recorder
+        slot = recorder.enter(self)
+        return self if recorder.expected[slot] is ABSENT else wrap(recorder, slot)
+
+    def __exit__(self, *details: Any) -> None:
+        (current() or self._recorder).exit(self, details)
+
+
+_set_recorder = Value._recorder.__set__  # type: ignore[attr-defined]
+_set_slot = Value._slot.__set__  # type: ignore[attr-defined]
+_set_expected = Value._expected.__set__  # type: ignore[attr-defined]
+_set_actual = Value._actual.__set__  # type: ignore[attr-defined]
+
+
+def wrap(recorder: Recorder, slot: int) -> Any:
+    """What the test body gets for the result in `slot`: a plain value as it is, anything else dual.
+
+    A plain value is the reference's; that the candidate's is the same is checked with everything else
+    when the trial is over. Sizes count as plain (they are tuples), dtypes come as symbols.
+    """
+    expected = recorder.expected[slot]
+    kind = type(expected)
+    reference = recorder.pair.reference
+    if kind in reference.tensor_types:
+        return Value(recorder, slot)
+    if kind in _PLAIN:
+        if current() is not recorder:
+            _agree_now(recorder, slot)
+        return expected
+    if kind in _ITERATORS:
+        return Value(recorder, recorder.builtin("list", Value(recorder, slot)))
+    neutral = reference.literal(expected)
+    if isinstance(neutral, Root):
+        return Symbol(neutral.path)
+    if isinstance(neutral, tuple) and kind not in (tuple, list):
+        return expected
+    return Value(recorder, slot)
+
+
+def _read(recorder: Recorder, slot: int) -> Any:
+    read = wrap(recorder, slot)
+    return read if isinstance(read, DualObject) else recorder.as_read(read, recorder.actual[slot])
+
+
+def _agree_now(recorder: Recorder, slot: int) -> None:
+    """Outside of any trial nobody compares later: a plain value that the sides disagree in is refused at once."""
+    call, sides = recorder.calls[slot], recorder.pair.sides
+    pair = (recorder.expected[slot], recorder.actual[slot])
+    found = compare_values(call.target, slot, "forward", *pair, Tolerance(), sides=sides)
+    if found and not recorder.is_undefined(slot):
+        raise Divergence(found[0].message)
+
+
+def _items(recorder: Recorder, value: DualObject) -> list[Any]:
+    """The items of a dual iterable, each of them dual or plain."""
+    expected = value._sides()[0]
+    if not isinstance(expected, (tuple, list)):
+        # A tensor's rows, a dict's keys, a view's pairs: listed on both sides first.
+        value = Value(recorder, recorder.builtin("list", value))
+        expected = value._sides()[0]
+    recorder.builtin("len", value)
+    return [wrap(recorder, recorder.operate("getitem", (value, index))) for index in range(len(expected))]
+
+
+def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
+    """Outside of any trial: the recorder of the first dual value among the arguments, or a new one."""
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Value):
+            recorder: Recorder = value._recorder
+            return recorder
+    return Recorder(chosen())
+
+
+#: The dual of the reference's namespace, under the name that test bodies use for it.
+torch = Symbol("")

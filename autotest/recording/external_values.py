@@ -1,0 +1,120 @@
+"""Brings values into a record that its own calls did not make, or did not make alike on both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autotest.comparison import Mismatch
+from autotest.program import Array, Captured, Operand, Ref, map_operand, randomness
+from autotest.recording.record import Record, as_array
+from autotest.recording.recorder import Recorder
+
+
+def synchronize_module(record: Recorder, slot: int) -> None:
+    """Give the candidate's new module the parameters and buffers that the reference's was initialised with."""
+    reference, candidate = record.pair.reference, record.pair.candidate
+    expected, actual = record.expected[slot], record.actual[slot]
+    if randomness.module_draws(expected):
+        record.random_modules.add(id(expected))
+    unlike = unlike_state(record, slot)
+    if unlike is not None:
+        record.mismatches.append(unlike)
+        record.end()
+    own = {**reference.parameters(expected), **reference.buffers(expected)}
+    fresh = [name for name, value in own.items() if id(value) not in record.synced]
+    record.synced.update(id(value) for value in own.values())
+    record.held.extend(own.values())
+    if not fresh:
+        return
+    state: dict[str, Array] = {}
+    for name, value in zip(fresh, reference.values([own[name] for name in fresh]), strict=True):
+        state[name] = as_array(value)
+    candidate.load_state(actual, state)
+    operands = {name: record.capture(array) for name, array in state.items()}
+    record.append("load_state", "", (Ref(slot), operands), {}, None, None)
+
+
+def unlike_state(record: Record, slot: int) -> Mismatch | None:
+    """In what the new modules in `slot` differ so that no state can be shared: the names in it, or a shape."""
+    reference, candidate = record.pair.reference, record.pair.candidate
+    expected, actual = record.expected[slot], record.actual[slot]
+    if not isinstance(expected, reference.module_types) or not isinstance(actual, candidate.module_types):
+        return None
+    own, other = (
+        {name: tuple(value.shape) for name, value in [*side.parameters(it).items(), *side.buffers(it).items()]}
+        for side, it in ((reference, expected), (candidate, actual))
+    )
+    if own.keys() != other.keys():
+        what = f"names of parameters and buffers differ. expected {sorted(own)}, actual {sorted(other)}"
+    elif own != other:
+        name = next(name for name in own if own[name] != other[name])
+        what = f"shape of {name} differs. expected {own[name]}, actual {other[name]}"
+    else:
+        return None
+    target = record.calls[slot].target
+    message = f"{target}: {what}. expected={reference.name} actual={candidate.name}"
+    return Mismatch(target, slot, "structure", "build", "candidate", message)
+
+
+def adopt(record: Record, other: Record, slot: int) -> int:
+    """Take over a value of another record; returns its slot in this one.
+
+    A tensor becomes an input with its present contents. Anything else brings the calls that made it, and a
+    module its present state.
+    """
+    expected, actual = other.expected[slot], other.actual[slot]
+    known = record.adopted.get(id(expected))
+    if known is not None:
+        return known
+    if isinstance(expected, record.pair.reference.tensor_types):
+        value = record.pair.reference.values([expected])[0]
+        array = as_array(value)
+        kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
+        new = record.append("tensor", array.dtype, (record.capture(array),), kwargs, expected, actual)
+        if expected.is_leaf:
+            _forget_gradients(expected, actual)
+    else:
+        new = _adopt_calls(record, other) + slot
+        if isinstance(expected, record.pair.reference.module_types):
+            _adopt_state(record, new, expected, actual)
+    record.adopted[id(expected)] = new
+    return new
+
+
+def _adopt_calls(record: Record, other: Record) -> int:
+    known = record.adopted.get(id(other))
+    if known is not None:
+        return known
+    offset, first_array = len(record.calls), len(record.arrays)
+    record.arrays.extend(other.arrays)
+    record.opaque = record.opaque or other.opaque
+
+    def moved(leaf: Operand) -> Operand:
+        if type(leaf) is Ref:
+            return Ref(leaf.slot + offset)
+        return Captured(leaf.index + first_array) if type(leaf) is Captured else leaf
+
+    for call, expected, actual in zip(other.calls, other.expected, other.actual, strict=True):
+        args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
+        record.append(call.kind, call.target, args, kwargs, expected, actual, call.note)
+    record.adopted[id(other)] = offset
+    return offset
+
+
+def _adopt_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
+    reference, candidate = record.pair.reference, record.pair.candidate
+    if randomness.module_draws(expected):
+        record.random_modules.add(id(expected))
+    parameters = reference.parameters(expected)
+    own = {**parameters, **reference.buffers(expected)}
+    arrays = {name: as_array(value) for name, value in zip(own, reference.values(list(own.values())), strict=True)}
+    if arrays:
+        operands = {name: record.capture(array) for name, array in arrays.items()}
+        record.append("load_state", "", (Ref(slot), operands), {}, None, None)
+    _forget_gradients(*parameters.values(), *candidate.parameters(actual).values())
+
+
+def _forget_gradients(*tensors: Any) -> None:
+    """What earlier trials accumulated is not part of this one."""
+    for tensor in tensors:
+        tensor.grad = None

@@ -1,0 +1,135 @@
+"""What stands for an argument of the test body in a call: on either side, and in the program."""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import generators
+from autotest.base.errors import of_the_test
+from autotest.frameworks import ABSENT, Made
+from autotest.program import Array, CallKind, Operand, Ref, Root, plain_container
+from autotest.recording.record import Record, as_array
+from generators.annotations import describe, element
+
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
+
+#: Types whose values are the same to everyone.
+LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))
+
+
+class LiveRecord(Record):
+    """A record whose calls are made as they are written down, as far as arguments need to know it."""
+
+    __slots__ = ()
+
+    def call(
+        self,
+        kind: CallKind,
+        target: str,
+        functions: tuple[Any, Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        owner: tuple[Any, Any, Operand] | None = None,
+    ) -> int:
+        """Make a call on both sides and record it; returns its slot."""
+        raise NotImplementedError
+
+    def tensor(self, array: Array, *, requires_grad: bool = False, device: str = "cpu", note: str = "") -> int:
+        """Make a tensor on both sides and record it; returns its slot."""
+        raise NotImplementedError
+
+
+def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tuple[Any, Any, Operand]:
+    """What stands for an argument on the reference, on the candidate, and in the program.
+
+    `annotation` is asked for only when a generator without a type of its own turns up.
+    """
+    kind = type(value)
+    if kind in LITERALS:
+        return value, value, value
+    lowered: Callable[[LiveRecord], tuple[Any, Any, Operand]] | None = getattr(kind, "_lower", None)
+    if lowered is not None:
+        return value._lower(recorder)
+    if isinstance(value, generators.Generator):
+        return lower(recorder, value.draw(annotation()), annotation)
+    if kind is tuple or kind is list:
+        return _sequence(recorder, value, annotation, kind)
+    if kind is dict or kind is OrderedDict:
+        items = {key: lower(recorder, item, lambda: None) for key, item in value.items()}
+        kept = {key: triple for key, triple in items.items() if triple[0] is not generators.NOTHING}
+        return tuple(kind((key, triple[side]) for key, triple in kept.items()) for side in range(3))  # type: ignore[return-value]
+    if kind is slice:
+        bounds = [lower(recorder, item, lambda: None) for item in (value.start, value.stop, value.step)]
+        bounds = [(None,) * 3 if bound[0] is generators.NOTHING else bound for bound in bounds]
+        return tuple(slice(*side) for side in zip(*bounds, strict=True))  # type: ignore[return-value]
+    return _foreign(recorder, value)
+
+
+def _sequence(recorder: LiveRecord, items: Any, annotation: Callable[[], Any], kind: type) -> tuple[Any, Any, Any]:
+    count = len(items)
+    triples = [
+        lower(recorder, item, functools.partial(_element, annotation, at, count)) for at, item in enumerate(items)
+    ]
+    triples = [triple for triple in triples if triple[0] is not generators.NOTHING]
+    return kind([t[0] for t in triples]), kind([t[1] for t in triples]), kind([t[2] for t in triples])
+
+
+def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
+    """An object that is neither dual nor plain: a framework's own, NumPy's, or the test's."""
+    if value is generators.NOTHING:
+        return value, value, value
+    if isinstance(value, np.ndarray):
+        return value.copy(), value.copy(), recorder.capture(Array(value.copy(), str(value.dtype)))
+    if isinstance(value, np.generic):
+        return value, value, value.item()
+    for framework in (recorder.pair.reference, recorder.pair.candidate):
+        neutral = framework.literal(value)
+        if neutral is not ABSENT:
+            if isinstance(neutral, Made):
+                slot = recorder.call("function", neutral.path, recorder.pair.resolve(neutral.path), neutral.args, {})
+                return recorder.expected[slot], recorder.actual[slot], Ref(slot)
+            if isinstance(neutral, Root):
+                both = recorder.pair.resolve(neutral.path)
+                return both.expected, both.actual, neutral
+            return neutral, neutral, neutral
+        if isinstance(value, framework.tensor_types):
+            slot = recorder.tensor(as_array(framework.values([value])[0]), requires_grad=value.requires_grad)
+            return recorder.expected[slot], recorder.actual[slot], Ref(slot)
+    plain = plain_container(value)
+    if plain is not None:
+        return lower(recorder, plain, lambda: None)
+    if isinstance(value, io.BytesIO):
+        recorder.opaque = f"{type(value).__name__} objects are written and read by each side in a way of its own"
+        return value, _twin(recorder, value), None
+    recorder.opaque = f"an argument of type {type(value).__name__} ({value!r:.60}) is neither plain data nor dual"
+    return value, value, None
+
+
+def _twin(recorder: LiveRecord, buffer: io.BytesIO) -> io.BytesIO:
+    """The candidate's own of a buffer that a test hands to ``torch.save`` and ``torch.load``.
+
+    What the test itself does to the buffer between calls is followed as far as it can be seen: rewound, or emptied.
+    """
+    twin = recorder.twins.get(id(buffer))
+    if twin is None:
+        twin = recorder.twins[id(buffer)] = io.BytesIO(buffer.getvalue())
+        recorder.held.append(buffer)
+        twin.seek(buffer.tell())
+    elif not buffer.tell():
+        twin.seek(0)
+        if not buffer.getbuffer().nbytes:
+            twin.truncate()
+    return twin
+
+
+def _element(annotation: Callable[[], Any], position: int, count: int) -> Any:
+    """What is expected of one item of a sequence, of which `annotation` says what is expected as a whole."""
+    wanted = annotation()
+    return None if wanted is None else element(describe(wanted), position, count)

@@ -1,0 +1,43 @@
+"""Results that a call is about to overwrite, so that they are looked at before they are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from autotest.program import Call, Operand, Ref, leaves, randomness, refs
+from autotest.recording.record import Record
+
+#: Names of calls that put new contents in place of their first operand's, for a first cheap look.
+OVERWRITING: Final = randomness.FILLING | {"setitem"}
+#: Says what a call is for that no test body made.
+NOTE: Final = "kept before it is overwritten"
+
+
+def about_to_be_overwritten(
+    record: Record, target: str, operands: Sequence[Operand], named: Mapping[str, Operand]
+) -> Iterator[int]:
+    """The slots of reference's tensors that were computed, and that the call is going to write over."""
+    written = [*operands[:1]] if target.rpartition(".")[2] in OVERWRITING else []
+    for operand in (*written, *leaves(named.get("out"))):
+        if type(operand) is Ref and _is_worth_keeping(record, operand.slot):
+            yield operand.slot
+
+
+def _is_worth_keeping(record: Record, slot: int) -> bool:
+    """Whether something was computed into the tensor in `slot`. What was put there as it is agrees anyway."""
+    tensor = record.expected[slot]
+    if not isinstance(tensor, record.pair.reference.tensor_types) or record.is_undefined(slot):
+        return False
+    return any(made is tensor and _computes(call) for call, made in zip(record.calls, record.expected, strict=True))
+
+
+def _computes(call: Call) -> bool:
+    if call.kind not in ("function", "method", "operator") or call.target.rpartition(".")[2] in OVERWRITING:
+        return False
+    return any(True for _ in refs(call))
+
+
+def is_kept_copy(call: Call) -> bool:
+    """Whether `call` was put in between to keep what the next one overwrites."""
+    return call.note == NOTE

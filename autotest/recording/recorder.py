@@ -1,0 +1,375 @@
+"""Runs each call on both sides and writes it down."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import functools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any, NoReturn, Protocol
+
+import generators
+from autotest.base.errors import Divergence, TrialEnd, made_by_the_test, of_the_test
+from autotest.comparison import Mismatch, Symptom
+from autotest.comparison.rejection import Rejection, called_back, first_line, is_mistake, is_out_of_memory
+from autotest.frameworks import ABSENT, Pair
+from autotest.program import Array, CallKind, Operand, Ref, operator_of, randomness
+from autotest.program.randomness import Contents
+from autotest.recording.lowering import LITERALS, LiveRecord, lower
+from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
+from autotest.recording.record import as_array, stage_of
+
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+_current: ContextVar[Recorder | None] = ContextVar("autotest_recorder", default=None)
+_watch: ContextVar[Watch | None] = ContextVar("autotest_watch", default=None)
+
+
+def current() -> Recorder | None:
+    """The recorder of the trial that is running in this context, if one is."""
+    return _current.get()
+
+
+class recording:
+    """``with recording(recorder):`` makes `recorder` the current one until the block is left."""
+
+    __slots__ = ("_recorder", "_token")
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def __enter__(self) -> Recorder:
+        self._token = _current.set(self._recorder)
+        return self._recorder
+
+    def __exit__(self, *details: object) -> None:
+        _current.reset(self._token)
+
+
+class Watch(Protocol):
+    """Is told of each call before either side is asked to make it, since the process may die of it."""
+
+    def asks_reference(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
+        """The reference comes first."""
+
+    def about_to(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: tuple[Operand, ...], named: dict[str, Operand]
+    ) -> None:
+        """Now the candidate. May end the trial, by noting a rejection and raising `TrialEnd`."""
+
+
+@contextlib.contextmanager
+def watched(watch: Watch) -> Iterator[None]:
+    """Let `watch` be told of the calls of every recorder that is made inside the block."""
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+class Lowerable(Protocol):
+    """A dual object, as far as the recorder needs to know it."""
+
+    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+        """What stands for it in a call: on the reference, on the candidate, in the program."""
+
+
+class Recorder(LiveRecord):
+    """Does what a test body does, on both sides, and records it.
+
+    Args:
+        pair: the two frameworks.
+        check_errors: try on the candidate what the reference refuses.
+    """
+
+    __slots__ = ("as_read", "check_errors", "running", "watch")
+
+    def __init__(self, pair: Pair, *, check_errors: bool = False) -> None:
+        super().__init__(pair)
+        self.check_errors = check_errors
+        self.watch = _watch.get()
+        self.running = ""
+        #: What the body gets for a plain value that it reads, out of both sides'.
+        self.as_read: Callable[[Any, Any], Any] = _as_the_reference
+
+    # -- calls ------------------------------------------------------------------------------------------
+
+    def call(
+        self,
+        kind: CallKind,
+        target: str,
+        functions: tuple[Any, Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        owner: tuple[Any, Any, Operand] | None = None,
+    ) -> int:
+        """Lower the arguments once, run the reference and then the candidate, write it down; returns the slot.
+
+        `owner` is the object whose bound methods `functions` are: it stands first in the record only.
+        """
+        reference = functions[0]
+        expected_args: list[Any] = []
+        actual_args: list[Any] = []
+        operands: list[Operand] = [] if owner is None else [owner[2]]
+        signature = (target, reference, len(args), tuple(kwargs))
+        for position, value in enumerate(args):
+            kind_of = type(value)
+            if kind_of in LITERALS:
+                one = other = operand = value
+            elif hasattr(kind_of, "_lower"):  # dual, the commonest: no annotation needs to be at hand
+                one, other, operand = value._lower(self)
+            else:
+                one, other, operand = lower(self, value, functools.partial(self._annotation, signature, position))
+            if one is generators.NOTHING:
+                continue
+            expected_args.append(one)
+            actual_args.append(other)
+            operands.append(operand)
+        expected_kwargs: dict[str, Any] = {}
+        actual_kwargs: dict[str, Any] = {}
+        named: dict[str, Operand] = {}
+        for key, value in kwargs.items():
+            one, other, operand = lower(self, value, functools.partial(self._annotation, signature, key))
+            if one is generators.NOTHING:
+                continue
+            expected_kwargs[key] = one
+            actual_kwargs[key] = other
+            named[key] = operand
+        name = target.rpartition(".")[2]
+        if name in OVERWRITING or "out" in named:
+            for kept in [*about_to_be_overwritten(self, target, operands, named)]:
+                self._keep_copy(kept)
+        if self.watch is not None:
+            self.watch.asks_reference(self, kind, target, operands, named)
+        if self.running:
+            raise called_back(self.running, target)
+        try:
+            self.running = target
+            try:
+                expected = reference(*expected_args, **expected_kwargs)
+            finally:
+                self.running = ""
+        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+            attempt = functools.partial(functions[1], *actual_args, **actual_kwargs)
+            optional = [key for key, value in kwargs.items() if _may_be_left_out(value)]
+            self._refused(kind, target, tuple(operands), named, error, attempt, optional)
+            self.end(error)
+        if self.watch is not None:
+            self.watch.about_to(self, kind, target, tuple(operands), named)
+        try:
+            self.running = target
+            try:
+                actual = functions[1](*actual_args, **actual_kwargs)
+            finally:
+                self.running = ""
+        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+            slot = self.append(kind, target, tuple(operands), named, expected, None)
+            self._failed(slot, functions[1], error)
+            self.end(error)
+        slot = self.append(kind, target, tuple(operands), named, expected, actual)
+        if name in randomness.NAMES:
+            self._settle_contents(slot, randomness.contents_of(target, expected_args, expected_kwargs))
+        if self.undefined or self.random_modules:
+            self.spread_undefined(slot, None if owner is None else owner[0])
+        return slot
+
+    def method(
+        self, name: str, owner: tuple[Any, Any, Operand], args: Sequence[Any] = (), kwargs: Mapping[str, Any] = _NONE
+    ) -> int:
+        """Call the method `name` of what `owner` is on either side; the candidate may lack it. Returns the slot."""
+        functions = (self.pair.reference.member(owner[0], name), getattr(owner[1], name, ABSENT))
+        return self.call("method", name, functions, args, kwargs, owner)
+
+    def _keep_copy(self, slot: int) -> None:
+        """Copy what `slot` holds on both sides, by a call like any other, so that every replay looks at it too."""
+        made = self.method("clone", (self.expected[slot], self.actual[slot], Ref(slot)))
+        self.calls[made] = self.calls[made]._replace(note=NOTE)
+
+    def _annotation(self, signature: tuple[str, Any, int, tuple[str, ...]], key: int | str) -> Any:
+        return self.pair.annotations(*signature).get(key)
+
+    def operate(self, name: str, operands: Sequence[Any]) -> int:
+        """A function of the `operator` module (``add``, ``getitem``, ``iadd``, ...) on both sides."""
+        function = getattr(operator, name)
+        return self.call("operator", name, (function, function), operands, {})
+
+    def builtin(self, name: str, operand: Any) -> int:
+        """A builtin of one argument (``len``, ``bool``, ``list``, ...) on both sides."""
+        function = getattr(builtins, name)
+        return self.call("builtin", name, (function, function), (operand,), {})
+
+    def getattr(self, owner: Lowerable, name: str) -> int:
+        """Read an attribute on both sides. That the reference lacks it is the test's own mistake."""
+        expected_owner, actual_owner, operand = owner._lower(self)
+        try:
+            expected = self.pair.reference.member(expected_owner, name)
+        except AttributeError as error:
+            made_by_the_test(error)
+            raise
+        actual = self._on_candidate("getattr", name, (operand,), expected, lambda: getattr(actual_owner, name))
+        slot = self.append("getattr", name, (operand,), {}, expected, actual)
+        if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
+            self.mark_undefined(slot, expected)
+        return slot
+
+    def setattr(self, owner: Lowerable, name: str, value: Any) -> None:
+        """Assign an attribute on both sides."""
+        expected_owner, actual_owner, operand = owner._lower(self)
+        one, other, recorded = lower(self, value, lambda: None)
+        if one is generators.NOTHING:
+            return
+        try:
+            setattr(expected_owner, name, one)
+        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+            attempt = functools.partial(setattr, actual_owner, name, other)
+            self._refused("setattr", name, (operand, recorded), {}, error, attempt)
+            self.end(error)
+        self._on_candidate("setattr", name, (operand, recorded), None, lambda: setattr(actual_owner, name, other))
+        self.append("setattr", name, (operand, recorded), {}, None, None)
+
+    def enter(self, owner: Lowerable) -> int:
+        """Enter a context manager on both sides."""
+        expected_owner, actual_owner, operand = owner._lower(self)
+        expected = expected_owner.__enter__()
+        try:
+            actual = self._on_candidate("enter", "", (operand,), expected, actual_owner.__enter__)
+        except BaseException:
+            expected_owner.__exit__(None, None, None)  # `with` leaves only what was entered
+            raise
+        if expected is expected_owner or expected is None:
+            expected = actual = ABSENT  # whatever the candidate's returns: keeping it would keep it entered
+        return self.append("enter", "", (operand,), {}, expected, actual)
+
+    def exit(self, owner: Lowerable, details: tuple[Any, ...]) -> None:
+        """Leave a context manager on both sides, also when the body is being left by an exception."""
+        expected_owner, actual_owner, operand = owner._lower(self)
+        try:
+            # Last in, first out: two sides in one framework restore what each of them found.
+            actual_owner.__exit__(*details)
+        finally:
+            expected_owner.__exit__(*details)
+        self.append("exit", "", (operand,), {}, None, None)
+        if type(operand) is Ref:
+            # A `with` statement lets go of its context; OneFlow's no_grad ends only when it is destroyed.
+            self.expected[operand.slot] = self.actual[operand.slot] = ABSENT
+
+    def _on_candidate(
+        self, kind: CallKind, target: str, operands: tuple[Operand, ...], expected: Any, action: Callable[[], Any]
+    ) -> Any:
+        if self.watch is not None:
+            self.watch.about_to(self, kind, target, operands, {})
+        try:
+            return action()
+        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+            self._failed(self.append(kind, target, operands, {}, expected, None), action, error)
+            self.end(error)
+
+    # -- tensors and modules ----------------------------------------------------------------------------
+
+    def tensor(self, array: Array, *, requires_grad: bool = False, device: str = "cpu", note: str = "") -> int:
+        """A new leaf tensor of the same contents on both sides."""
+        captured = self.capture(array)
+        kwargs: dict[str, Operand] = {"requires_grad": requires_grad, "device": device}
+        expected = self.pair.reference.tensor(array, device=device, requires_grad=requires_grad)
+        if self.watch is not None:
+            self.watch.about_to(self, "tensor", array.dtype, (captured,), kwargs)
+        try:
+            actual = self.pair.candidate.tensor(array, device=device, requires_grad=requires_grad)
+        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+            slot = self.append("tensor", array.dtype, (captured,), kwargs, expected, None, note)
+            self._failed(slot, self.pair.candidate.tensor, error)
+            self.end(error)
+        return self.append("tensor", array.dtype, (captured,), kwargs, expected, actual, note)
+
+    def _settle_contents(self, slot: int, contents: Contents) -> None:
+        """Give random numbers that are data to both sides alike, and mark other contents as undefined."""
+        expected, actual = self.expected[slot], self.actual[slot]
+        if contents is Contents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):
+            return
+        if contents is Contents.UNDEFINED or not isinstance(actual, self.pair.candidate.tensor_types):
+            self.mark_undefined(slot, expected)
+            return
+        self.undefined.discard(id(expected))
+        array = as_array(self.pair.reference.values([expected])[0])
+        with contextlib.suppress(Exception):  # of another shape or dtype: the comparison will say so
+            self.pair.candidate.overwrite(actual, array)
+        note = f"drawn by {self.pair.reference.name}"
+        self.append("overwrite", "", (Ref(slot), self.capture(array)), {}, None, None, note)
+
+    def end(self, error: Exception | None = None) -> NoReturn:
+        """Leave the test body, because nothing that follows would mean anything.
+
+        Outside of any trial nobody waits for that: the reference's own exception, or a `Divergence`, is raised.
+        """
+        if current() is self:
+            raise TrialEnd from error
+        if self.mismatches:
+            raise Divergence(self.mismatches[-1].message) from error
+        assert error is not None
+        raise error
+
+    # -- what went wrong --------------------------------------------------------------------------------
+
+    def _refused(
+        self,
+        kind: CallKind,
+        target: str,
+        operands: tuple[Operand, ...],
+        named: dict[str, Operand],
+        error: Exception,
+        attempt: Callable[[], Any],
+        optional: Sequence[str] = (),
+    ) -> None:
+        """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
+        if is_mistake(error, optional):
+            raise made_by_the_test(error)
+        self.rejection = Rejection(target, type(error).__name__, str(error))
+        if not self.check_errors:
+            return
+        if self.watch is not None:
+            self.watch.about_to(self, kind, target, operands, named)
+        try:
+            attempt()
+            self.pair.candidate.synchronize()
+        except Exception:  # noqa: BLE001 - refusing, in whatever way, is what is hoped for
+            return
+        slot = self.append(kind, target, operands, named, ABSENT, ABSENT)
+        reference, candidate = self.pair.sides
+        message = (
+            f"{target}: {reference} refuses ({type(error).__name__}: {first_line(error)}), {candidate} accepts. "
+            f"expected={reference} actual={candidate}"
+        )
+        stage = stage_of(kind, target, self.pair.resolve(target).expected if kind == "function" else None)
+        self.mismatches.append(Mismatch(target, slot, "accepted", stage, "candidate", message))
+
+    def _failed(self, slot: int, function: Any, error: Exception) -> None:
+        reference, candidate = self.pair.sides
+        target = operator_of(self.calls, slot)
+        if function is ABSENT:
+            what = f"{candidate} has no such function"
+        else:
+            what = f"{candidate} raised {type(error).__name__}: {first_line(error)}"
+        message = f"{target}: {reference} accepts, {what}. expected={reference} actual={candidate}"
+        stage = stage_of(self.calls[slot].kind, target, function)
+        symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
+        self.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message))
+
+
+def _as_the_reference(expected: Any, actual: Any) -> Any:
+    return expected
+
+
+def _may_be_left_out(value: Any) -> bool:
+    """Whether an argument is a generator that draws `nothing` in some trials."""
+    if not isinstance(value, generators.Generator):
+        return False
+    return isinstance(value, generators.nothing) or any(map(_may_be_left_out, value.children))

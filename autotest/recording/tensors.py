@@ -1,0 +1,130 @@
+"""Factories of dual tensors, and the generators that must know the frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import generators
+from autotest.base.errors import of_the_test
+from autotest.frameworks import chosen
+from autotest.frameworks.namespace import DIFFERENTIABLE
+from autotest.program import Array
+from autotest.recording.dual import Value, wrap
+from autotest.recording.recorder import Recorder, current
+
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
+
+# Generators that are built here are the test's doing: their errors name its line.
+__generators_hide__ = True
+
+
+def random_tensor(
+    ndim: Any = None,
+    dim0: Any = 1,
+    dim1: Any = None,
+    dim2: Any = None,
+    dim3: Any = None,
+    dim4: Any = None,
+    low: Any = 0,
+    high: Any = 1,
+    dtype: Any = float,
+    requires_grad: Any = True,
+    *,
+    shape: Any = None,
+    contents: Any = "uniform",
+    layout: Any = "contiguous",
+    device: Any = "cpu",
+) -> Value:
+    """A dual tensor with drawn shape and contents. Every argument may be a generator.
+
+    Args:
+        ndim: rank; drawn from 1 to 5 when None.
+        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions, as far as the rank goes; each drawn
+            from 1 to 7 when None.
+        low, high: bounds of the contents, ``low <= x < high``.
+        dtype: a name such as ``"float32"``; ``float``, ``int`` and ``bool`` mean float32, int64 and bool.
+        requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
+        shape: the whole shape at once, instead of `ndim` and the dimensions.
+        contents: kind of contents, see `generators.random_array`.
+        layout: ``"contiguous"`` or one of the non-contiguous layouts, see `generators.random_array`. The
+            tensor is then a view, made by recorded calls, and still a leaf.
+        device: where to put it.
+
+    Raises:
+        generators.GeneratorError: for bounds or sizes that cannot be met.
+    """
+    if shape is None:
+        drawn = generators.drawn_array(
+            ndim=ndim,
+            dims=(dim0, dim1, dim2, dim3, dim4),
+            dtype=dtype,
+            low=low,
+            high=high,
+            contents=contents,
+            layout=layout,
+        )
+    else:
+        drawn = generators.random_array(
+            shape, ndim=ndim, dtype=dtype, low=low, high=high, contents=contents, layout=layout
+        ).value()
+    return from_drawn(drawn, _value(requires_grad), _value(device))
+
+
+def choice_tensor(
+    a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
+) -> Value:
+    """A dual tensor drawn from `a` in the meaning of ``numpy.random.choice``."""
+    array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=dtype)
+    return from_drawn(array.value(), _value(requires_grad), "cpu")
+
+
+def broadcast_tensors(
+    n: int = 2, low: Any = 0, high: Any = 1, dtype: Any = float, requires_grad: Any = True, **shapes: Any
+) -> tuple[Value, ...]:
+    """`n` dual tensors whose shapes broadcast together; `shapes` as in `generators.broadcastable_shapes`."""
+    drawn = generators.broadcastable_shapes(n, **shapes).value()
+    return tuple(
+        random_tensor(shape=shape, low=low, high=high, dtype=dtype, requires_grad=requires_grad) for shape in drawn
+    )
+
+
+def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Value:
+    """A dual tensor holding a drawn array, laid out as it says."""
+    recorder = current() or Recorder(chosen())
+    grad = bool(requires_grad) and drawn.dtype in DIFFERENTIABLE
+    if drawn.layout == "contiguous":
+        return Value(recorder, recorder.tensor(Array(drawn.data, drawn.dtype), requires_grad=grad, device=device))
+    base, steps = generators.lay_out(drawn.data, drawn.layout)
+    value: Any = Value(recorder, recorder.tensor(Array(base, drawn.dtype), device=device))
+    for step in steps:
+        value = _view(recorder, value, step)
+    return value.requires_grad_() if grad else value
+
+
+def _view(recorder: Recorder, value: Any, step: Sequence[Any]) -> Any:
+    name, *details = step
+    if name == "slice":
+        dim, start, stop, stride = details
+        index = (*[slice(None)] * dim, slice(start, stop, stride))
+        return wrap(recorder, recorder.operate("getitem", (value, index)))
+    return getattr(value, name)(*details)
+
+
+def _value(item: Any) -> Any:
+    return item.value() if isinstance(item, generators.Generator) else item
+
+
+class random_device(generators.Generator):
+    """The name of a device type that both frameworks can use here: ``"cpu"``, or ``"cuda"`` where both have it."""
+
+    __slots__ = ()
+
+    def _draw(self, source: generators.Source, annotation: Any) -> str:
+        recorder = current()
+        devices = (recorder.pair if recorder is not None else chosen()).devices
+        return devices[source.index(len(devices))]
+
+    def __repr__(self) -> str:
+        return "random_device()"

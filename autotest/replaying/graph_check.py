@@ -1,0 +1,249 @@
+"""Whether a candidate's graph mode agrees with its eager mode on recorded programs."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch, TensorValue, compare_values
+from autotest.emission import names
+from autotest.frameworks import Framework
+from autotest.frameworks.base import Given
+from autotest.program import operator_of
+from autotest.recording.record import Record
+from autotest.replaying.graph_capture import CannotStage, Result, Stage, stage
+
+#: How many programs go into one graph at most: what more of them save is little, and the last trial waits for all.
+AT_ONCE = 32
+#: What is said of a disagreement that the program alone does not show.
+IN_COMPANY = "seen in one graph with the programs of other trials; alone it agrees"
+
+#: Programs that one part of a graph serves.
+Group: TypeAlias = "list[Stage]"
+
+
+@dataclasses.dataclass(slots=True)
+class GraphReport:
+    """What came of it. `mismatches[i]` belongs to record i."""
+
+    mismatches: list[list[Mismatch]]
+    left_out: collections.Counter[str]
+    #: How many tensors and gradients were compared.
+    compared: int = 0
+
+
+class _GraphRefused(Exception):
+    """The framework could not build or run a graph. A mistake of this library's is never taken for that."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def check(records: Sequence[Record], settings: Settings) -> GraphReport:
+    """Compare graph mode with eager mode; raises nothing of its own."""
+    report = GraphReport([[] for _ in records], collections.Counter())
+    indices: dict[int, int] = {}
+    stages: list[Stage] = []
+    for index, record in enumerate(records):
+        try:
+            staged = stage(record)
+        except CannotStage as reason:  # each program has its own reason
+            report.left_out[str(reason)] += 1
+            continue
+        report.left_out += staged.left_out
+        indices[id(staged)] = index
+        stages.append(staged)
+    groups = _alike(stages)
+    if not groups:
+        return report
+    try:
+        found = _compared(groups, settings, report)
+    except _GraphRefused:  # whose fault it is shows when each is on its own
+        for group in groups:
+            for staged, mismatches in _apart(group, settings, report):
+                report.mismatches[indices[id(staged)]] = mismatches
+        return report
+    for staged, mismatches in found:
+        if mismatches:
+            report.mismatches[indices[id(staged)]] = _confirmed(staged, mismatches, settings)
+    return report
+
+
+def alone(record: Record, settings: Settings) -> list[Mismatch]:
+    """The mismatches of one program in a graph of its own; raises `CannotStage` when it is none for a graph."""
+    ((_, mismatches),) = _apart([stage(record)], settings, GraphReport([[]], collections.Counter()))
+    return mismatches
+
+
+def results(staged: Stage) -> list[tuple[str, str]]:
+    """Name and dtype of everything of a program that is compared."""
+    framework = staged.framework
+    values = framework.values(_eager(staged))
+    return [(name, value.dtype) for (_, name), value in zip(_places(staged), values, strict=True)]
+
+
+def _alike(stages: Sequence[Stage]) -> list[Group]:
+    groups: dict[str, Group] = {}
+    for staged in stages:
+        groups.setdefault(staged.kind(), []).append(staged)
+    return [*groups.values()]
+
+
+def _confirmed(staged: Stage, mismatches: list[Mismatch], settings: Settings) -> list[Mismatch]:
+    """What a program that disagreed in company shows alone; a disagreement counts in either case."""
+    own = alone(staged.record, settings)
+    return own or [dataclasses.replace(item, message=f"{item.message} ({IN_COMPANY})") for item in mismatches]
+
+
+def _apart(group: Group, settings: Settings, report: GraphReport) -> list[tuple[Stage, list[Mismatch]]]:
+    """One group in a graph of its own: with gradients, and if that cannot be, without."""
+    try:
+        return _compared([group], settings, report)
+    except _GraphRefused as refused:
+        error = refused.error
+    if not group[0].backward:
+        return [(staged, [_failed(group[0], staged, error)]) for staged in group]
+    forward = [stage(staged.record, backward=False) for staged in group]
+    try:
+        found = _compared([forward], settings, report)
+    except _GraphRefused as refused:
+        return [(staged, [_failed(forward[0], staged, refused.error)]) for staged in group]
+    report.left_out["backward, which its graph mode refuses"] += len(group)
+    return [(staged, mismatches) for staged, (_, mismatches) in zip(group, found, strict=True)]
+
+
+def _compared(groups: Sequence[Group], settings: Settings, report: GraphReport) -> list[tuple[Stage, list[Mismatch]]]:
+    """Each program of `groups` with what differs in it, all of them in one graph."""
+    framework = groups[0][0].framework
+    rounds = [[group[min(turn, len(group) - 1)] for group in groups] for turn in range(max(map(len, groups)))]
+    try:
+        graphed = framework.run_in_graph(_builder(rounds[0]), [_given(turn) for turn in rounds])
+        # Read within: what an asynchronous framework failed with shows only now.
+        read = [[_read(framework, part) for part in given] for given in graphed]
+    except Exception as error:  # whatever the graph raises is what we are here for
+        raise _GraphRefused(error) from error
+    found: list[tuple[Stage, list[Mismatch]]] = []
+    for turn, (programs, values) in enumerate(zip(rounds, read, strict=True)):
+        outputs, leaves, trained = map(iter, values)
+        for group, staged in zip(groups, programs, strict=True):
+            own = [next(outputs) for _ in staged.results]
+            own += [next(leaves) for _ in staged.leaves]
+            own += [next(trained) for _ in staged.trained]
+            if turn < len(group):  # else it took part only because the graph wants all of its arguments
+                found.append((staged, _differing(staged, own, settings)))
+                report.compared += len(own)
+    return found
+
+
+def _builder(programs: Sequence[Stage]) -> Any:
+    """Builds `programs` side by side."""
+    modules = [_distinct(staged) for staged in programs]
+
+    def build(inputs: list[Any], leaves: list[Any], held: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        given = iter(inputs), iter(leaves), iter(held)
+        outputs: list[Any] = []
+        pushed: list[tuple[Any, Any]] = []
+        for staged, own in zip(programs, modules, strict=True):
+            counts = len(staged.inputs), len(staged.leaves), len(own)
+            taken = [[*itertools.islice(items, count)] for items, count in zip(given, counts, strict=True)]
+            made, back = staged.build(taken[0], taken[1], _spread(staged, own, taken[2]))
+            outputs += made
+            pushed += back
+        return outputs, pushed
+
+    return build
+
+
+def _given(programs: Sequence[Stage]) -> Given:
+    return Given(
+        [tensor for staged in programs for tensor in staged.inputs.values()],
+        [tensor for staged in programs for tensor in staged.leaves.values()],
+        [module for staged in programs for module in _distinct(staged)],
+        [parameter for staged in programs for _, _, parameter, _ in staged.trained],
+    )
+
+
+def _read(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:
+    values = iter(framework.values([tensor for tensor in tensors if tensor is not None]))
+    return [None if tensor is None else next(values) for tensor in tensors]
+
+
+def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Settings) -> list[Mismatch]:
+    """Where what a graph gave for `staged` is not what eager mode gave."""
+    framework, record = staged.framework, staged.record
+    sides = (f"{framework.name} eager", f"{framework.name} {framework.graph_mode}")
+    found: list[Mismatch] = []
+    for (slot, name), one, other in zip(_places(staged), framework.values(_eager(staged)), actual, strict=True):
+        gradient = name.endswith(".grad")
+        # Whether a result of a graph requires grad is not told outside of it.
+        told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
+        for item in compare_values(
+            name,
+            slot,
+            "backward" if gradient else "forward",
+            one,
+            told,
+            settings.tolerance,
+            check_dtype=True,
+            check_values=settings.check_allclose,
+            defined=not (record.backward_undefined if gradient else record.is_undefined(slot)),
+            sides=sides,
+        ):
+            operator = operator_of(record.calls, slot)
+            message = f"{operator}: {framework.graph_mode} disagrees with eager: {item.message}"
+            found.append(dataclasses.replace(item, symptom="graph", stage="replay", message=message))
+    return found
+
+
+def _eager(staged: Stage) -> list[Any]:
+    """What eager mode gave, in the order of the graph's results."""
+    given = [result.eager for result in staged.results]
+    given += [staged.framework.gradient(staged.record.actual[slot]) for slot in staged.leaves]
+    return [*given, *(gradient for *_, gradient in staged.trained)]
+
+
+def _places(staged: Stage) -> Iterator[tuple[int, str]]:
+    """Slot and name of everything that is compared, in the order of the graph's results."""
+    own = names(staged.record.snapshot())
+    for result in staged.results:
+        yield result.slot, own[result.slot] + _suffix(result)
+    for slot in staged.leaves:
+        yield slot, f"{own[slot]}.grad"
+    for slot, name, *_ in staged.trained:
+        yield slot, f"{own[slot]}.{name}.grad"
+
+
+def _suffix(result: Result) -> str:
+    return "".join(f"[{index}]" for index in result.path)
+
+
+def _failed(built: Stage, staged: Stage, error: Exception) -> Mismatch:
+    """That no graph of `staged` could be built or run; `built` is the one of its kind that was tried."""
+    framework, at = staged.framework, max(built.at, 0)
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith(("File ", "at "))] or [""]
+    name = operator_of(staged.record.calls, at)
+    message = (
+        f"{name}: {framework.name} accepts it in eager mode, {framework.graph_mode} raised {type(error).__name__}: "
+        f"{telling[0][:300]}"
+    )
+    return Mismatch(name, at, "graph", "replay", "candidate", message)
+
+
+def _distinct(staged: Stage) -> list[Any]:
+    """Its modules, each once."""
+    return [*{id(module): module for module in staged.modules.values()}.values()]
+
+
+def _spread(staged: Stage, own: list[Any], held: list[Any]) -> list[Any]:
+    """What stands for each slot that holds a module."""
+    by_id = {id(module): given for module, given in zip(own, held, strict=True)}
+    return [by_id[id(module)] for module in staged.modules.values()]
+
+
+__all__ = ["AT_ONCE", "GraphReport", "alone", "check", "results"]

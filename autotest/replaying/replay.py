@@ -1,0 +1,152 @@
+"""Run a recorded Program again, on one framework."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dataclasses
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autotest.frameworks import Framework
+from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, map_operand, refs
+
+#: Turns a captured array into the one to use instead.
+ArrayMap = Callable[[Array], Array]
+
+
+@dataclasses.dataclass(slots=True)
+class Replayed:
+    """What a replay gave: `values[slot]`, as far as it came."""
+
+    framework: Framework
+    values: list[Any]
+    #: Why call `failed_at` could not be carried out.
+    error: Exception | None = None
+    failed_at: int | None = None
+
+
+def replay(
+    program: Program,
+    framework: Framework,
+    *,
+    arrays: ArrayMap | None = None,
+    dtypes: Mapping[str, str] | None = None,
+    before: Callable[[Call], None] | None = None,
+    upto: int | None = None,
+) -> Replayed:
+    """Run `program` on `framework`.
+
+    Args:
+        program: what to run.
+        framework: on which side.
+        arrays: applied to every captured array, such as a cast to float64.
+        dtypes: dtype names to replace wherever the program names them, such as ``{"float32": "float64"}``.
+        before: called before each call; the breadcrumb of a process that may die.
+        upto: run only the calls below this slot.
+
+    An exception of the framework ends the replay and is returned, never raised.
+    """
+    result = Replayed(framework, [])
+    captured = program.arrays if arrays is None else tuple(arrays(array) for array in program.arrays)
+    with Contexts() as contexts:
+        for call in program.calls[:upto]:
+            if before is not None:
+                before(call)
+            try:
+                result.values.append(perform(call, framework, result.values, captured, dtypes or {}))
+                contexts.note(call, result.values)
+                if call.kind == "exit" and not _read_later(program, call):
+                    # A `with` statement lets go of its context; OneFlow's no_grad ends only when it is destroyed.
+                    result.values[call.args[0].slot] = None
+            except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+                result.error, result.failed_at = error, call.slot
+                break
+    return result
+
+
+class Contexts:
+    """What a program that is run has entered and not left yet; all of it is left with the block, last first.
+
+    A program may end inside of a context: cut short, made smaller, or refused by the framework.
+    """
+
+    def __init__(self) -> None:
+        self._entered: list[tuple[list[Any], int]] = []
+
+    def note(self, call: Call, values: list[Any]) -> None:
+        """`call` has been carried out with `values`."""
+        if call.kind in ("enter", "exit") and type(call.args[0]) is Ref:
+            place = (values, call.args[0].slot)
+            if call.kind == "enter":
+                self._entered.append(place)
+            else:
+                self._entered = [(held, slot) for held, slot in self._entered if held is not values or slot != place[1]]
+
+    def __enter__(self) -> Contexts:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        for values, slot in reversed(self._entered):
+            with contextlib.suppress(Exception):
+                values[slot].__exit__(None, None, None)
+            values[slot] = None
+
+
+def perform(
+    call: Call, framework: Framework, values: list[Any], arrays: tuple[Array, ...], dtypes: Mapping[str, str]
+) -> Any:
+    """Carry out one call with the operands found in `values` and `arrays`; raises what the framework raises."""
+    if call.kind == "tensor":
+        kwargs: Any = call.kwargs
+        return framework.tensor(
+            arrays[call.args[0].index], device=kwargs["device"], requires_grad=kwargs["requires_grad"]
+        )
+    if call.kind == "load_state":
+        module, state = call.args
+        framework.load_state(values[module.slot], {name: arrays[item.index] for name, item in state.items()})
+        return None
+    if call.kind == "overwrite":
+        framework.overwrite(values[call.args[0].slot], arrays[call.args[1].index])
+        return None
+
+    def live(leaf: Operand) -> Any:
+        kind = type(leaf)
+        if kind is Ref:
+            return values[leaf.slot]
+        if kind is Root:
+            return framework.resolve(dtypes.get(leaf.path, leaf.path))
+        return arrays[leaf.index].data.copy() if kind is Captured else leaf
+
+    args: list[Any] = [map_operand(item, live) for item in call.args]
+    named: dict[str, Any] = {key: map_operand(item, live) for key, item in call.kwargs.items()}
+    return _CARRY_OUT[call.kind](call.target, framework, args, named)
+
+
+def _read_later(program: Program, call: Call) -> bool:
+    return any(call.args[0] in set(refs(later)) for later in program.calls[call.slot + 1 :])
+
+
+def _enter(context: Any) -> Any:
+    entered = context.__enter__()
+    return None if entered is context else entered  # keeping the context would keep OneFlow's entered
+
+
+def _exit(context: Any) -> None:
+    context.__exit__(None, None, None)
+
+
+#: (target, framework, args, kwargs) -> result
+_CARRY_OUT: Mapping[str, Callable[[str, Framework, list[Any], dict[str, Any]], Any]] = {
+    "function": lambda target, framework, args, named: framework.resolve(target)(*args, **named),
+    "method": lambda target, framework, args, named: (
+        args[0](*args[1:], **named) if target == "__call__" else framework.member(args[0], target)(*args[1:], **named)
+    ),
+    "operator": lambda target, framework, args, named: getattr(operator, target)(*args),
+    "builtin": lambda target, framework, args, named: getattr(builtins, target)(*args),
+    "getattr": lambda target, framework, args, named: framework.member(args[0], target),
+    "setattr": lambda target, framework, args, named: setattr(args[0], target, args[1]),
+    "enter": lambda target, framework, args, named: _enter(args[0]),
+    "exit": lambda target, framework, args, named: _exit(args[0]),
+}

@@ -1,0 +1,58 @@
+"""A finding: everything that is known of one failed trial, as data.
+
+Leaves what the store keeps, the reports print and the ledger matches. Holds programs and text, no live
+object of a framework. Must not import anything above layer 1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from autotest.comparison import Mismatch
+from autotest.program import Program, operator_of
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """One divergence, from its trial to its verified reproducer."""
+
+    test: str
+    #: Base seed and index of the trial, and the seed derived from them.
+    base_seed: int
+    index: int
+    seed: int
+    mismatches: tuple[Mismatch, ...]
+    sides: tuple[str, str]
+    #: The program that shows it (shrunk where that was possible); None when it cannot be replayed.
+    program: Program | None
+    versions: dict[str, str]
+    #: What the test asked for, as keyword arguments of `autotest`.
+    settings: dict[str, Any]
+    #: The logged choices of the trial, to run it again although the generators may have changed.
+    choices: Sequence[Any] = ()
+    #: One line, then the numbers behind it; empty where no verdict was reached.
+    verdict: tuple[str, ...] = ()
+    #: How the program was made smaller, and what of it matters, one line each.
+    shrinking: tuple[str, ...] = ()
+    #: Whose fault it is, in one word or two of `autotest.diagnosis.verdict.Blame`; empty where that was not asked.
+    blame: str = ""
+    #: The slot of the first divergent call in `program`, where it was found.
+    divergent: int | None = None
+    #: Text of the standalone script, or why there is none.
+    script: str | None = None
+    #: "reproduces", "does not reproduce: ...", or "" where it was not tried.
+    verified: str = ""
+
+    @property
+    def first(self) -> Mismatch:
+        """The mismatch that the finding is named after: the first in program order."""
+        return self.mismatches[0]
+
+    @property
+    def operator(self) -> str:
+        """The operation that diverged, or else the one that the first mismatch is a result of."""
+        if self.program is not None and self.divergent is not None:
+            return operator_of(self.program.calls, self.divergent) or self.first.name
+        return (operator_of(self.program.calls, self.first.slot) if self.program else "") or self.first.name

@@ -1,0 +1,131 @@
+"""Known divergences: what a run expects to find, with the reason for each.
+
+    [[divergence]]
+    key = "logsumexp-minus-inf"
+    test = "test_reduction.py::test_logsumexp"      # a glob over test ids; with "[name='x']" of these arguments only
+    symptom = "value"
+    operator = "logsumexp"                          # optional
+    match = "NaN"                                   # optional: a regular expression, searched in the message
+    reason = "OneFlow 0.9.0 gives NaN where all elements are -inf"
+    reproducer = "reproducers/logsumexp-minus-inf.py"
+    date = 2026-11-20
+
+Where the symptom is ``crash``, ``hang`` or ``out of memory``, the test runs in a worker process, whoever calls it. One
+death is waited for; after it the call that kills is not made again in that run, so what kills wants a test of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from autotest.base.errors import UsageError
+from autotest.comparison import Mismatch
+from autotest.results.tasks import DEADLY
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE = "ledger.toml"
+_REQUIRED = ("key", "test", "symptom", "reason")
+_OPTIONAL = ("operator", "match", "reproducer", "link", "date", "candidate")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """One known divergence."""
+
+    key: str
+    test: str
+    symptom: str
+    reason: str
+    operator: str = ""
+    match: str = ""
+    reproducer: str = ""
+    link: str = ""
+    date: str = ""
+    #: The candidate that diverges so; any one if empty.
+    candidate: str = ""
+
+    @property
+    def kills(self) -> bool:
+        """Whether the process in which it happens does not live on."""
+        return self.symptom in DEADLY
+
+    def speaks_of(self, test: str) -> bool:
+        # A test's id ends in [arguments] where it has any; brackets mean something else to fnmatch. An entry that
+        # names no arguments speaks of all of them.
+        if "[" not in self.test:
+            test = test.partition("[")[0]
+        return fnmatch.fnmatchcase(test, self.test.replace("[", "[[]"))
+
+    def covers(self, mismatch: Mismatch, operator: str) -> bool:
+        return (
+            mismatch.symptom == self.symptom
+            and (not self.operator or self.operator == operator)
+            and re.search(self.match, mismatch.message) is not None
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ledger:
+    """The entries that apply to one place."""
+
+    entries: tuple[Entry, ...] = ()
+
+    def entries_for(self, test: str) -> list[Entry]:
+        return [entry for entry in self.entries if entry.speaks_of(test)]
+
+    def expects_death(self, test: str) -> bool:
+        """Whether `test` is known to kill the process that it runs in."""
+        return any(entry.kills for entry in self.entries_for(test))
+
+    def expects(self, test: str, mismatch: Mismatch, operator: str) -> Entry | None:
+        """The entry that covers a trial whose first mismatch is this one, if there is one."""
+        return next((entry for entry in self.entries_for(test) if entry.covers(mismatch, operator)), None)
+
+
+def find(start: Path, candidate: str = "") -> Ledger:
+    """The ledgers beside the file `start` and in the folders above it, up to the project's root.
+
+    With a `candidate`, only what is about that one, or about any.
+    """
+    entries: list[Entry] = []
+    for folder in start.resolve().parents:
+        if (folder / FILE).is_file():
+            entries.extend(read(folder / FILE))
+        if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
+            break
+    return Ledger(tuple(entry for entry in entries if not candidate or entry.candidate in ("", candidate)))
+
+
+def read(path: Path) -> list[Entry]:
+    """The entries of one file; raises `UsageError` that names the file and the entry."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not a ledger, because it is not TOML: {error}") from error
+    common = {"candidate": content.get("candidate", "")}
+    tables = enumerate(content.get("divergence", []), start=1)
+    return [_entry(path, position, {**common, **table}) for position, table in tables]
+
+
+def _entry(path: Path, position: int, table: dict[str, Any]) -> Entry:
+    where = f"{path}: divergence {position} ({table.get('key', 'without a key')})"
+    missing = [name for name in _REQUIRED if not str(table.get(name, "")).strip()]
+    if missing:
+        raise UsageError(f"{where}: {', '.join(missing)} missing or empty")
+    unknown = sorted(set(table) - {*_REQUIRED, *_OPTIONAL})
+    if unknown:
+        raise UsageError(f"{where}: unknown {', '.join(unknown)}; expected {', '.join((*_REQUIRED, *_OPTIONAL))}")
+    try:
+        re.compile(str(table.get("match", "")))
+    except re.error as error:
+        raise UsageError(f"{where}: match is not a regular expression: {error}") from error
+    return Entry(**{name: str(value) for name, value in table.items()})

@@ -1,0 +1,237 @@
+"""What a campaign asks of whoever runs its trials, and what it gets back: plain data that crosses processes."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from autotest.comparison import Mismatch, Side
+from autotest.program import Program
+
+#: The type of rejection that stands for an operator that is not tried any more.
+SET_ASIDE = "set aside"
+#: Symptoms that a trial cannot be run again for in a process that is to live on.
+DEADLY = ("crash", "hang", "out of memory")
+#: Of a death that is kept, but was not traced yet.
+NOT_LOOKED_INTO = "it was not looked into yet"
+#: Of a death that is kept, and did not happen again.
+SURVIVED = "its trial survives in processes of its own"
+#: Of a death that is kept, and whose trial could not be run again; followed by what was raised.
+CANNOT_REPEAT = "its trial cannot be run again"
+
+
+class Identity(NamedTuple):
+    """What makes two failures the same one, whichever test and numbers showed it."""
+
+    operator: str
+    symptom: str
+    stage: str
+    side: str
+    message: str
+    shapes: str
+
+
+class LeftOut(NamedTuple):
+    """A test that cannot be explored, or a file that cannot be imported, and why."""
+
+    name: str
+    why: str
+
+
+class Where(NamedTuple):
+    """A test, and the base seed that its trials are numbered under."""
+
+    file: Path
+    test: str
+    base_seed: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Conditions:
+    """What holds for all tasks of a campaign."""
+
+    directory: Path
+    #: Try on the candidate what the reference refuses. Only where the process may be lost.
+    check_errors: bool = False
+    #: Seconds that shrinking one finding may take.
+    shrink: float = 20.0
+    verify: bool = True
+    #: Seconds after which a trial counts as hanging, and bytes of memory that it may take; for worker processes.
+    deadline: float = 20.0
+    memory: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Explore:
+    """Run the trials of these indices, and stop early when `seconds` have passed."""
+
+    where: Where
+    indices: range
+    seconds: float
+    #: Calls that killed too many workers to be tried again, as `fatal_call` names them.
+    set_aside: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Diagnose:
+    """Run one trial that failed again, find out what can be known of it, and keep it in the store."""
+
+    where: Where
+    index: int
+    #: Shrink, and run the reproducer in a fresh interpreter.
+    thorough: bool
+    #: False after shrinking has cost a worker.
+    shrink: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DiagnoseDeath:
+    """Run the trial that a worker died in again in a process of its own, and keep what it was doing."""
+
+    where: Where
+    index: int
+    identity: Identity
+    message: str
+    thorough: bool
+    shrink: bool = True
+    #: How many trials before that one the candidate may still have been at work on.
+    back: int = 0
+
+
+class Suspect(NamedTuple):
+    """A trial that failed in a way that the ledger does not expect."""
+
+    trial: int
+    identity: Identity
+
+
+@dataclasses.dataclass(slots=True)
+class Explored:
+    """What became of the trials of an `Explore`."""
+
+    #: How many of the indices were tried.
+    done: int = 0
+    accepted: int = 0
+    rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: Failures that the ledger expects, by its entries' keys; and mismatches that proved to be rounding.
+    expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    cleared: int = 0
+    compared: int = 0
+    gradients: int = 0
+    #: What the gradient gate has against accepted trials.
+    forgotten: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    suspects: list[Suspect] = dataclasses.field(default_factory=list)
+    #: How often each operator was called, in accepted trials.
+    operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: Plain arguments that they were given, such as ``conv2d stride=2``.
+    arguments: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: The traceback of a body that is itself at fault; the trials after it were not tried.
+    broken: str = ""
+    seconds: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """A finding as it was kept."""
+
+    key: str
+    identity: Identity
+    where: Where
+    index: int
+    #: The folder that holds it.
+    place: str
+    #: What a fresh interpreter said of its reproducer; "" while nobody asked one.
+    verified: str
+    #: The first line of the verdict, where one was reached.
+    verdict: str
+    message: str
+    report: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """A death that the ledger expects, as tracing it showed: the trail alone had not told."""
+
+    #: Of the ledger's entry.
+    key: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Vanished:
+    """A failure that did not happen when its trial was run again."""
+
+    where: Where
+    index: int
+
+
+#: What a message holds that is another in every trial, or on every machine, and what stands for it in an identity.
+_PASSING = tuple(
+    (re.compile(pattern), instead)
+    for pattern, instead in (
+        (r"\b0x[0-9a-fA-F]+", "N"),
+        (r"(?<![\w.])(?:/[\w.+-]+)+/(?=[\w.+-])", ""),  # folders
+        (r"\b(?!u?int\d)[a-z]{1,4}\d+\b", "it"),  # names of values; dtypes stay
+        (r"(?<![A-Za-z])[-+]?\d[\d.e+-]*(?![A-Za-z_])", "N"),
+        (r"\bN(?:,? N)+\b", "N"),  # shapes of any rank
+    )
+)
+_CHECK = re.compile(r"Check failed: (.*)")
+
+
+def identity_of(mismatch: Mismatch, operator: str, program: Program) -> Identity:
+    """Which failure a trial showed, by its first mismatch."""
+    message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", mismatch.key))
+    return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, program.shape_class())
+
+
+def passing_left_out(text: str) -> str:
+    """A message without what is another in every trial: numbers, shapes, addresses, folders, names of values."""
+    for pattern, instead in _PASSING:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def death_of(operator: str, symptom: str, stage: str, side: str, how: str, last_words: str) -> Identity:
+    """Which death it was: two checks that fail in one operator are two of them."""
+    check = _CHECK.search(last_words)
+    said = f"{how}: {passing_left_out(check[1].strip())}" if check else how
+    return Identity(operator, symptom, stage, side, said, "")
+
+
+def fatal_call(operator: str, refused: bool) -> str:
+    """What is set aside when it kills. A call that the reference refuses says nothing about those that it makes."""
+    return f"{operator} (calls that the reference refuses)" if refused else operator
+
+
+def is_set_aside(reason: str) -> bool:
+    """Whether a trial was rejected because of a call that is set aside."""
+    return f": {SET_ASIDE}:" in reason
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Death:
+    """A worker that did not come back from its task."""
+
+    #: As in `autotest.comparison`; "" when it says nothing about the candidate.
+    symptom: str
+    #: A signal's name, an exit status, or how long it was waited for.
+    how: str
+    #: The line of its standard error that tells most.
+    last_words: str
+    #: Which trial it was in and which call of the candidate was being made; None outside of trials.
+    index: int | None
+    operator: str
+    stage: str
+    #: Who was being asked, as far as can be told from outside.
+    side: Side = "candidate"
+    #: Whether the reference had refused the call that the candidate was being asked for.
+    refused: bool = False
+    #: How many trials before that one may be the one, where several were run together.
+    back: int = 0
+
+
+Task = Explore | Diagnose | DiagnoseDeath
+Result = Explored | Found | Known | Vanished | Death

@@ -1,0 +1,43 @@
+"""Lets somebody outside hear of the tests that run, without the loop of trials knowing who that is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from autotest.base.options import Options
+    from autotest.frameworks import Pair
+    from autotest.running.tally import Tally
+    from autotest.trials.trial import Test
+
+    #: Is told when the trials of a test begin; the tally is filled while they run, and so is read when they ended.
+    Listener = Callable[[Test, Pair, Options, Tally], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("autotest_listener", default=None)
+
+
+@contextlib.contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Let `listener`, too, be told of every decorated test that is called inside the block."""
+    outer = _listener.get()
+
+    def both(test: Test, pair: Pair, options: Options, tally: Tally) -> None:
+        if outer is not None:
+            outer(test, pair, options, tally)
+        listener(test, pair, options, tally)
+
+    token = _listener.set(both)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def begins(test: Test, pair: Pair, options: Options, tally: Tally) -> None:
+    """Say that the trials of `test` begin; each result is added to `tally`."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(test, pair, options, tally)

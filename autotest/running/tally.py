@@ -1,0 +1,23 @@
+"""What the trials of a test came to, in numbers."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+
+@dataclasses.dataclass(slots=True)
+class Tally:
+    """What the trials of a test came to."""
+
+    accepted: int = 0
+    rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    compared: int = 0
+    gradients: int = 0
+    #: Trials whose mismatches proved to be rounding, where the test gave no tolerance of its own.
+    cleared: int = 0
+    #: How often each entry of the ledger was met.
+    expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: How much was compared in graph mode, and how many trials were left out of it, or in part, by reason.
+    graphed: int = 0
+    left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)

@@ -1,0 +1,226 @@
+"""Runs trials in a process of their own that may die, and tells what it was doing then."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from autotest.base.errors import NotReplayable
+from autotest.comparison import Side
+from autotest.diagnosis import graph_death
+from autotest.diagnosis.graph_death import GraphDeath
+from autotest.frameworks import Pair
+from autotest.processes.endings import describe, last_words, limit_memory
+from autotest.program import Call, CallKind, Operand, Program, serialisation
+from autotest.recording.recorder import Recorder, watched
+from autotest.results.ledger import Ledger
+from autotest.sources import collection
+from autotest.sources.identity import trial_seed
+from autotest.trials.driver import driven_by
+from autotest.trials.trial import Test, run_trial
+
+_PROGRAM, _ARRAYS, _REFUSAL, _SURVIVED = "program.json", "arrays.npz", "refusal.txt", "survived"
+#: What Python raised in the child, which then ended by its own will.
+_RAISED = "raised.txt"
+#: Holds the index of the trial that is run, and for which time.
+_INDEX = "index"
+#: Is there while the reference is asked.
+_OF_REFERENCE = "of-reference"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Traced:
+    """How a traced trial ended."""
+
+    #: ``""`` when it survived; a signal's name, ``status 3``, or ``no answer in 20 s``.
+    death: str
+    #: What it was doing; None when nothing was written, or the program is no data.
+    program: Program | None
+    #: The last line that it wrote to its standard error and that says something.
+    last_words: str
+    #: What the reference raised for the call that the process died in, if it did.
+    refusal: str = ""
+    #: Who was making the last call of the program.
+    side: Side = "candidate"
+    #: The trial that it was running.
+    index: int = 0
+    #: What it left for that, if it died in the candidate's graph mode.
+    graph: GraphDeath | None = None
+    #: What was raised, where the trials could not be run: by the test itself, or by this library about its use.
+    raised: str = ""
+
+    @property
+    def hangs(self) -> bool:
+        return self.death.startswith("no answer")
+
+
+def trace(
+    file: Path,
+    test: str,
+    base_seed: int,
+    indices: range,
+    *,
+    check_errors: bool,
+    deadline: float,
+    memory: int | None,
+    times: int = 1,
+) -> Traced:
+    """Run the trials `indices` of `test` in a fresh process, until it dies of one; each gets `deadline` seconds.
+
+    What does not die every time may do so when all of them are run several `times`.
+    """
+    with tempfile.TemporaryDirectory(prefix="autotest-") as name:
+        folder = Path(name)
+        command = [sys.executable, "-m", "autotest.running.tracing", str(file), test, str(base_seed)]
+        command += [str(indices.start), str(indices.stop), name]
+        command += ["--check-errors"] if check_errors else []
+        command += ["--memory", str(memory)] if memory is not None else []
+        command += ["--times", str(times)]
+        errors = folder / "errors.txt"
+        path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
+        with errors.open("wb") as stream:
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+            death = _wait(child, folder, deadline)
+        raised = _text(folder / _RAISED)
+        if (folder / _SURVIVED).exists() or raised:
+            death = ""
+        side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
+        index = int(_text(folder / _INDEX).partition(" ")[0] or indices.stop - 1)
+        words = last_words(errors.read_text(errors="replace"))
+        return Traced(
+            death, _read(folder), words, _text(folder / _REFUSAL), side, index, graph_death.read(folder), raised
+        )
+
+
+def _wait(child: subprocess.Popen[bytes], folder: Path, deadline: float) -> str:
+    """How `child` ended; the deadline of a trial begins when it has written its first call."""
+    running = ""
+    waited = 0.0
+    try:
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return describe(child.wait(0.1))
+            waited += 0.1
+            now = _text(folder / _INDEX) if (folder / _PROGRAM).exists() else ""
+            if now != running:
+                running, waited = now, 0.0
+            if waited > (deadline if running else 180.0):
+                return f"no answer in {deadline:g} s"
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+
+
+def _text(file: Path) -> str:
+    """What the child wrote there; empty before it did."""
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _read(folder: Path) -> Program | None:
+    try:
+        arrays = serialisation.unpack_arrays((folder / _ARRAYS).read_bytes())
+        return serialisation.from_json(json.loads((folder / _PROGRAM).read_text()), arrays)
+    except (OSError, ValueError):
+        return None
+
+
+# -- the child ------------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    """Writes the program, with the call that is about to be made, before either side is asked for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def asks_reference(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
+        # An asynchronous candidate dies of its last call here, while that is the last one written.
+        recorder.pair.candidate.synchronize()
+        self._write(recorder, Call(kind, target, tuple(operands), named, len(recorder.calls)))
+        (self._folder / _OF_REFERENCE).touch()
+
+    def about_to(
+        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
+    ) -> None:
+        recorder.pair.candidate.synchronize()
+        if recorder.rejection is not None:
+            first = recorder.rejection.text.partition("\n")[0]
+            (self._folder / _REFUSAL).write_text(f"{recorder.rejection.type}: {first}", encoding="utf-8")
+        else:
+            (self._folder / _REFUSAL).unlink(missing_ok=True)  # an earlier trial's
+        self._write(recorder, Call(kind, target, tuple(operands), named, len(recorder.calls)))
+        (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
+
+    def whole(self, recorder: Recorder) -> None:
+        """All of the trial is the program of what comes after it."""
+        self._write(recorder)
+        (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
+
+    def _write(self, recorder: Recorder, *call: Call) -> None:
+        made = recorder.snapshot()
+        program = Program((*made.calls, *call), tuple(recorder.arrays), made.undefined)
+        with contextlib.suppress(NotReplayable):
+            document, arrays = serialisation.to_json(program), serialisation.pack_arrays(program)
+            for name, data in ((_ARRAYS, arrays), (_PROGRAM, json.dumps(document).encode())):
+                fresh = self._folder / f"{name}.new"
+                fresh.write_bytes(data)
+                fresh.replace(self._folder / name)
+
+
+def _main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m autotest.running.tracing")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("test")
+    parser.add_argument("base_seed", type=int)
+    parser.add_argument("start", type=int)
+    parser.add_argument("stop", type=int)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--check-errors", action="store_true")
+    parser.add_argument("--memory", type=int)
+    parser.add_argument("--times", type=int, default=1)
+    asked = parser.parse_args(arguments)
+
+    def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
+        settings = dataclasses.replace(test.settings, check_errors=asked.check_errors or test.settings.check_errors)
+        if asked.memory is not None:
+            limit_memory(pair, asked.memory)
+        writer = _Writer(asked.folder)
+        with watched(writer):
+            for turn, index in itertools.product(range(asked.times), range(asked.start, asked.stop)):
+                (asked.folder / _INDEX).write_text(f"{index} {turn}", encoding="utf-8")
+                outcome = run_trial(test.body, trial_seed(asked.base_seed, test.id, index), settings, pair)
+                pair.candidate.synchronize()  # it may die of what nobody has read
+                writer.whole(outcome.recorder)
+                origin = f"{test.id}, trial {index} of base seed {asked.base_seed}"
+                graph_death.survive(outcome, settings, origin, asked.folder)
+        (asked.folder / _SURVIVED).touch()
+
+    try:
+        with driven_by(drive):
+            collection.find(asked.file, asked.test).call()
+    except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
+        (asked.folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
+    # Frameworks that were in trouble die once more while they are taken down.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _main()

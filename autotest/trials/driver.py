@@ -1,0 +1,32 @@
+"""Hands a test that is called as usual over to somebody else's loop of trials."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from autotest.frameworks import Pair
+    from autotest.results.ledger import Ledger
+    from autotest.trials.trial import Test
+
+    Driver = Callable[[Test, Pair, Ledger], None]
+
+_driver: ContextVar[Driver | None] = ContextVar("autotest_driver", default=None)
+
+
+def driver() -> Driver | None:
+    """Who runs the trials in this context; None for the test's own loop."""
+    return _driver.get()
+
+
+@contextlib.contextmanager
+def driven_by(chosen: Driver) -> Iterator[None]:
+    """Let `chosen` run the trials of every decorated test that is called inside the block."""
+    token = _driver.set(chosen)
+    try:
+        yield
+    finally:
+        _driver.reset(token)

@@ -1,0 +1,289 @@
+"""One trial: run the test body once on both sides, push cotangents back, compare."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import generators
+from autotest.base.errors import TrialEnd, UsageError
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch
+from autotest.comparison.rejection import Rejection
+from autotest.frameworks import Pair
+from autotest.gradients import differentiable, gate
+from autotest.gradients.numeric_check import held_against_numbers
+from autotest.program import Array, Program, refs
+from autotest.recording.dual import DualObject, Value
+from autotest.recording.observation import Observed, compare, observe
+from autotest.recording.overwritten import is_kept_copy
+from autotest.recording.recorder import Recorder, recording
+
+# What runs a test is no part of its traceback: for pytest, for unittest.
+__tracebackhide__ = True
+__unittest = True
+
+# Generators that are built here are the test's doing: their errors name its line.
+__generators_hide__ = True
+
+#: Trials of an asynchronous candidate that may wait to be compared at once. When the process dies, it may be of any.
+COMPARED_AT_ONCE = 20  # as many as a test has by default
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Test:
+    """A decorated test, ready to be run: `body` takes nothing and returns what the test returned."""
+
+    #: "file.py::Class.method", and the arguments it was called with where it has any.
+    id: str
+    body: Callable[[], Any]
+    settings: Settings
+    #: Where it stands, so that another process can find it again.
+    file: Path | None = None
+
+
+@dataclasses.dataclass(slots=True)
+class Outcome:
+    """What became of one trial."""
+
+    seed: int
+    recorder: Recorder
+    choices: Sequence[generators.Choice]
+    mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
+    rejection: Rejection | None = None
+    compared: int = 0
+    gradients: int = 0
+    #: How many input/output pairs were held against differences, on both sides together.
+    numeric: int = 0
+    #: Inputs that this was done for with fewer than a hundred elements, since no larger ones are accepted.
+    small: list[str] = dataclasses.field(default_factory=list)
+    #: What the gradient gate has against this trial; "" when it may pass.
+    complaint: str = ""
+    #: What is to be compared, until it has been.
+    pending: Observed | None = None
+
+    @property
+    def program(self) -> Program:
+        """The recorded program; raises `NotReplayable` when it holds what is not data."""
+        return self.recorder.program()
+
+
+def run_trial(
+    body: Callable[[], Any],
+    seed: int,
+    settings: Settings,
+    pair: Pair,
+    forced: Sequence[generators.Choice] | None = None,
+) -> Outcome:
+    """Run `body` once with everything drawn from `seed`, or from the choices `forced` as far as they go; compare."""
+    outcome = perform(body, seed, settings, pair, forced)
+    settle([outcome], settings)
+    return outcome
+
+
+def perform(
+    body: Callable[[], Any],
+    seed: int,
+    settings: Settings,
+    pair: Pair,
+    forced: Sequence[generators.Choice] | None = None,
+) -> Outcome:
+    """The first half of `run_trial`: what came of it is not compared yet, unless the reference refused."""
+    source = generators.Source(seed, forced)
+    recorder = Recorder(pair, check_errors=settings.check_errors)
+    pair.reference.seed(seed & 0xFFFFFFFF)
+    modes = pair.reference.modes()
+    with generators.using(source), recording(recorder):
+        try:
+            returned = body()
+            tensors = returned_tensors(returned, recorder)
+            if settings.auto_backward:
+                outputs = tensors if returned is not None else list(unused_results(recorder))
+                push_back(recorder, outputs, twice=settings.grad_order == 2)
+        except TrialEnd:
+            pass
+        finally:
+            pair.reference.restore(modes)
+    if recorder.rejection is not None and not recorder.mismatches:
+        return Outcome(seed, recorder, source.choices, rejection=recorder.rejection)
+    observed = observe(recorder)
+    return Outcome(
+        seed,
+        recorder,
+        source.choices,
+        compared=observed.compared,
+        gradients=observed.gradients,
+        pending=observed,
+    )
+
+
+def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
+    """The second half: compare what is not compared yet, all of it at once."""
+    open_ones = [outcome for outcome in outcomes if outcome.pending is not None]
+    if not open_ones:
+        return
+    found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
+    for outcome, mismatches in zip(open_ones, found, strict=True):
+        outcome.mismatches, outcome.pending = mismatches, None
+        # A trial that diverged may have ended early: what it would have compared is not known.
+        if not mismatches:
+            outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
+            if settings.check_grad != "dual":
+                _hold_against_numbers(outcome, settings)
+
+
+def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
+    found = held_against_numbers(outcome.recorder, settings)
+    outcome.mismatches, outcome.numeric, outcome.small = found.mismatches, found.pairs, found.small
+    if found.unchecked and not (found.mismatches or settings.skip_grad):
+        asked = f"check_grad={settings.check_grad!r} was asked for and cannot be met: {found.unchecked}"
+        outcome.complaint = outcome.complaint or asked
+
+
+def _complaint(recorder: Recorder, settings: Settings, gradients: int) -> str:
+    evidence = differentiable.examine(recorder, gradients)
+    return gate.complaint(evidence, auto_backward=bool(settings.auto_backward), skipped=settings.skip_grad)
+
+
+def returned_tensors(returned: Any, recorder: Recorder) -> list[Value]:
+    """The dual tensors in what a test body returned, in order; raises `UsageError` for anything foreign."""
+    if type(returned) is Value and type(returned._expected) in recorder.pair.reference.tensor_types:
+        return [returned]  # the commonest: there is nothing to take apart
+    tensors: list[Value] = []
+    for item in _leaves(returned):
+        if isinstance(item, Value):
+            tensors.extend(_tensors_of(recorder, item))
+        elif not (item is None or isinstance(item, DualObject) or _was_observed(recorder, item)):
+            raise UsageError(
+                f"the test returned {item!r:.80} ({type(item).__name__}), which is not dual: return the dual tensors "
+                "to compare, a tuple, list or dict of them, or None"
+            )
+    return tensors
+
+
+def _leaves(returned: Any) -> Iterator[Any]:
+    if type(returned) in (tuple, list) or hasattr(type(returned), "_fields"):
+        for item in returned:
+            yield from _leaves(item)
+    elif isinstance(returned, dict):
+        yield from _leaves(list(returned.values()))
+    else:
+        yield returned
+
+
+def _tensors_of(recorder: Recorder, value: Value) -> Iterator[Value]:
+    expected = value._sides()[0]
+    if isinstance(expected, recorder.pair.reference.tensor_types):
+        yield value
+    elif isinstance(expected, (tuple, list)):
+        for item in value:
+            if isinstance(item, Value):
+                yield from _tensors_of(recorder, item)
+
+
+def _was_observed(recorder: Recorder, item: Any) -> bool:
+    """Whether a plain value came out of a dual call of this trial, and so is compared already."""
+    plain = isinstance(item, (bool, int, float, complex, str, tuple))  # a size is a tuple, and has plain parts
+    for value in recorder.expected:
+        parts = (value, *value) if isinstance(value, tuple) else (value,)
+        if item is value or (plain and any(type(item) is type(part) and item == part for part in parts)):
+            return True
+    return False
+
+
+def unused_results(recorder: Recorder) -> Iterator[Value]:
+    """The results that nothing used, for a body that returned nothing: its gradients are not forgotten."""
+    if any(call.target.rpartition(".")[2] in ("backward", "grad") for call in recorder.calls):
+        return
+    read = {ref.slot for call in recorder.calls for ref in refs(call)}
+    for call in recorder.calls:
+        if is_kept_copy(call) or call.slot in read:
+            continue
+        if call.kind not in ("tensor", "load_state", "overwrite", "setattr"):
+            expected = recorder.expected[call.slot]
+            if isinstance(expected, recorder.pair.reference.tensor_types):
+                yield Value(recorder, call.slot)
+
+
+def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = False) -> None:
+    """Draw a cotangent for each tensor that can carry one and push all of them back, as recorded calls.
+
+    `twice` takes the gradients as values first, and pushes cotangents back through these.
+    """
+    reference = recorder.pair.reference
+    outputs_by_identity: dict[int, Value] = {}
+    for value in tensors:
+        if value._recorder is not recorder:
+            value._lower(recorder)  # another trial's is this one's, too, from now on
+        if reference.can_backpropagate(value._expected):
+            outputs_by_identity.setdefault(id(value._expected), value)
+    if not outputs_by_identity:
+        return
+    outputs = list(outputs_by_identity.values())
+    cotangents = [_cotangent(recorder, value, leaf=twice) for value in outputs]
+    if twice:
+        outputs = _gradients(recorder, outputs, cotangents)
+        cotangents = [_cotangent(recorder, value) for value in outputs]
+        if not outputs:
+            return
+    own = len(recorder.calls)
+    try:
+        if len(outputs) == 1:
+            recorder.method("backward", outputs[0]._lower(recorder), cotangents)
+        else:
+            both = recorder.pair.resolve("autograd.backward")
+            recorder.call("function", "autograd.backward", both, (outputs, cotangents), {})
+    except TrialEnd:
+        # A body that ran its own backward may have freed the graph: then its own was the one to compare.
+        if recorder.rejection is None or not any(call.target == "backward" for call in recorder.calls[:own]):
+            raise
+        recorder.rejection = None
+
+
+def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]) -> list[Value]:
+    """The gradients of `outputs`, as values that can be pushed into: by leaves, and by parameters of modules."""
+    reference = recorder.pair.reference
+    inputs: dict[int, Value] = {}
+    for call in list(recorder.calls):
+        expected = recorder.expected[call.slot]
+        value = Value(recorder, call.slot)
+        if isinstance(expected, reference.module_types):
+            for parameter in value.parameters():
+                inputs.setdefault(id(parameter._sides()[0]), parameter)
+        elif isinstance(expected, reference.tensor_types) and reference.holds_gradient(expected):
+            inputs.setdefault(id(expected), value)
+    # OneFlow refuses an input that nothing depends on, so the reference is asked first which these are.
+    grad = recorder.pair.resolve("autograd.grad")
+    asked = [tensor for tensor in inputs.values() if reference.can_backpropagate(tensor._sides()[0])]
+    live = [[value._sides()[0] for value in values] for values in (outputs, asked, cotangents)]
+    reached = grad.expected(*live, retain_graph=True, allow_unused=True)
+    asked = [value for value, one in zip(asked, reached, strict=True) if one is not None]
+    slot = recorder.call("function", "autograd.grad", grad, (outputs, asked, cotangents), {"create_graph": True})
+    return [item for item in Value(recorder, slot) if reference.can_backpropagate(item._sides()[0])]
+
+
+def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
+    expected, actual, reference = value._expected, value._actual, recorder.pair.reference
+    dtype = reference.dtype_name(expected.dtype)
+    # The one choice that a `random_array` would make, without a generator that nobody else will draw from.
+    spec = generators.Spec(tuple(expected.shape), dtype, -1.0, 1.0)
+    array = Array(generators.array_from(spec, generators.current().bits()), dtype)
+    slot = recorder.tensor(array, requires_grad=leaf, device=reference.device_type(expected), note="cotangent")
+    cotangent = Value(recorder, slot)
+    placing = recorder.pair.candidate.placed_like(actual)
+    return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
+
+
+__all__ = [
+    "COMPARED_AT_ONCE",
+    "Outcome",
+    "Test",
+    "perform",
+    "push_back",
+    "returned_tensors",
+    "run_trial",
+    "settle",
+    "unused_results",
+]

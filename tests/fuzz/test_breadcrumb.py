@@ -17,7 +17,7 @@ from autotest.processes.breadcrumb import Breadcrumb
 PROGRAM = """
     import os, sys
     from pathlib import Path
-    from autotest.breadcrumb import Breadcrumb
+    from autotest.processes.breadcrumb import Breadcrumb
     from autotest.program import Call, Ref
 
     class Record:

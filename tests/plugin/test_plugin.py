@@ -181,7 +181,7 @@ def test_asserts():
 def test_a_mistake_inside_of_the_library_keeps_the_librarys_frames(suite, run):
     suite(
         """
-from autotest import tensors
+from autotest.recording import tensors
 
 @autotest(n=2)
 def test_broken(monkeypatch):
@@ -189,12 +189,12 @@ def test_broken(monkeypatch):
     return random_tensor()
 """
     )
-    run().stdout.fnmatch_lines(["*autotest/tensors.py:*: in random_tensor", "E *TypeError: *NoneType*"])
+    run().stdout.fnmatch_lines(["*autotest/recording/tensors.py:*: in random_tensor", "E *TypeError: *NoneType*"])
 
 
 def test_full_trace_shows_everything(suite, run):
     suite(DIVERGES)
-    run("--full-trace").stdout.fnmatch_lines(["*autotest/runner.py:*"])
+    run("--full-trace").stdout.fnmatch_lines(["*autotest/running/runner.py:*"])
 
 
 def test_a_unittest_class_is_told_of_in_the_same_way(suite, run):

@@ -212,7 +212,7 @@ def test_the_temporary_store_takes_what_the_proper_one_cannot():
 
 WRITER = """
 import dataclasses, pathlib, sys
-from autotest.settings import Tolerance
+from autotest.base.settings import Tolerance
 from autotest.storage.store import Store
 store = Store(pathlib.Path(sys.argv[1]))
 finding = dataclasses.replace(store.load(sys.argv[2]).finding, seed=int(sys.argv[3]))

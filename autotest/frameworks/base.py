@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from autotest.comparison import TensorValue
 from autotest.emission import Script
+from autotest.frameworks.samples import SampleDatabase
 from autotest.program import Array, Operand
 
 
@@ -135,6 +136,18 @@ class Framework(abc.ABC):
     def around_trials(self) -> contextlib.AbstractContextManager[None]:
         """What has to hold in this process while trials run, and is as it was before when they are over."""
         return contextlib.nullcontext()
+
+    def sample_databases(self) -> Sequence[SampleDatabase]:
+        """The databases of inputs that come with this framework, for its own operators."""
+        return ()
+
+    def random_state(self) -> bytes:
+        """The state of the generator that random numbers are drawn from; always the same where it cannot be told."""
+        return b""
+
+    def strides(self, tensor: Any) -> tuple[int, ...]:
+        """How many elements apart the neighbours along each dimension of `tensor` lie in memory."""
+        return tuple(int(step) for step in tensor.stride())
 
     def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
         """The method, and its keyword arguments, bringing a new CPU tensor to where `tensor` is, if it needs one."""

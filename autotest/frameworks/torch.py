@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import functools
 import pathlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.namespace import Namespace
+from autotest.frameworks.samples import SampleDatabase
 
 
 class TorchFramework(Namespace):
@@ -51,6 +52,15 @@ class TorchFramework(Namespace):
     @functools.cached_property
     def _strided(self) -> Any:
         return self.root.strided
+
+    def sample_databases(self) -> Sequence[SampleDatabase]:
+        from autotest.frameworks.torch_operators import OperatorDatabase
+
+        return (OperatorDatabase(self),)
+
+    def random_state(self) -> bytes:
+        state: bytes = self.root.default_generator.get_state().numpy().tobytes()
+        return state
 
     def seed(self, seed: int) -> None:
         # torch.manual_seed also seeds every accelerator and costs 40 times this.

@@ -1,0 +1,63 @@
+"""What a framework's databases of inputs offer: entries, and a program for each of their samples.
+
+A database is reached through `Framework.sample_databases`. Everything that leaves it is plain data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from autotest.program import Program
+
+#: How an operator is called: ``torch.add(x, y)``, ``x.add(y)``, ``x.add_(y)``, ``torch.add(x, y, out=z)``, ``x + y``,
+#: ``2 + x``, ``x += y``, ``torch.nn.ReLU()(x)``.
+Form: TypeAlias = Literal[
+    "function", "method", "in-place", "out=", "operator", "reflected", "in-place operator", "module"
+]
+#: What is sampled: ordinary inputs, the larger set that a reference is compared on, inputs that must be refused,
+#: strided copies of ordinary inputs, and ordinary inputs for which torch's own double gradient is asked.
+Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """One operator and variant of a database, and in which ways it can be called."""
+
+    database: str
+    name: str
+    #: Tells entries of one name apart, such as ``"trunc_rounding"``; empty for most.
+    variant: str
+    family: str
+    forms: tuple[Form, ...]
+    dtypes: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    #: form -> where the namespace has it: ``"nn.functional.relu"``, ``"Tensor.add_"``; left out where it is not known.
+    paths: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}:{self.variant}" if self.variant else self.name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sample:
+    """One input of an entry: a program, or the reason why there is none."""
+
+    program: Program | None
+    left_out: str = ""
+
+
+class SampleDatabase(Protocol):
+    """Inputs for the operators of a framework, by entry."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in reports."""
+
+    def entries(self) -> Sequence[Entry]:
+        """All of its entries; raises `FrameworkMissing` with the reason where it is not to be had."""
+
+    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+        """The samples of one entry: the same ones for the same `seed`, whatever was asked for before."""

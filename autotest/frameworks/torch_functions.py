@@ -1,0 +1,111 @@
+"""The public torch functions that some code calls, recorded as a program while it runs.
+
+A function mode sees each call with the name and the keyword arguments that were written; what a public function calls
+inside of itself is not seen.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+
+from autotest.base.errors import NotReplayable
+from autotest.frameworks.torch_lowering import Builder
+from autotest.program import CallKind
+
+#: Special methods -> names in `operator`, for those that arrive as they were written.
+_OPERATORS: Mapping[str, str] = {
+    **{f"__{name}__": name for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()},
+    **{f"__i{name}__": f"i{name}" for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()},
+    **{f"__{name}__": name for name in "eq ne lt le gt ge neg pos abs invert getitem setitem".split()},
+    "__div__": "truediv",
+    "__idiv__": "itruediv",
+}
+REFLECTED: Mapping[str, str] = {
+    **{f"__r{name}__": name for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()},
+    "__rdiv__": "truediv",
+}
+
+
+class Named(NamedTuple):
+    """How a program spells a public function: the kind of the call, its target, and whether operands are swapped."""
+
+    kind: CallKind
+    target: str
+    swapped: bool = False
+
+
+@functools.cache
+def public_name(function: Any) -> Named | None:
+    """How a program spells `function`, which a function mode was given; None for what is not public."""
+    try:
+        name = resolve_name(function)
+    except Exception:  # noqa: BLE001 - an object that is no function of torch, such as a builtin without a name
+        name = None
+    if not name or not name.startswith("torch."):
+        return None
+    path = name.removeprefix("torch.")
+    if path.startswith("Tensor."):
+        member = path.removeprefix("Tensor.")
+        if member.endswith((".__get__", ".__set__", ".__delete__")):
+            attribute, _, access = member.rpartition(".")
+            return Named("getattr" if access == "__get__" else "setattr", attribute)
+        if member in _OPERATORS:
+            return Named("operator", _OPERATORS[member])
+        if member in REFLECTED:
+            return Named("operator", REFLECTED[member], swapped=True)
+        return Named("method", member)
+    if any(part.startswith("_") for part in path.split(".")):
+        return None
+    return Named("function", path)
+
+
+class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here
+    """While it is entered, public calls are carried out and written into `builder`."""
+
+    def __init__(self, builder: Builder) -> None:
+        super().__init__()
+        self._builder = builder
+        #: Public calls that were seen.
+        self.seen = 0
+        #: Why what was recorded is not the whole; empty if it is.
+        self.opaque = ""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        named = public_name(func)
+        kwargs = kwargs or {}
+        if named is None:
+            self.opaque = self.opaque or f"{getattr(func, '__name__', func)} is no public function"
+            return func(*args, **kwargs)
+        if named.kind == "getattr":
+            return self._attribute(named.target, func, args)
+        if named.kind == "setattr":
+            self.opaque = self.opaque or f"the attribute {named.target} is assigned"
+            return func(*args, **kwargs)
+        try:
+            operands = tuple(self._builder.operand(item) for item in (reversed(args) if named.swapped else args))
+            keywords = {key: self._builder.operand(value) for key, value in kwargs.items()}
+        except NotReplayable as error:
+            self.opaque = self.opaque or str(error)
+            return func(*args, **kwargs)
+        self.seen += 1
+        slot = self._builder.call(named.kind, named.target, operands, keywords)
+        result = func(*args, **kwargs)
+        self._builder.gave(slot, result)
+        return result
+
+    def _attribute(self, name: str, function: Any, args: Any) -> Any:
+        owner = self._builder.operand(args[0]) if isinstance(args[0], torch.Tensor) and name in _READ else None
+        result = function(*args)
+        if owner is not None and isinstance(result, torch.Tensor):
+            self.seen += 1
+            self._builder.gave(self._builder.call("getattr", name, (owner,), {}), result)
+        return result
+
+
+#: Attributes of tensors that are computed from them.
+_READ = frozenset("T H mT mH real imag data".split())

@@ -1,0 +1,266 @@
+"""torch's own operator database (OpInfo) as entries and programs.
+
+Samples are never changed: every tensor is copied when it is lowered, and each form lowers it anew. torch's random
+generators are seeded before samples are made, so that these do not depend on what was made before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from autotest.base.errors import NotReplayable
+from autotest.frameworks.families import family_of
+from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES, Namespace
+from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.frameworks.torch_functions import REFLECTED, Recording
+from autotest.frameworks.torch_lowering import Builder
+from autotest.frameworks.torch_testing import internal
+from autotest.program import CallKind, Operand, Ref
+
+#: Needs a CUDA compiler, and is no operator of its own.
+_NOT_AN_OPERATOR: Final = "jiterator"
+
+
+class OperatorDatabase:
+    """`torch.testing._internal.common_methods_invocations.op_db`, with the aliases that it lists."""
+
+    name = "operators"
+
+    def __init__(self, framework: Namespace) -> None:
+        self._framework = framework
+
+    @functools.cached_property
+    def _operators(self) -> dict[str, _Operator]:
+        found: dict[str, _Operator] = {}
+        for info in internal("common_methods_invocations").op_db:
+            if info.name.startswith(_NOT_AN_OPERATOR):
+                continue
+            for one in (_Operator(info, info.name, info), *(_Operator(info, it.name, it) for it in info.aliases)):
+                # An alias may have an entry of its own, which then is the better one.
+                if one.own or one.key not in found:
+                    found[one.key] = one
+        return found
+
+    def entries(self) -> Sequence[Entry]:
+        return [one.entry(self.name) for one in self._operators.values()]
+
+    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+        one = self._operators[key]
+        # All of them are made before the first is handed out: whoever reads them may draw random numbers in between.
+        made, failed = _drawn(one.info, dtype, kind, seed)
+        for sample in made:
+            yield self._lowered(one, form, sample)
+        if failed:
+            yield Sample(None, failed)
+
+    def _lowered(self, one: _Operator, form: Form, sample: Any) -> Sample:
+        try:
+            builder = Builder(self._framework, gradients=form != "out=")
+            one.lower(builder, form, sample)
+            program = builder.program()
+        except NotReplayable as error:
+            return Sample(None, str(error))
+        return Sample(program)
+
+
+class _Operator:
+    """One entry of the database, or an alias of one."""
+
+    def __init__(self, info: Any, name: str, callables: Any) -> None:
+        self.info = info
+        self.name = name
+        self.own = callables is info
+        self._callables = callables
+
+    @property
+    def key(self) -> str:
+        variant = self.info.variant_test_name
+        return f"{self.name}:{variant}" if variant else self.name
+
+    def entry(self, database: str) -> Entry:
+        info = self.info
+        supported = {str(dtype).removeprefix("torch.") for dtype in info.supported_dtypes("cpu")}
+        kinds: list[Kind] = ["sample", "noncontiguous"]
+        if self.own and info.error_inputs_func is not None:
+            kinds.append("error")
+        if self.own and info.reference_inputs_func is not None:
+            kinds.append("reference")
+        paths = dict(self._paths())
+        return Entry(
+            database,
+            self.name,
+            info.variant_test_name,
+            family_of(self.name, type(info).__name__),
+            tuple(paths),
+            tuple(dtype for dtype in DTYPES if dtype in supported),
+            tuple(kinds),
+            {form: path for form, path in paths.items() if path},
+        )
+
+    def _paths(self) -> Iterator[tuple[Form, str]]:
+        """The forms that this entry has, and where the namespace has them; unknown for one that is wrapped."""
+        info, own = self.info, self._callables
+        form: Form
+        if self.name in REFLECTED:
+            yield "reflected", ""
+            return
+        yield "function", self.name if _is_at(self.name, own.op) else ""
+        for form, variant in (("method", own.method_variant), ("in-place", own.inplace_variant)):
+            path = f"Tensor.{getattr(variant, '__name__', '')}"
+            if variant is not None and _is_at(path, variant):
+                yield form, path
+        if info.supports_out and _is_at(self.name, own.op):
+            yield "out=", self.name
+        if self.own and info.operator_variant is not None and hasattr(operator, info.operator_variant.__name__):
+            yield "operator", ""
+        if self.own and info.inplace_operator_variant is not None:
+            yield "in-place operator", ""
+
+    def lower(self, builder: Builder, form: Form, sample: Any) -> None:
+        """Write the call of one sample into `builder`; raises `NotReplayable` with a reason."""
+        args = (sample.input, *sample.args)
+        if form == "function" and (_processes(sample) or not _is_at(self.name, self._callables.op)):
+            self._record(builder, self._callables.op, sample)
+            return
+        if form == "method" and _processes(sample):
+            self._record(builder, self._callables.method_variant, sample)
+            return
+        if _processes(sample):
+            raise NotReplayable("only a function of its result is unique")
+        if form == "reflected":
+            target = REFLECTED[self.name]
+            _call(builder, "operator", target, (*args[1:], args[0]), {})
+        elif form in ("operator", "in-place operator"):
+            if sample.kwargs or len(sample.args) > 1:
+                raise NotReplayable("an operator takes one operand or two")
+            variant = self.info.operator_variant if form == "operator" else self.info.inplace_operator_variant
+            _call(builder, "operator", variant.__name__, args, {}, written=form != "operator")
+        elif form in ("method", "in-place"):
+            variant = self._callables.method_variant if form == "method" else self._callables.inplace_variant
+            if not isinstance(sample.input, torch.Tensor):
+                raise NotReplayable("a method needs a tensor")
+            if form == "in-place" and sample.broadcasts_input:
+                raise NotReplayable("broadcasts its first operand, which no in-place form can")
+            _call(builder, "method", variant.__name__, args, sample.kwargs, written=form == "in-place")
+        else:
+            operands = tuple(builder.operand(item) for item in args)
+            keywords = {key: builder.operand(value) for key, value in sample.kwargs.items()}
+            if form == "out=":
+                keywords["out"] = builder.operand(self._results(sample))
+            builder.call("function", self.name, operands, keywords)
+
+    def _results(self, sample: Any) -> Any:
+        """Tensors like those that the operator gives, which `out=` is given."""
+        inputs, args, kwargs = _without_gradients((sample.input, sample.args, sample.kwargs))
+        try:
+            given = self._callables.op(inputs, *args, **kwargs)
+        except Exception:  # noqa: BLE001 - then the call with out= is refused, too
+            return torch.zeros(())
+        if isinstance(given, torch.Tensor):
+            return torch.zeros(given.shape, dtype=given.dtype)
+        if isinstance(given, (tuple, list)) and all(isinstance(item, torch.Tensor) for item in given):
+            return tuple(torch.zeros(item.shape, dtype=item.dtype) for item in given)
+        raise NotReplayable(f"gives a {type(given).__name__}, for which there is no out=")
+
+    def _record(self, builder: Builder, function: Callable[..., Any], sample: Any) -> None:
+        """Write down the public calls that `function` makes on one sample."""
+        fresh = sample.transform(lambda item: _copy(item) if isinstance(item, torch.Tensor) else item)
+        recording = Recording(builder)
+        # What the reference refuses is a call, too.
+        with recording, contextlib.suppress(Exception):
+            result = function(fresh.input, *fresh.args, **fresh.kwargs)
+            if _processes(sample):
+                # Only this function of the result is unique, such as the magnitude of an eigenvector.
+                builder.undefined.update(call.slot for call in builder.calls if call.kind != "tensor")
+                sample.output_process_fn_grad(result)
+        if recording.opaque:
+            raise NotReplayable(recording.opaque)
+        if not recording.seen:
+            raise NotReplayable("it makes no public call")
+
+
+def _call(
+    builder: Builder, kind: CallKind, target: str, args: Sequence[Any], kwargs: Mapping[str, Any], written: bool = False
+) -> int:
+    """One call on lowered operands; one that writes into its first operand is given a copy, since leaves refuse."""
+    operands: list[Operand] = [builder.operand(item) for item in args]
+    keywords = {key: builder.operand(value) for key, value in kwargs.items()}
+    if written and operands and type(operands[0]) is Ref and args[0].requires_grad:
+        operands[0] = Ref(builder.call("method", "clone", (operands[0],), {}))
+    return builder.call(kind, target, tuple(operands), keywords)
+
+
+def _drawn(info: Any, dtype: str, kind: Kind, seed: int) -> tuple[list[Any], str]:
+    """All samples of one kind, and why there are no more of them, if the database failed."""
+    kept = torch.get_rng_state(), random.getstate(), np.random.get_state()  # noqa: NPY002 - the database draws of it
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - as before
+    made: list[Any] = []
+    try:
+        made.extend(_inputs(info, dtype, kind))
+    except Exception as error:  # noqa: BLE001 - a fault of the database costs the rest of its samples, and is told
+        return made, f"the database failed: {type(error).__name__}: {str(error)[:200]}"
+    finally:
+        torch.set_rng_state(kept[0])
+        random.setstate(kept[1])
+        np.random.set_state(kept[2])  # noqa: NPY002 - as before
+    return made, ""
+
+
+def _inputs(info: Any, dtype: str, kind: Kind) -> Iterator[Any]:
+    own = getattr(torch, dtype)
+    if kind == "error":
+        yield from (each.sample_input for each in info.error_inputs("cpu"))
+        return
+    gradients = info.supports_autograd and dtype in DIFFERENTIABLE and own in info.supported_backward_dtypes("cpu")
+    draw = info.reference_inputs if kind == "reference" else info.sample_inputs
+    for sample in draw("cpu", own, requires_grad=gradients):
+        yield sample.noncontiguous() if kind == "noncontiguous" else sample
+
+
+def _is_at(name: str, function: Any) -> bool:
+    """Whether torch has `function` under its `name`."""
+    value: Any = torch
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    return value is function
+
+
+def _processes(sample: Any) -> bool:
+    """Whether only a function of the result is unique, and not the result itself."""
+    code = getattr(sample.output_process_fn_grad, "__code__", None)
+    return code is not None and code.co_code != _identity.__code__.co_code
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+def _copy(tensor: Any) -> Any:
+    """A new leaf with the contents and the strides of `tensor`."""
+    plain = tensor.detach()
+    expanded = any(step == 0 and size > 1 for step, size in zip(plain.stride(), plain.size(), strict=True))
+    if plain.layout is torch.strided and not expanded:
+        plain = torch.empty_strided(plain.size(), plain.stride(), dtype=plain.dtype).copy_(plain)
+    else:
+        plain = plain.clone()
+    return plain.requires_grad_(tensor.requires_grad)
+
+
+def _without_gradients(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, (tuple, list)):
+        return type(value)(_without_gradients(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _without_gradients(item) for key, item in value.items()}
+    return value

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fuzz.conftest import entries
-from tests.honesty.test_graph_faults import GraphTorch
+from tests.support.graph_torch import GraphTorch
 
 SUITE = """
 from autotest import autotest, random_tensor, torch
@@ -42,7 +42,7 @@ def test_a_graph_that_disagrees_is_found_kept_and_told_once(command, tmp_path):
 
 def test_a_right_graph_finds_nothing(command, tmp_path):
     (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
-    candidate = "tests.honesty.test_graph_faults:GraphTorch"
+    candidate = "tests.support.graph_torch:GraphTorch"
     assert command("fuzz", "test_suite.py", "--trials", 6, "--jobs", 0, "--seed", 1, candidate=candidate).status == 0
 
 

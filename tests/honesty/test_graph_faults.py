@@ -5,61 +5,13 @@ The candidate is torch with a graph mode that runs eagerly, so that faults can b
 
 from __future__ import annotations
 
-import contextlib
-
 import pytest
-import torch as real
 
 from autotest import Divergence, autotest, random_tensor, torch
-from autotest.frameworks.base import Graphed
 from autotest.replaying import graph_check
-from tests.support.faulty import FaultyTorch, with_gradient
+from tests.support.faulty import with_gradient
+from tests.support.graph_torch import GraphTorch
 from tests.support.running import trials
-
-
-class GraphTorch(FaultyTorch):
-    """torch whose graph mode has faults of its own: `inside` replaces functions while a graph is run."""
-
-    graph_mode = "graph"
-
-    def __init__(self, inside=None, refuses=()):
-        self.running = False
-        self.built = 0
-        inside = inside or {}
-        super().__init__({path: self._inside_only(fault) for path, fault in inside.items()})
-        self.refuses = refuses
-
-    def _inside_only(self, fault):
-        def replacement(original):
-            wrong = fault(original)
-            # Decided at each call: the pair keeps what it resolved.
-            return lambda *args, **kwargs: (wrong if self.running else original)(*args, **kwargs)  # noqa: PLW0108
-
-        return replacement
-
-    @contextlib.contextmanager
-    def _graph(self):
-        self.running = True
-        try:
-            yield
-        finally:
-            self.running = False
-
-    def run_in_graph(self, build, calls):
-        if self.refuses:
-            raise RuntimeError(*self.refuses)
-        self.built += 1
-        return [self._run(build, *given) for given in calls]
-
-    def _run(self, build, inputs, leaves, modules, trained):
-        held = [leaf.detach().requires_grad_() for leaf in leaves]
-        with self._graph():
-            outputs, pushed = build(list(inputs), list(held), list(modules))
-        if not (held or trained):
-            return Graphed(outputs, [], [])
-        results, cotangents = zip(*pushed, strict=True)
-        gradients = list(real.autograd.grad(results, [*held, *trained], cotangents))
-        return Graphed(outputs, gradients[: len(held)], gradients[len(held) :])
 
 
 def relu():

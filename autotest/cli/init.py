@@ -1,0 +1,111 @@
+"""`autotest init`: a first test file, settings and a CI workflow for an existing project."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from autotest.base.errors import UsageError
+from autotest.cli import init_templates
+from autotest.cli.status import NOTHING_NEW
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DISTRIBUTION = "dual-autotest"
+TESTS, SETTINGS, WORKFLOW = "test_alignment.py", "pyproject.toml", ".github/workflows/autotest.yml"
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand to an argparse parser."""
+    parser = commands.add_parser(
+        "init",
+        help="write a first test file, settings and a CI workflow into a project",
+        description="Write a first test file, a table [tool.autotest] in pyproject.toml and a workflow for GitHub's CI "
+        "into an existing project. What is there already is left as it is.",
+    )
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="the project (default .)"
+    )
+    parser.add_argument(
+        "--candidate", default="oneflow", metavar="NAME", help="the framework under test (default %(default)s)"
+    )
+    parser.add_argument(
+        "--tests", default="tests", metavar="FOLDER", help="where the project's tests are (default %(default)s)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the files; returns the exit status."""
+    folder: Path = arguments.folder
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: expected the folder of a project; make it first")
+    tests = folder / arguments.tests / TESTS
+    try:
+        for line in _written(folder, tests, arguments.candidate, arguments.tests):
+            print(line)
+    except OSError as error:
+        raise UsageError(f"{error.filename} cannot be written: {error.strerror}") from error
+    print(f"\nNext: pytest {tests}")
+    return NOTHING_NEW
+
+
+def _written(folder: Path, tests: Path, candidate: str, where: str) -> Iterator[str]:
+    yield _new(tests, init_templates.tests(candidate))
+    yield _settings(folder / SETTINGS, candidate)
+    yield _new(folder / WORKFLOW, init_templates.workflow(where, requirement(candidate)))
+    yield _ignored(folder / ".gitignore")
+
+
+def _new(path: Path, text: str) -> str:
+    if path.exists():
+        return f"left     {path}: it is there already"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return f"wrote    {path}"
+
+
+def _settings(path: Path, candidate: str) -> str:
+    """Append our table to a `pyproject.toml`, or begin one."""
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    try:
+        known = "autotest" in tomllib.loads(before).get("tool", {})
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not TOML, so that nothing can be added to it: {error}") from error
+    if known:
+        return f"left     {path}: it has a table [tool.autotest] already"
+    gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+    path.write_text(before + gap + init_templates.settings(candidate), encoding="utf-8")
+    return f"{'extended' if before else 'wrote   '} {path}: [tool.autotest]"
+
+
+def _ignored(path: Path) -> str:
+    """Let git ignore what runs leave behind."""
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    if ".autotest/" in before.splitlines():
+        return f"left     {path}: it names .autotest/ already"
+    gap = "" if not before or before.endswith("\n") else "\n"
+    path.write_text(before + gap + ".autotest/\n", encoding="utf-8")
+    return f"{'extended' if before else 'wrote   '} {path}: .autotest/, where failures are kept"
+
+
+def requirement(candidate: str) -> str:
+    """What `pip install` brings this library by: from where it was installed here, if that is a repository."""
+    extras = "fuzz,oneflow" if candidate == "oneflow" else "fuzz"
+    plain = f"{DISTRIBUTION}[{extras}]"
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        text = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+        origin = json.loads(text or "{}")
+        version = origin.get("vcs_info")
+        if version:
+            return f"{plain} @ {version['vcs']}+{origin['url']}@{version['commit_id']}"
+    return plain

@@ -1,0 +1,90 @@
+"""The files that `autotest init` writes, as texts with the names of one project filled in."""
+
+from __future__ import annotations
+
+import string
+
+_TESTS = '''\
+"""Does $candidate compute what torch computes? Every test is run as random trials on both, side by side."""
+
+import pytest
+
+from autotest import autotest, random, random_tensor, torch
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid"])
+@autotest(n=20)
+def test_elementwise(name):
+    return getattr(torch, name)(random_tensor(ndim=random(1, 4)))
+
+
+@autotest(n=20)
+def test_matmul():
+    inner = random(1, 8)  # one number in each trial, wherever it stands
+    return torch.matmul(random_tensor(ndim=2, dim1=inner), random_tensor(ndim=2, dim0=inner))
+
+
+@autotest(n=20)
+def test_linear():
+    features = random(1, 8)
+    m = torch.nn.Linear(features, random(1, 8))
+    return m(random_tensor(ndim=2, dim1=features))
+'''
+
+_SETTINGS = """\
+[tool.autotest]
+# The framework under test: a registered name, or "module:factory".
+candidate = "$candidate"
+# Of a trial in a worker process (autotest fuzz, pytest --autotest-isolate).
+deadline = "20s"
+memory = "4G"
+"""
+
+_WORKFLOW = """\
+name: autotest
+
+on:
+  push:
+  pull_request:
+
+jobs:
+  autotest:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.10"
+      - run: pip install pytest "$requirement"
+      # The same trials every time: what passed yesterday passes today unless something changed.
+      - run: pytest $tests
+      # Fresh trials in worker processes, which a crash may cost; another seed in every run.
+      - run: autotest fuzz $tests --time 60s --seed $${{ github.run_number }} --junitxml autotest.xml
+      - uses: actions/upload-artifact@v4
+        if: failure()
+        with:
+          name: autotest
+          path: |
+            .autotest/failures
+            autotest.xml
+          include-hidden-files: true
+"""
+
+
+def tests(candidate: str) -> str:
+    """A first test file."""
+    return _filled(_TESTS, candidate=candidate)
+
+
+def settings(candidate: str) -> str:
+    """The table for `pyproject.toml`."""
+    return _filled(_SETTINGS, candidate=candidate)
+
+
+def workflow(folder: str, requirement: str) -> str:
+    """A workflow for GitHub's CI that tests `folder`, after ``pip install`` of `requirement`."""
+    return _filled(_WORKFLOW, tests=folder, requirement=requirement)
+
+
+def _filled(template: str, **names: str) -> str:
+    return string.Template(template).substitute(names)

@@ -1,0 +1,1 @@
+"""Whole reports, compared with what stands in `expected/`; ``python -m tests.golden`` writes them anew."""

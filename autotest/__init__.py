@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from autotest.base.errors import (
         AutotestError,
-        Divergence,
         FrameworkMissing,
         GradcheckError,
         GradientNotCompared,
@@ -21,10 +20,15 @@ if TYPE_CHECKING:
         TooFewAccepted,
         UsageError,
     )
+    from autotest.base.settings import Settings
     from autotest.decorator import autotest, skip_grad_check
+    from autotest.frameworks import Framework, Pair
     from autotest.gradients.public import gradcheck, gradgradcheck
+    from autotest.program import Program
     from autotest.recording.dual import DualObject, torch
     from autotest.recording.tensors import broadcast_tensors, choice_tensor, random_device, random_tensor
+    from autotest.results.divergence import Divergence
+    from autotest.results.finding import Finding
     from generators import (
         Generator,
         constant,
@@ -39,11 +43,16 @@ __all__ = [
     "AutotestError",
     "Divergence",
     "DualObject",
+    "Finding",
+    "Framework",
     "FrameworkMissing",
     "Generator",
     "GradcheckError",
     "GradientNotCompared",
     "NothingCompared",
+    "Pair",
+    "Program",
+    "Settings",
     "StaleLedgerEntry",
     "TooFewAccepted",
     "UsageError",
@@ -70,7 +79,6 @@ _HOME = {
     "autotest.recording.dual": ("DualObject", "torch"),
     "autotest.base.errors": (
         "AutotestError",
-        "Divergence",
         "FrameworkMissing",
         "GradcheckError",
         "GradientNotCompared",
@@ -79,12 +87,24 @@ _HOME = {
         "TooFewAccepted",
         "UsageError",
     ),
+    "autotest.base.settings": ("Settings",),
+    "autotest.frameworks": ("Framework", "Pair"),
     "autotest.gradients.public": ("gradcheck", "gradgradcheck"),
+    "autotest.program": ("Program",),
+    "autotest.results.divergence": ("Divergence",),
+    "autotest.results.finding": ("Finding",),
     "autotest.recording.tensors": ("broadcast_tensors", "choice_tensor", "random_device", "random_tensor"),
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version  # takes 20 ms
+
+        try:
+            return version("dual-autotest")
+        except PackageNotFoundError:
+            return "unknown"  # a checkout that was never installed
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = next((module for module, names in _HOME.items() if name in names), "generators")

@@ -25,15 +25,6 @@ class NotReplayable(AutotestError):
     """A recorded program holds something that cannot be run again without the test body."""
 
 
-class Divergence(AutotestError, AssertionError):
-    """The two frameworks disagreed. Its text is the report; `finding` holds the same as data, `place` is its folder."""
-
-    def __init__(self, text: str, finding: object = None, place: str = "") -> None:
-        super().__init__(text)
-        self.finding = finding
-        self.place = place
-
-
 class NothingCompared(AutotestError, AssertionError):
     """A trial ended without one comparison, so that its passing would mean nothing."""
 

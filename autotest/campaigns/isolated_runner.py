@@ -9,7 +9,6 @@ from pathlib import Path
 
 from autotest.base.errors import (
     AutotestError,
-    Divergence,
     GradientNotCompared,
     NothingCompared,
     StaleLedgerEntry,
@@ -21,6 +20,7 @@ from autotest.campaigns.campaign import Campaign, Plan
 from autotest.campaigns.workers import Workers, available
 from autotest.frameworks import Pair
 from autotest.report import text
+from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger
 from autotest.results.progress import Standing, TestStanding

@@ -6,9 +6,9 @@ import contextlib
 import traceback
 from collections.abc import Iterator
 
-from autotest.base.errors import Divergence
 from autotest.oneflow.frameworks_here import rank, world_size
 from autotest.oneflow.util import broadcast
+from autotest.results.divergence import Divergence
 
 
 @contextlib.contextmanager

@@ -301,10 +301,9 @@ def _heard(tallies: Sequence[tuple[Pair, Options, Tally]], apart: bool) -> Heard
 
 
 def _found(error: BaseException | None) -> Found | None:
-    from autotest.base.errors import Divergence
-    from autotest.results.finding import Finding
+    from autotest.results.divergence import Divergence
 
-    if not isinstance(error, Divergence) or not isinstance(error.finding, Finding):
+    if not isinstance(error, Divergence) or error.finding is None:
         return None
     return _in_short(error.finding, error.place)
 

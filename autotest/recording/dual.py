@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autotest.base.errors import Divergence, UsageError, of_the_test
+from autotest.base.errors import UsageError, of_the_test
 from autotest.base.settings import Tolerance
 from autotest.comparison import compare_values
 from autotest.frameworks import ABSENT, Both, Pair, chosen
 from autotest.program import Operand, Ref, Root
 from autotest.recording.external_values import adopt, synchronize_module
 from autotest.recording.recorder import Recorder, current
+from autotest.results.divergence import Divergence
 
 __tracebackhide__ = of_the_test  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)

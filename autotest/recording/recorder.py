@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 import generators
-from autotest.base.errors import Divergence, TrialEnd, made_by_the_test, of_the_test
+from autotest.base.errors import TrialEnd, made_by_the_test, of_the_test
 from autotest.comparison import Mismatch, Symptom
 from autotest.comparison.rejection import Rejection, called_back, first_line, is_mistake, is_out_of_memory
 from autotest.frameworks import ABSENT, Pair
@@ -21,6 +21,7 @@ from autotest.program.randomness import Contents
 from autotest.recording.lowering import LITERALS, LiveRecord, lower
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.record import as_array, stage_of
+from autotest.results.divergence import Divergence
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from autotest.base.errors import (
     AutotestError,
-    Divergence,
     GradientNotCompared,
     NothingCompared,
     StaleLedgerEntry,
@@ -28,6 +27,7 @@ from autotest.program import operator_of
 from autotest.recording.recorder import watched
 from autotest.replaying import graph_check
 from autotest.report import text
+from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.results.ledger import Ledger
 from autotest.results.tasks import DEADLY

@@ -54,7 +54,7 @@ def shown(name):
 def test_a_divergence_is_its_report_alone(against):
     against(faults.wrong_relu())
     text = shown("diverges")
-    assert text.startswith("autotest.base.errors.Divergence: faulty diverges from torch: relu")
+    assert text.startswith("autotest.results.divergence.Divergence: faulty diverges from torch: relu")
     assert 'File "' not in text
 
 

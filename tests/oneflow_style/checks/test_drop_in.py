@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autotest.base.errors import Divergence, UsageError
+from autotest.results.divergence import Divergence
+from autotest.base.errors import UsageError
 from generators import Source, using
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from autotest.base.errors import Divergence, UsageError
+from autotest.results.divergence import Divergence
+from autotest.base.errors import UsageError
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.oneflow import (

@@ -11,7 +11,7 @@ from autotest.diagnosis.graph_finding import script_of
 from autotest.diagnosis.verification import run_script
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.graph_script import Compared
-from autotest.base.errors import Divergence
+from autotest.results.divergence import Divergence
 from autotest.oneflow import autotest, random_tensor, torch
 from autotest.oneflow.frameworks_here import style_pair
 from autotest.base.settings import Settings

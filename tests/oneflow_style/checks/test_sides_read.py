@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autotest.base.errors import Divergence
+from autotest.results.divergence import Divergence
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.oneflow import autotest, random_tensor, torch, torch_flow_dual_object

@@ -89,12 +89,14 @@ class Framework(abc.ABC):
         module_types: its neural-network module classes.
         fragile: whether ordinary edge inputs may kill the process, so that they are tried elsewhere first.
         asynchronous: whether a call returns before it is carried out, so that it pays to run the next trial meanwhile.
+        forkable: whether a process that has used it can be forked, for eager calls inside of `around_trials`.
     """
 
     name: str
     alias: str
     fragile: bool = False
     asynchronous: bool = False
+    forkable: bool = False
     tensor_types: tuple[type[Any], ...]
     module_types: tuple[type[Any], ...]
     #: Given by the pair: what this framework, as the reference, shall do where only the candidate has a name.
@@ -152,6 +154,18 @@ class Framework(abc.ABC):
     def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
         """The method, and its keyword arguments, bringing a new CPU tensor to where `tensor` is, if it needs one."""
         return None
+
+    def import_around(self, fork: Callable[[], None]) -> None:
+        """Import it, and call `fork` once meanwhile: as late as a process can be forked and then do all that others do.
+
+        `fork` comes back in the children, which go on importing. Without threads of its own that is when it has been
+        imported; as long as nobody knows better, it is before.
+        """
+        if not self.forkable:
+            fork()
+        self.version  # noqa: B018 - reading it imports
+        if self.forkable:
+            fork()
 
     @property
     @abc.abstractmethod

@@ -14,7 +14,7 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.emission import Script
-from autotest.frameworks import global_tensors, oneflow_graph, preload
+from autotest.frameworks import global_tensors, oneflow_forking, oneflow_graph, preload
 from autotest.frameworks.base import ABSENT, Build, Given, Graphed, Made, StandIns
 from autotest.frameworks.namespace import Namespace
 from autotest.program import Operand, Root
@@ -31,12 +31,17 @@ class OneFlowFramework(Namespace):
     #: About 30 of 275 operators end in a signal on inputs without elements and the like.
     fragile = True
     asynchronous = True
+    #: As measured with 0.9.0. What a child lacks is graphs: they wait for threads that are not there.
+    forkable = True
 
     def __init__(self, name: str = "oneflow", alias: str = "oneflow") -> None:
         super().__init__(name, "oneflow", alias)
 
     def import_root(self) -> ModuleType:
         return preload.import_oneflow()
+
+    def import_around(self, fork: Callable[[], None]) -> None:
+        oneflow_forking.import_around(fork, lambda: self.version)
 
     def from_numpy(self, data: np.ndarray[Any, Any]) -> Any:
         # from_numpy shares the array's memory, which then belongs to this tensor alone. It refuses a

@@ -24,6 +24,9 @@ from autotest.frameworks.samples import SampleDatabase
 class TorchFramework(Namespace):
     """torch, or a module that hands on torch's names (as the faulty frameworks of the tests do)."""
 
+    #: A child waits for ever for OpenMP's threads, which it lacks, if it asks for them: `around_trials` keeps it from that.
+    forkable = True
+
     def __init__(self, name: str = "torch", module: str = "torch", alias: str = "pytorch") -> None:
         super().__init__(name, module, alias)
 

@@ -1,0 +1,220 @@
+"""Asks a process server for processes, and is told what becomes of them.
+
+A server is started for the first process that is asked for, and anew when it was killed. It may be a new interpreter
+that imports the frameworks, or a fork of this process, which has them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, Any
+
+from autotest.processes import server
+from autotest.processes.child import Surroundings
+from autotest.processes.server import NO_PROCESS, NUMBER
+
+#: Seconds that a server may need to import the frameworks, on a busy machine.
+START_UP = 120.0
+
+
+class ServerLost(OSError):
+    """The process server ended, and its children with it, whatever they were doing."""
+
+
+class Process:
+    """A process that carries out one function, as seen by the process that asked for it."""
+
+    def __init__(self, connection: Connection, pipe: int) -> None:
+        #: Its other end is the function's first argument. Ends (`EOFError`) with the process.
+        self.connection = connection
+        #: Is readable when there is something new to be said of the process.
+        self.pipe = pipe
+        self._pid: int | None = None
+        self._status: int | None = None
+
+    def pid(self, seconds: float = START_UP) -> int:
+        """Its process id, waiting for its start; raises `ServerLost`, or `OSError` when it does not start."""
+        if self._pid is None:
+            self._pid = self._number(seconds)
+            if self._pid is None:
+                raise OSError(f"no process was started within {seconds:g} s")
+        if self._pid == NO_PROCESS:
+            raise OSError("the system has no room for another process")
+        return self._pid
+
+    def status(self, seconds: float = 0.0) -> int | None:
+        """Its exit status, a negative signal if it died of one; None when it has not ended within `seconds`.
+
+        Raises `ServerLost` when nobody can tell any more.
+        """
+        end = time.monotonic() + seconds
+        if self._pid is None:
+            self._pid = self._number(seconds)
+        if self._pid is not None and self._status is None:
+            self._status = self._number(max(0.0, end - time.monotonic()))
+        return self._status
+
+    def _number(self, seconds: float) -> int | None:
+        ready, _, _ = select.select([self.pipe], [], [], seconds)
+        if not ready:
+            return None
+        data = os.read(self.pipe, NUMBER.size)
+        if not data:
+            raise ServerLost("the process server ended")
+        number: int = NUMBER.unpack(data)[0]
+        return number
+
+    def kill(self) -> None:
+        """End it at once; one that was not started yet ends when its connection is closed."""
+        with contextlib.suppress(OSError):
+            if self.status() is None and self._pid:
+                os.kill(self._pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill it unless it has ended, and forget it."""
+        self.kill()
+        with contextlib.suppress(OSError):
+            self.connection.close()
+        if self.pipe >= 0:
+            os.close(self.pipe)
+            self.pipe = -1
+
+
+class Server:
+    """The process server of this process, or, in a child of one, the same server."""
+
+    def __init__(self, modules: Sequence[str] = (), *, fork: bool = False, inherited: socket.socket | None = None) -> None:
+        """Nothing is started before the first process is asked for, or `start` is called.
+
+        Args:
+            modules: what children need besides the frameworks; imported by the server once.
+            fork: make the server a fork of this process, whose frameworks must all be `forkable`.
+            inherited: the socket that a child of a server was given for it.
+        """
+        self._modules, self._fork, self._inherited = tuple(modules), fork, inherited
+        self._socket = inherited
+        self._started: subprocess.Popen[bytes] | int | None = None
+        self._errors: IO[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the server, without waiting for it; again, if it was lost."""
+        if self._inherited is not None or (self._socket is not None and self._alive()):
+            return
+        self.close()
+        own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._started = self._forked(own, theirs) if self._fork else self._run(theirs)
+        theirs.close()
+        self._socket = own
+
+    def _run(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        # It dies with the thread that started it, which only the main thread does with the process.
+        parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
+        self._errors = tempfile.TemporaryFile(prefix="autotest-")  # noqa: SIM115 - closed with the server
+        return subprocess.Popen(
+            [sys.executable, "-c", _RUN, str(theirs.fileno()), str(parent), *self._modules],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._errors,
+            stderr=self._errors,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([_ROOT, *(path or os.getcwd() for path in sys.path)])},
+        )
+
+    @staticmethod
+    def _forked(own: socket.socket, theirs: socket.socket) -> int:
+        with warnings.catch_warnings():
+            # Python 3.12 and later warn of threads that a fork lacks; frameworks that need theirs are not `forkable`.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid:
+            return pid
+        try:
+            own.close()
+            server.fork_from_here(theirs)
+        finally:
+            os._exit(1)
+
+    def _alive(self) -> bool:
+        if isinstance(self._started, int):
+            with contextlib.suppress(ChildProcessError):
+                return os.waitpid(self._started, os.WNOHANG)[0] == 0
+            return False
+        return self._started is not None and self._started.poll() is None
+
+    def process(self, function: Callable[..., object], *arguments: object, log: Path | None = None) -> Process:
+        """Have `function(connection, server, *arguments)` called in a new child of the server.
+
+        Both must be picklable; `server` is a socket for `Server(inherited=...)`. What the child prints goes to `log`.
+        Raises `OSError` when the server cannot be reached.
+        """
+        self.start()
+        try:
+            return self._ask(function, arguments, log)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            if self._inherited is not None:
+                raise ServerLost("the process server ended") from error
+            self.close()
+            self.start()
+            return self._ask(function, arguments, log)
+
+    def _ask(self, function: Callable[..., object], arguments: tuple[object, ...], log: Path | None) -> Process:
+        assert self._socket is not None
+        own, theirs = socket.socketpair()
+        reading, writing = os.pipe()
+        try:
+            socket.send_fds(self._socket, [b"1"], [theirs.fileno(), writing])
+        except OSError:
+            own.close()
+            os.close(reading)
+            raise
+        finally:
+            theirs.close()
+            os.close(writing)
+        process = Process(Connection(own.detach()), reading)
+        around = Surroundings(dict(os.environ), os.getcwd(), list(sys.path), None if log is None else log.absolute())
+        process.connection.send(around)
+        process.connection.send((function, arguments))
+        return process
+
+    def last_words(self) -> str:
+        """The last line that the server itself printed, for when it does not answer."""
+        if self._errors is None:
+            return ""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").split("\n")
+        return next((line for line in reversed(lines) if line.strip()), "")
+
+    def close(self) -> None:
+        """End the server and all its children, at once."""
+        if self._socket is not None and self._inherited is None:
+            self._socket.close()
+            self._socket = None
+        if isinstance(self._started, int):
+            with contextlib.suppress(OSError):
+                os.kill(self._started, signal.SIGKILL)
+                os.waitpid(self._started, 0)
+        elif self._started is not None:
+            self._started.kill()
+            self._started.wait()
+        self._started = None
+        if self._errors is not None:
+            self._errors.close()
+            self._errors = None
+
+
+_RUN = "import sys; from autotest.processes.server import main; main(*sys.argv[1:])"
+_ROOT = str(Path(__file__).parents[2])
+
+__all__ = ["Process", "Server", "ServerLost"]

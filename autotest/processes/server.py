@@ -1,0 +1,164 @@
+"""A process that has imported the frameworks and forks a child for every task that it is sent.
+
+A client is a socket. Each message on it brings two file descriptors: the child's end of a connection, on which the
+task itself follows, and a pipe for the child's process id and exit status. The server never reads a task.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import selectors
+import signal
+import socket
+import struct
+from collections.abc import Callable, Sequence
+
+from autotest.base.errors import AutotestError
+from autotest.frameworks import Pair, chosen
+from autotest.processes import child
+
+#: A process id, or an exit status as `os.waitstatus_to_exitcode` gives it.
+NUMBER = struct.Struct("<q")
+#: Sent instead of a process id where the system has no room for another process.
+NO_PROCESS = 0
+
+
+class Server:
+    """Serves the clients of one process, until that process closes its end."""
+
+    def __init__(self, owner: socket.socket) -> None:
+        self._owner = owner
+        #: A client's socket -> the processes that it asked for.
+        self._clients: dict[socket.socket, set[int]] = {owner: set()}
+        self._pipes: dict[int, int] = {}
+        self._wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def serve(self) -> child.Task:
+        """Fork children as they are asked for. Returns in a child, with its task; the server itself never does."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to every process of a terminal, and is the owner's
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(self._wakeup[1], warn_on_full_buffer=False)
+        gc.freeze()  # what children share with this process is not to be copied for a look at it
+        while True:
+            with selectors.DefaultSelector() as selector:
+                for readable in (self._wakeup[0], *self._clients):
+                    selector.register(readable, selectors.EVENT_READ)
+                ready = [key.fileobj for key, _ in selector.select()]
+            self._reap()
+            for one in ready:
+                if isinstance(one, socket.socket) and one in self._clients:
+                    task = self._answer(one)
+                    if task is not None:
+                        return task
+
+    def _answer(self, client: socket.socket) -> child.Task | None:
+        try:
+            message, descriptors, _, _ = socket.recv_fds(client, 1, 2)
+        except OSError:
+            message, descriptors = b"", []
+        if len(descriptors) == 2:
+            return self._fork(client, *descriptors)
+        if not message:
+            self._gone(client)
+        return None
+
+    def _fork(self, client: socket.socket, connection: int, pipe: int) -> child.Task | None:
+        own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        server = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError:
+            pid = NO_PROCESS
+        if pid == 0 and os.getpid() != server:
+            return self._born(connection, pipe, own, theirs, server)
+        os.close(connection)
+        theirs.close()
+        with contextlib.suppress(OSError):
+            os.write(pipe, NUMBER.pack(pid))
+        if pid == NO_PROCESS:
+            os.close(pipe)
+            own.close()
+        else:
+            self._pipes[pid] = pipe
+            self._clients[client].add(pid)
+            self._clients[own] = set()
+        return None
+
+    def _born(
+        self, connection: int, pipe: int, own: socket.socket, theirs: socket.socket, server: int
+    ) -> child.Task:
+        """In the child: let go of everything that is the server's."""
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for client in (own, *self._clients):
+                client.close()
+            for descriptor in (pipe, *self._wakeup, *self._pipes.values()):
+                os.close(descriptor)
+            return child.begin(connection, theirs, server)
+        except BaseException:  # noqa: BLE001 - a child must not go on as the server
+            os._exit(1)
+
+    def _reap(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wakeup[0], 4096)
+        while self._pipes:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            pipe = self._pipes.pop(pid, None)
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    os.write(pipe, NUMBER.pack(os.waitstatus_to_exitcode(status)))
+                os.close(pipe)
+
+    def _gone(self, client: socket.socket) -> None:
+        """Nobody waits any more for what `client` asked for."""
+        for pid in self._clients.pop(client):
+            if pid in self._pipes:
+                os.kill(pid, signal.SIGKILL)
+        client.close()
+        if client is self._owner:
+            for pid in self._pipes:
+                os.kill(pid, signal.SIGKILL)
+            os._exit(0)
+
+
+def fork_from_here(owner: socket.socket) -> None:
+    """Serve from this process, which is a fork of one that has used the frameworks already. Never returns."""
+    child.quiet(None)
+    child.die_with_parent(os.getppid())
+    child.perform(Server(owner).serve())
+
+
+def import_and_serve(owner: socket.socket, modules: Sequence[str]) -> None:
+    """Import `modules` and the frameworks as far as a process can be forked afterwards; serve. Never returns."""
+    for module in modules:
+        importlib.import_module(module)
+    task: list[child.Task] = []
+
+    def serve() -> None:
+        gc.collect()
+        task.append(Server(owner).serve())
+
+    # What is wrong with the choice of frameworks, or with their import, a child meets again and can tell.
+    with contextlib.suppress(AutotestError):
+        _import_around(chosen(), serve)
+    if not task:
+        serve()
+    child.perform(task[0])
+
+
+def _import_around(pair: Pair, fork: Callable[[], None]) -> None:
+    pair.reference.import_around(lambda: pair.candidate.import_around(fork))
+
+
+def main(descriptor: str, parent: str, *modules: str) -> None:
+    """Serve the owner behind `descriptor`, and end with the process `parent` unless that is 0."""
+    if int(parent):
+        child.die_with_parent(int(parent))
+    import_and_serve(socket.socket(fileno=int(descriptor)), modules)

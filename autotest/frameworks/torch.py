@@ -24,7 +24,7 @@ from autotest.frameworks.samples import SampleDatabase
 class TorchFramework(Namespace):
     """torch, or a module that hands on torch's names (as the faulty frameworks of the tests do)."""
 
-    #: A child waits for ever for OpenMP's threads, which it lacks, if it asks for them: `around_trials` keeps it from that.
+    #: A child that asks for OpenMP's threads waits for ever, since it lacks them; `around_trials` keeps it from asking.
     forkable = True
 
     def __init__(self, name: str = "torch", module: str = "torch", alias: str = "pytorch") -> None:

@@ -1,1 +1,1 @@
-"""Takes the position of a running trial; leaves its trail, and how its process ended."""
+"""Takes functions to carry out in processes that may die; leaves what became of them, and the trail of a running trial."""

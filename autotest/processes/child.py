@@ -58,9 +58,9 @@ def quiet(log: Path | None) -> None:
     for opened in {nothing, told}:
         os.close(opened)
     # The parent's own objects may hold text that was not written yet, and is the parent's.
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123 - these live as long as the process
-    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115, PTH123
-    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115, PTH123
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - these live as long as the process
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
 
 
 def begin(descriptor: int, server: socket.socket, parent: int) -> Task:

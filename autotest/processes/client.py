@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from autotest.processes import server
 from autotest.processes.child import Surroundings
@@ -96,7 +96,9 @@ class Process:
 class Server:
     """The process server of this process, or, in a child of one, the same server."""
 
-    def __init__(self, modules: Sequence[str] = (), *, fork: bool = False, inherited: socket.socket | None = None) -> None:
+    def __init__(
+        self, modules: Sequence[str] = (), *, fork: bool = False, inherited: socket.socket | None = None
+    ) -> None:
         """Nothing is started before the first process is asked for, or `start` is called.
 
         Args:
@@ -129,7 +131,7 @@ class Server:
             stdin=subprocess.DEVNULL,
             stdout=self._errors,
             stderr=self._errors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([_ROOT, *(path or os.getcwd() for path in sys.path)])},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([_ROOT, *(path or "." for path in sys.path)])},
         )
 
     @staticmethod
@@ -183,7 +185,9 @@ class Server:
             theirs.close()
             os.close(writing)
         process = Process(Connection(own.detach()), reading)
-        around = Surroundings(dict(os.environ), os.getcwd(), list(sys.path), None if log is None else log.absolute())
+        around = Surroundings(
+            dict(os.environ), str(Path.cwd()), list(sys.path), None if log is None else log.absolute()
+        )
         process.connection.send(around)
         process.connection.send((function, arguments))
         return process

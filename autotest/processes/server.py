@@ -45,8 +45,9 @@ class Server:
         gc.freeze()  # what children share with this process is not to be copied for a look at it
         while True:
             with selectors.DefaultSelector() as selector:
-                for readable in (self._wakeup[0], *self._clients):
-                    selector.register(readable, selectors.EVENT_READ)
+                selector.register(self._wakeup[0], selectors.EVENT_READ)
+                for client in self._clients:
+                    selector.register(client, selectors.EVENT_READ)
                 ready = [key.fileobj for key, _ in selector.select()]
             self._reap()
             for one in ready:
@@ -88,9 +89,7 @@ class Server:
             self._clients[own] = set()
         return None
 
-    def _born(
-        self, connection: int, pipe: int, own: socket.socket, theirs: socket.socket, server: int
-    ) -> child.Task:
+    def _born(self, connection: int, pipe: int, own: socket.socket, theirs: socket.socket, server: int) -> child.Task:
         """In the child: let go of everything that is the server's."""
         try:
             signal.set_wakeup_fd(-1)

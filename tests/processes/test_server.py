@@ -1,0 +1,134 @@
+"""Processes that may die are forked from one that has the frameworks, and none of them is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autotest.processes.client import Server, ServerLost
+from tests.support import tasks_of_children as tasks
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> Iterator[Server]:
+    """A server whose frameworks are missing, so that it starts in no time and forks all the same."""
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.no_such_module:framework")
+    monkeypatch.setenv("AUTOTEST_REFERENCE", "tests.support.no_such_module:framework")
+    made = Server()
+    yield made
+    made.close()
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def all_end(pids: list[int]) -> bool:
+    """Whether these processes end within some seconds."""
+    end = time.monotonic() + 20
+    while any(map(alive, pids)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return not any(map(alive, pids))
+
+
+def test_a_child_does_what_it_was_asked_for_where_the_asker_is(server, tmp_path, monkeypatch):
+    first = server.process(tasks.tell, 1)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TESTS_TOLD", "later")
+    second = server.process(tasks.tell, {"two": 2})
+    (one, before, _), (two, after, _) = first.connection.recv(), second.connection.recv()
+    assert (one, two) == (1, {"two": 2})
+    assert before["told"] is None
+    assert (after["told"], after["folder"]) == ("later", str(tmp_path))
+    assert before["pid"] == first.pid() != second.pid()
+    assert before["parent"] == after["parent"] != os.getpid()
+    assert (first.status(10), second.status(10)) == (0, 0)
+
+
+def test_a_child_that_dies_is_told_with_its_signal_and_its_last_words(server, tmp_path):
+    process = server.process(tasks.abort, log=tmp_path / "log")
+    with pytest.raises(EOFError):
+        process.connection.recv()
+    assert process.status(10) == -signal.SIGABRT
+    assert "Check failed: planted" in (tmp_path / "log").read_text()
+
+
+def test_a_child_that_raises_ends_with_status_1_and_a_traceback_in_its_log(server, tmp_path):
+    process = server.process(tasks.fail, log=tmp_path / "log")
+    assert process.status(20) == 1
+    assert "ValueError: planted" in (tmp_path / "log").read_text()
+
+
+def test_a_child_that_is_given_up_is_killed_with_the_children_that_it_asked_for(server):
+    process = server.process(tasks.sleep_twice)
+    below = process.connection.recv()
+    assert all(map(alive, [process.pid(), *below]))
+    process.close()
+    assert all_end([process.pid(), *below])
+
+
+def test_nobody_outlives_a_server_that_is_killed_and_the_next_process_is_another_servers(server):
+    processes = [server.process(tasks.sleep_twice) for _ in range(2)]
+    below = [pid for process in processes for pid in process.connection.recv()]
+    _, known, _ = server.process(tasks.tell, 1).connection.recv()
+    os.kill(known["parent"], signal.SIGKILL)
+    assert all_end([process.pid() for process in processes] + below)
+    for process in processes:
+        with pytest.raises(ServerLost):
+            process.status(10)
+    server.close()
+    assert server.process(tasks.tell, 2).connection.recv()[0] == 2
+
+
+def test_nobody_outlives_a_process_that_is_killed_and_had_a_server(server):
+    owner = server.process(tasks.own_a_server)
+    below = [pid for pids in owner.connection.recv() for pid in pids]
+    assert len(below) == 4
+    os.kill(owner.pid(), signal.SIGKILL)
+    assert all_end(below)
+    assert owner.status(10) == -signal.SIGKILL
+
+
+def test_nobody_outlives_a_server_that_is_closed(server):
+    below = server.process(tasks.sleep_twice).connection.recv()
+    server.close()
+    assert all_end(below)
+
+
+def test_a_server_may_be_a_fork_of_this_process():
+    forked = Server(fork=True)
+    process = forked.process(tasks.tell, "here")
+    value, known, _ = process.connection.recv()
+    assert value == "here"
+    assert known["pid"] == process.pid() != os.getpid()
+    assert process.status(10) == 0
+    again = forked.process(tasks.abort)
+    assert again.status(10) == -signal.SIGABRT
+    forked.close()
+    assert not alive(known["parent"])
+
+
+def test_what_could_not_be_imported_is_the_childs_to_tell(server):
+    assert server.process(tasks.tell, 1).connection.recv()[2] is False
+
+
+@pytest.mark.slow
+@pytest.mark.oneflow
+def test_a_child_has_all_of_oneflow_as_any_other_process(monkeypatch, importable_elsewhere):
+    pytest.importorskip("oneflow", exc_type=ImportError)
+    monkeypatch.delenv("AUTOTEST_CANDIDATE", raising=False)
+    server = Server()
+    for _ in range(2):
+        process = server.process(tasks.use_oneflow)
+        assert process.connection.recv() == ([2.0] * 3, (3,), [1.0] * 2)
+        assert process.connection.recv() > 8, "without threads of its own a graph would wait for ever"
+        assert process.status(10) == 0
+    server.close()

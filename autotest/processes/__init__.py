@@ -1,1 +1,1 @@
-"""Takes functions to carry out in processes that may die; leaves what became of them, and the trail of a running trial."""
+"""Takes functions to call in processes that may die; leaves how these ended, and the trail of a running trial."""

@@ -15,6 +15,7 @@ from autotest.campaigns.deadly_calls import Killers
 from autotest.comparison import Mismatch
 from autotest.frameworks import chosen
 from autotest.results import ledger
+from autotest.results.identity import Identity, death_of
 from autotest.results.progress import Standing, TestStanding
 from autotest.results.tasks import (
     Death,
@@ -23,12 +24,10 @@ from autotest.results.tasks import (
     Explore,
     Explored,
     Found,
-    Identity,
     Known,
     Result,
     Task,
     Where,
-    death_of,
     fatal_call,
     is_set_aside,
 )

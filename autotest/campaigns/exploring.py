@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from autotest.base.errors import FrameworkMissing, TrialEnd
 from autotest.base.options import Options
-from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
 from autotest.diagnosis import failed_trial
 from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
-from autotest.program import Call, CallKind, Operand, Program, operator_of
+from autotest.program import Call, CallKind, Operand
 from autotest.recording.recorder import Recorder, watched
 from autotest.replaying import graph_check
 from autotest.results.ledger import Ledger
@@ -26,20 +25,27 @@ from autotest.results.tasks import (
     Explore,
     Explored,
     Found,
-    Identity,
     Result,
     Suspect,
     Task,
     Vanished,
     Where,
     fatal_call,
-    identity_of,
 )
 from autotest.running import deaths
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
 from autotest.storage.keeping import keep
 from autotest.trials.driver import driven_by
+from autotest.trials.judgement import (
+    Cleared,
+    Diverged,
+    Expected,
+    GradientMissing,
+    Judgement,
+    identity_of_trial,
+    judge,
+)
 from autotest.trials.trial import Outcome, Test, run_trial
 
 _PLAIN = frozenset((type(None), bool, int, str))
@@ -88,32 +94,35 @@ def _count(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair,
     """Add one trial to `result`."""
     result.compared += outcome.compared
     result.gradients += outcome.gradients
-    if outcome.recorder.rejection is not None:
-        result.rejections[outcome.recorder.rejection.reason] += 1
-    else:
-        result.accepted += 1
-        _count_calls(outcome.recorder.calls, result)
-        if outcome.complaint:
-            result.forgotten[outcome.complaint] += 1
-    if outcome.mismatches:
-        _suspect(outcome, index, test, ledger, pair, result)
-
-
-def _suspect(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair, result: Explored) -> None:
-    """Add a trial that failed to `result`: expected by the ledger, mere rounding, or to be looked into."""
-    first = _first(outcome)
-    operator = operator_of(outcome.recorder.calls, first.slot) or first.name
-    entry = ledger.expects(test.id, first, operator)
-    if entry is not None:
-        result.expected[entry.key] += 1
+    judgement = _judged(outcome, index, test, ledger, pair, result)
+    refusal = outcome.recorder.rejection
+    if refusal is not None and not isinstance(judgement, Expected):
+        result.rejections[refusal.reason] += 1
         return
-    suspect = Suspect(index, _identity(outcome))
-    # Judging costs many replays: not again for what was found to be no rounding a moment ago.
-    known = any(other.identity == suspect.identity for other in result.suspects)
-    if not known and failed_trial.cleared(test, outcome, pair) is not None:
-        result.cleared += 1
-    else:
-        result.suspects.append(suspect)
+    result.accepted += 1
+    _count_calls(outcome.recorder.calls, result)
+    if isinstance(judgement, GradientMissing):
+        result.forgotten[judgement.complaint] += 1
+
+
+def _judged(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair, result: Explored) -> Judgement:
+    """What a trial came to, with what differs added to `result`."""
+
+    def is_rounding() -> bool:
+        # Judging costs many replays: not again for what was found to be no rounding a moment ago.
+        identity = identity_of_trial(outcome)
+        known = any(other.identity == identity for other in result.suspects)
+        return not known and failed_trial.cleared(test, outcome, pair) is not None
+
+    judgement = judge(test, outcome, ledger, is_rounding)
+    match judgement:
+        case Expected(entry):
+            result.expected[entry.key] += 1
+        case Cleared():
+            result.cleared += 1
+        case Diverged(identity):
+            result.suspects.append(Suspect(index, identity))
+    return judgement
 
 
 def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
@@ -142,7 +151,7 @@ def _agree_in_graph_mode(
     for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
         if mismatches:
             outcome.mismatches = mismatches
-            _suspect(outcome, index, test, ledger, pair, result)
+            _judged(outcome, index, test, ledger, pair, result)
 
 
 def _count_calls(calls: Sequence[Call], result: Explored) -> None:
@@ -173,7 +182,6 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 _leads_to_graph(trail, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
-            identity = _identity(outcome)
             if task.thorough and task.shrink:
                 finding = failed_trial.diagnose(test, outcome, pair, options, task.index)
             else:
@@ -181,7 +189,7 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 finding = failed_trial.recorded(test, outcome, pair, options, task.index)
                 if finding.program is not None and finding.first.symptom != "graph":
                     finding = failed_trial.scripted(finding, pair, options)
-            found.append(keep(finding, identity, task.where, conditions.directory))
+            found.append(keep(finding, task.where, conditions.directory))
 
     _call(task.where, drive)
     return found[0] if found else Vanished(task.where, task.index)
@@ -240,18 +248,6 @@ class Guard:
         if not refused:  # a refused trial is rejected already, by the reference
             recorder.rejection = Rejection(operator, SET_ASIDE, "kills the process")
         raise TrialEnd
-
-
-def _first(outcome: Outcome) -> Mismatch:
-    """The mismatch that a failure is told by: that a call was accepted explains what it then changed."""
-    accepted = [mismatch for mismatch in outcome.mismatches if mismatch.symptom == "accepted"]
-    return (accepted or outcome.mismatches)[0]
-
-
-def _identity(outcome: Outcome) -> Identity:
-    program: Program = outcome.recorder.snapshot()
-    first = _first(outcome)
-    return identity_of(first, operator_of(program.calls, first.slot) or first.name, program)
 
 
 def _call(where: Where, drive: Callable[[Test, Pair, Ledger], None]) -> str:

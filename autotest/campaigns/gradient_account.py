@@ -22,6 +22,7 @@ from autotest.results.ledger import Ledger
 from autotest.sources.collection import Collected
 from autotest.sources.identity import trial_seed
 from autotest.trials.driver import driven_by
+from autotest.trials.judgement import Expected, judge
 from autotest.trials.trial import Outcome, Test, run_trial
 
 #: Calls of the machinery around operators: no gradient is ever asked of them.
@@ -76,11 +77,8 @@ def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
 
 def _known(outcome: Outcome, test: Test, ledger: Ledger) -> str:
     """The ledger's key for the divergence that a trial ended in, if it expects it."""
-    if not outcome.mismatches:
-        return ""
-    first = outcome.mismatches[0]
-    entry = ledger.expects(test.id, first, operator_of(outcome.recorder.calls, first.slot))
-    return "" if entry is None else entry.key
+    judgement = judge(test, outcome, ledger, lambda: False)
+    return judgement.entry.key if isinstance(judgement, Expected) else ""
 
 
 def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from autotest.base.errors import StoreUnwritable, UsageError
+from autotest.results.identity import Identity
 from autotest.results.progress import Standing, TestStanding
-from autotest.results.tasks import Found, Identity, Where
+from autotest.results.tasks import Found, Where
 
 _SCHEMA = """
 create table if not exists campaign (

@@ -44,7 +44,7 @@ def add(arguments: argparse.Namespace) -> int:
         "key": entry.key,
         "test": entry.finding.test,
         "symptom": entry.finding.first.symptom,
-        "operator": entry.finding.operator,
+        "operator": entry.finding.identity.operator,
         "match": arguments.match,
         "reason": arguments.reason,
         "link": arguments.link,

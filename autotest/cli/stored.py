@@ -104,7 +104,7 @@ def replay(arguments: argparse.Namespace) -> int:
 
 def _note_verified(store: Store, entry: Stored) -> None:
     finding = dataclasses.replace(entry.finding, verified=VERIFIED)
-    store.save(finding, lambda folder: text.divergence(finding, str(folder), ""), entry.key)
+    store.save(finding, lambda folder: text.divergence(finding, str(folder), ""))
 
 
 def export(arguments: argparse.Namespace) -> int:
@@ -137,7 +137,7 @@ def merge(arguments: argparse.Namespace) -> int:
             here = known.get(entry.key)
             if isinstance(here, Stored) and (here.finding.verified or not entry.finding.verified):
                 continue
-            store.save(entry.finding, entry.report, entry.key)
+            store.save(entry.finding, entry.report)
             known[entry.key] = entry
             added += 1
         with contextlib.closing(History(directory)) as history:

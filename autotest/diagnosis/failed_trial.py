@@ -26,6 +26,7 @@ from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.program.rewriting import is_class
 from autotest.results.finding import Finding
+from autotest.trials.judgement import identity_of_trial
 from autotest.trials.trial import Outcome, Test
 
 
@@ -71,6 +72,7 @@ def recorded(test: Test, outcome: Outcome, pair: Pair, options: Options, index: 
         versions={side.name: side.version for side in (pair.reference, pair.candidate)},
         settings=dataclasses.asdict(test.settings),
         choices=list(outcome.choices),
+        shown=identity_of_trial(outcome),
     )
     try:
         program = outcome.program

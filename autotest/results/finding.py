@@ -1,8 +1,4 @@
-"""A finding: everything that is known of one failed trial, as data.
-
-Leaves what the store keeps, the reports print and the ledger matches. Holds programs and text, no live
-object of a framework. Must not import anything above layer 1.
-"""
+"""A finding: everything that is known of one failed trial, as data."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from typing import Any
 
 from autotest.comparison import Mismatch
 from autotest.program import Program, operator_of
+from autotest.results.identity import Identity, identity_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,6 +37,8 @@ class Finding:
     blame: str = ""
     #: The slot of the first divergent call in `program`, where it was found.
     divergent: int | None = None
+    #: Which failure it is, as its trial showed it: diagnosis may name the operator more exactly, and changes no key.
+    shown: Identity | None = None
     #: Text of the standalone script, or why there is none.
     script: str | None = None
     #: "reproduces", "does not reproduce: ...", or "" where it was not tried.
@@ -49,6 +48,11 @@ class Finding:
     def first(self) -> Mismatch:
         """The mismatch that the finding is named after: the first in program order."""
         return self.mismatches[0]
+
+    @property
+    def identity(self) -> Identity:
+        """What makes it the same failure as another, under every door."""
+        return self.shown or identity_of(self.first, self.operator, self.program or Program((), ()))
 
     @property
     def operator(self) -> str:

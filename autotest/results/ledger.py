@@ -25,7 +25,7 @@ from typing import Any
 
 from autotest.base.errors import UsageError
 from autotest.comparison import Mismatch
-from autotest.results.tasks import DEADLY
+from autotest.results.identity import DEADLY
 
 if sys.version_info >= (3, 11):
     import tomllib

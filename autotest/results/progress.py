@@ -5,7 +5,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 
-from autotest.results.tasks import Explored, Found, Identity, LeftOut, Where, is_set_aside
+from autotest.results.identity import Identity
+from autotest.results.tasks import Explored, Found, LeftOut, Where, is_set_aside
 
 #: Different arguments of one test that are counted.
 ARGUMENTS_KEPT = 400

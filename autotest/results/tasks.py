@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import re
 from pathlib import Path
 from typing import NamedTuple
 
-from autotest.comparison import Mismatch, Side
-from autotest.program import Program
+from autotest.comparison import Side
+from autotest.results.identity import Identity
 
 #: The type of rejection that stands for an operator that is not tried any more.
 SET_ASIDE = "set aside"
-#: Symptoms that a trial cannot be run again for in a process that is to live on.
-DEADLY = ("crash", "hang", "out of memory")
 #: Of a death that is kept, but was not traced yet.
 NOT_LOOKED_INTO = "it was not looked into yet"
 #: Of a death that is kept, and did not happen again.
 SURVIVED = "its trial survives in processes of its own"
 #: Of a death that is kept, and whose trial could not be run again; followed by what was raised.
 CANNOT_REPEAT = "its trial cannot be run again"
-
-
-class Identity(NamedTuple):
-    """What makes two failures the same one, whichever test and numbers showed it."""
-
-    operator: str
-    symptom: str
-    stage: str
-    side: str
-    message: str
-    shapes: str
 
 
 class LeftOut(NamedTuple):
@@ -165,40 +151,6 @@ class Vanished:
 
     where: Where
     index: int
-
-
-#: What a message holds that is another in every trial, or on every machine, and what stands for it in an identity.
-_PASSING = tuple(
-    (re.compile(pattern), instead)
-    for pattern, instead in (
-        (r"\b0x[0-9a-fA-F]+", "N"),
-        (r"(?<![\w.])(?:/[\w.+-]+)+/(?=[\w.+-])", ""),  # folders
-        (r"\b(?!u?int\d)[a-z]{1,4}\d+\b", "it"),  # names of values; dtypes stay
-        (r"(?<![A-Za-z])[-+]?\d[\d.e+-]*(?![A-Za-z_])", "N"),
-        (r"\bN(?:,? N)+\b", "N"),  # shapes of any rank
-    )
-)
-_CHECK = re.compile(r"Check failed: (.*)")
-
-
-def identity_of(mismatch: Mismatch, operator: str, program: Program) -> Identity:
-    """Which failure a trial showed, by its first mismatch."""
-    message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", mismatch.key))
-    return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, program.shape_class())
-
-
-def passing_left_out(text: str) -> str:
-    """A message without what is another in every trial: numbers, shapes, addresses, folders, names of values."""
-    for pattern, instead in _PASSING:
-        text = pattern.sub(instead, text)
-    return text
-
-
-def death_of(operator: str, symptom: str, stage: str, side: str, how: str, last_words: str) -> Identity:
-    """Which death it was: two checks that fail in one operator are two of them."""
-    check = _CHECK.search(last_words)
-    said = f"{how}: {passing_left_out(check[1].strip())}" if check else how
-    return Identity(operator, symptom, stage, side, said, "")
 
 
 def fatal_call(operator: str, refused: bool) -> str:

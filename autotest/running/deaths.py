@@ -22,24 +22,22 @@ from autotest.program import operator_of, refs
 from autotest.replaying import graph_check
 from autotest.results import ledger
 from autotest.results.finding import Finding
+from autotest.results.identity import DEADLY, Identity, death_of
 from autotest.results.tasks import (
     CANNOT_REPEAT,
-    DEADLY,
     NOT_LOOKED_INTO,
     SURVIVED,
     Conditions,
     DiagnoseDeath,
     Found,
-    Identity,
     Known,
     Where,
-    death_of,
 )
 from autotest.running.death_scripts import scripted, verified
 from autotest.running.tracing import Traced, trace
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
-from autotest.storage.keeping import keep, key_of_identity, shortened
+from autotest.storage.keeping import keep, shortened
 from autotest.storage.store import Store
 from autotest.trials.trial import COMPARED_AT_ONCE
 
@@ -55,32 +53,32 @@ def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
     gives; a smaller program, for which there may be no time.
     """
 
-    def kept(finding: Finding, identity: Identity) -> Found:
-        return keep(finding, identity, task.where, conditions.directory)
+    def kept(finding: Finding) -> Found:
+        return keep(finding, task.where, conditions.directory)
 
     if not task.thorough:
-        return kept(_bare(task, conditions), task.identity)
+        return kept(_bare(task, conditions))
     if task.shrink:
-        before = Store(conditions.directory).load(key_of_identity(task.identity)).finding
-        return kept(_smaller(before, conditions), task.identity)
+        before = Store(conditions.directory).load(task.identity.key).finding
+        return kept(_smaller(before, conditions))
     autopsy = _autopsy(task, conditions)
     if isinstance(autopsy, str):
         # A death is worth telling although nobody can say yet what brings it back.
-        return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy), task.identity)
-    finding, identity, scripts = autopsy
+        return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy))
+    finding, scripts = autopsy
+    identity = finding.identity
     known = ledger.find(task.where.file, chosen().candidate.name)
     entry = known.expects(task.where.test, finding.first, identity.operator)
     if entry is None:
-        kept(finding, identity)  # before its script is run, which takes long
+        kept(finding)  # before its script is run, which takes long
     if entry is not None or identity != task.identity:
         with contextlib.suppress(AutotestError):
-            Store(conditions.directory).remove(key_of_identity(task.identity))
-    return kept(verified(finding, scripts, conditions), identity) if entry is None else Known(entry.key)
+            Store(conditions.directory).remove(task.identity.key)
+    return kept(verified(finding, scripts, conditions)) if entry is None else Known(entry.key)
 
 
 class _Autopsy(NamedTuple):
     finding: Finding
-    identity: Identity
     #: The scripts that may show it, the plainest first.
     scripts: Sequence[str]
 
@@ -115,9 +113,10 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> _Autopsy | str:
     finding = _described(bare, operator, symptom, traced)
     first = finding.first
     identity = death_of(operator, symptom, first.stage, traced.side, traced.death, traced.last_words)
+    finding = dataclasses.replace(finding, shown=identity)
     # What the first attempt survived does not die every time.
     finding, scripts = scripted(finding, traced.graph, conditions, (OFTEN,) if attempt else (ONCE, OFTEN))
-    return _Autopsy(finding, identity, scripts)
+    return _Autopsy(finding, scripts)
 
 
 def task_of(position: Position) -> DiagnoseDeath:
@@ -153,6 +152,7 @@ def _bare(task: DiagnoseDeath, conditions: Conditions) -> Finding:
         versions={side.name: side.version for side in (pair.reference, pair.candidate)},
         settings={**dataclasses.asdict(settings), "check_errors": conditions.check_errors},
         verified=NOT_LOOKED_INTO,
+        shown=identity,
     )
 
 
@@ -301,6 +301,6 @@ def recover(path: Path, position: Position, options: Options) -> tuple[Finding, 
         if isinstance(autopsy, str):
             return autopsy
         finding = _smaller(verified(autopsy.finding, autopsy.scripts, conditions), conditions)
-        return finding, keep(finding, autopsy.identity, task.where, options.directory)
+        return finding, keep(finding, task.where, options.directory)
     finally:
         path.unlink(missing_ok=True)

@@ -23,18 +23,28 @@ from autotest.base.options import Options
 from autotest.diagnosis import failed_trial
 from autotest.frameworks import Pair
 from autotest.processes import breadcrumb
-from autotest.program import operator_of
 from autotest.recording.recorder import watched
 from autotest.replaying import graph_check
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
+from autotest.results.identity import DEADLY
 from autotest.results.ledger import Ledger
-from autotest.results.tasks import DEADLY
 from autotest.running import deaths, run_hooks
 from autotest.running.tally import Tally
 from autotest.sources.identity import trial_seed
 from autotest.storage.store import Store, StoreUnwritable
+from autotest.trials.judgement import (
+    Accepted,
+    Cleared,
+    Diverged,
+    Expected,
+    GradientMissing,
+    Judgement,
+    Rejected,
+    Vacuous,
+    judge,
+)
 from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, perform, settle
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
@@ -95,7 +105,7 @@ def _outlive(test: Test, options: Options, ledger: Ledger, tally: Tally) -> set[
     """Report what earlier processes died of in this test, which no trial in this one can; returns seeds to avoid."""
     lethal: set[int] = set()
     for finding, place in deaths.known(test.id, options):
-        entry = ledger.expects(test.id, finding.first, finding.operator)
+        entry = ledger.expects(test.id, finding.first, finding.identity.operator)
         if entry is None:
             raise Divergence(text.divergence(finding, place, ""), finding, place)
         tally.expected[entry.key] += 1
@@ -186,33 +196,35 @@ class _Trials:
 
     def _judge(self, planned: _Planned, outcome: Outcome) -> None:
         test, tally = self.test, self.tally
-        if outcome.rejection is not None:
-            tally.rejections[outcome.rejection.reason] += 1
-        elif outcome.mismatches:
-            first = outcome.mismatches[0]
-            entry = self.ledger.expects(test.id, first, operator_of(outcome.recorder.calls, first.slot))
-            if entry is None and failed_trial.cleared(test, outcome, self.pair) is not None:
-                tally.cleared += 1
-                tally.accepted += 1
-            elif entry is None:
+        judgement = self._judged(outcome)
+        match judgement:
+            case Rejected(rejection):
+                tally.rejections[rejection.reason] += 1
+            case Diverged():
                 raise self._divergence(planned.base, planned.trial, outcome)
-            else:
-                tally.expected[entry.key] += 1
+            case Vacuous():
+                raise NothingCompared(text.nothing_compared(test.id, outcome.seed, planned.trial))
+            case GradientMissing(complaint):
+                raise GradientNotCompared(text.gradient_not_compared(test.id, outcome.seed, planned.trial, complaint))
+            case _:
                 tally.accepted += 1
-        elif not (outcome.compared or test.settings.own_assertions):
-            raise NothingCompared(text.nothing_compared(test.id, outcome.seed, planned.trial))
-        elif outcome.complaint:
-            raise GradientNotCompared(
-                text.gradient_not_compared(test.id, outcome.seed, planned.trial, outcome.complaint)
-            )
-        else:
-            tally.accepted += 1
-            if test.settings.check_graph and self.pair.candidate.graph_mode:
-                self.graphed.append((planned.base, planned.trial, outcome))
-                if len(self.graphed) == graph_check.AT_ONCE:
-                    self._agree_in_graph_mode()
         tally.compared += outcome.compared
         tally.gradients += outcome.gradients
+        if isinstance(judgement, Accepted) and test.settings.check_graph and self.pair.candidate.graph_mode:
+            self.graphed.append((planned.base, planned.trial, outcome))
+            if len(self.graphed) == graph_check.AT_ONCE:
+                self._agree_in_graph_mode()
+
+    def _judged(self, outcome: Outcome) -> Judgement:
+        judgement = judge(self.test, outcome, self.ledger, lambda: self._is_rounding(outcome))
+        if isinstance(judgement, Expected):
+            self.tally.expected[judgement.entry.key] += 1
+        elif isinstance(judgement, Cleared):
+            self.tally.cleared += 1
+        return judgement
+
+    def _is_rounding(self, outcome: Outcome) -> bool:
+        return failed_trial.cleared(self.test, outcome, self.pair) is not None
 
     def _agree_in_graph_mode(self) -> None:
         """Replay the programs of trials that found nothing in the candidate's graph mode, all at once."""
@@ -225,11 +237,8 @@ class _Trials:
         for (base, index, outcome), mismatches in zip(graphed, report.mismatches, strict=True):
             if mismatches:
                 outcome.mismatches = mismatches
-                first = mismatches[0]
-                entry = self.ledger.expects(self.test.id, first, operator_of(outcome.recorder.calls, first.slot))
-                if entry is None:
+                if isinstance(self._judged(outcome), Diverged):
                     raise self._divergence(base, index, outcome)
-                self.tally.expected[entry.key] += 1
 
     def _divergence(self, base: int, index: int, outcome: Outcome) -> Divergence:
         # A stored failure may have another base seed than this run, and is brought back by its own.

@@ -7,26 +7,25 @@ from pathlib import Path
 
 from autotest.report import text
 from autotest.results.finding import Finding
-from autotest.results.tasks import Found, Identity, Where
-from autotest.storage.store import Store, StoreUnwritable, key_from
+from autotest.results.tasks import Found, Where
+from autotest.storage.store import Store, StoreUnwritable
 
 
-def keep(finding: Finding, identity: Identity, where: Where, directory: Path) -> Found:
+def keep(finding: Finding, where: Where, directory: Path) -> Found:
     """Put a finding into the store below `directory`, or where it can be written."""
     trouble = ""
-    key = key_of_identity(identity)
 
     def report(folder: Path) -> str:
         return text.divergence(finding, shortened(folder), trouble)
 
     try:
-        place = Store(directory).save(finding, report, key)
+        place = Store(directory).save(finding, report)
     except StoreUnwritable as error:
         trouble = str(error)
-        place = Store.temporary().save(finding, report, key)
+        place = Store.temporary().save(finding, report)
     return Found(
         key=place.name,
-        identity=identity,
+        identity=finding.identity,
         where=where,
         index=finding.index,
         place=shortened(place),
@@ -35,11 +34,6 @@ def keep(finding: Finding, identity: Identity, where: Where, directory: Path) ->
         message=finding.first.message,
         report=report(place),
     )
-
-
-def key_of_identity(identity: Identity) -> str:
-    """The name of the folder of a campaign's finding."""
-    return key_from(identity.operator, identity.symptom, identity)
 
 
 def shortened(place: Path) -> str:

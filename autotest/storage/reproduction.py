@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from autotest.diagnosis.verification import run_script
 from autotest.results.finding import Finding
-from autotest.results.tasks import DEADLY
+from autotest.results.identity import DEADLY
 
 
 class Verdict(NamedTuple):

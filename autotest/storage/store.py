@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
-import hashlib
 import json
 import os
 import re
@@ -26,7 +25,7 @@ from autotest.base.errors import StoreDamaged, StoreUnwritable, UsageError
 from autotest.results.finding import Finding
 from autotest.storage.store_format import FILES, Stored, from_files, to_files
 
-__all__ = ["Damaged", "Store", "StoreUnwritable", "Stored", "key_of"]
+__all__ = ["Damaged", "Store", "StoreUnwritable", "Stored"]
 
 _KEY = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
 #: Seconds after which a hidden folder belongs to nobody any more.
@@ -39,24 +38,6 @@ class Damaged:
 
     key: str
     why: str
-
-
-def key_of(finding: Finding) -> str:
-    """The name of a finding's folder, such as ``relu-gradient-3f2a9c10``.
-
-    Findings of one test with the same operator, symptom, stage, side and normalised message have the same.
-    """
-    first = finding.first
-    return key_from(
-        finding.operator, first.symptom, (finding.test, finding.operator, first.stage, first.side, first.key)
-    )
-
-
-def key_from(operator: str, symptom: str, identity: Sequence[str]) -> str:
-    """A key that people can read and that is the same for the same `identity`."""
-    digest = hashlib.sha256(json.dumps([symptom, *identity]).encode()).hexdigest()[:8]
-    words = f"{operator.rpartition('.')[2]} {symptom}".lower()
-    return f"{re.sub(r'[^a-z0-9_]+', '-', words).strip('-')[:60]}-{digest}"
 
 
 class Store:
@@ -73,13 +54,13 @@ class Store:
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def save(self, finding: Finding, report: str | Callable[[Path], str] | None = None, key: str | None = None) -> Path:
-        """Keep `finding` under `key`, `key_of` it when left out, in place of what that key held; returns its folder.
+    def save(self, finding: Finding, report: str | Callable[[Path], str] | None = None) -> Path:
+        """Keep `finding` in place of what its key held; returns its folder.
 
         `report` is the text of ``report.txt``, or makes it from the folder's path; the mismatches' messages
         when left out. Raises `StoreUnwritable` when the folder cannot be written.
         """
-        final = self.failures / (key or key_of(finding))
+        final = self.failures / finding.identity.key
         text = report(final) if callable(report) else report
         files = to_files(finding, text)
         fresh = self.failures / f".new-{os.getpid()}-{secrets.token_hex(4)}"

@@ -14,6 +14,7 @@ from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Statistics
 from autotest.program import serialisation
 from autotest.results.finding import Finding
+from autotest.results.identity import Identity
 
 VERSION = 1
 #: What a folder may hold; the last three only where the finding has a script and a program.
@@ -60,6 +61,7 @@ def to_files(finding: Finding, report: str | None) -> dict[str, bytes]:
         "version": VERSION,
         "test": finding.test,
         "operator": finding.operator,
+        "identity": None if finding.shown is None else list(finding.shown),
         "base_seed": finding.base_seed,
         "index": finding.index,
         "seed": finding.seed,
@@ -113,6 +115,7 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
         shrinking=tuple(facts["shrinking"]),
         blame=facts.get("blame", ""),
         divergent=facts.get("divergent"),
+        shown=Identity(*facts["identity"]) if facts.get("identity") else None,
         script=files["repro.py"].decode("utf-8") if facts["has_script"] else None,
         verified=facts["verified"],
     )

@@ -13,6 +13,7 @@ from autotest.campaigns import campaign
 from autotest.campaigns.agenda import Agenda
 from autotest.campaigns.campaign import DEATHS_ALLOWED, Campaign, Plan, standing_of
 from autotest.report.campaign import summary
+from autotest.results.identity import Identity
 from autotest.results.tasks import (
     SET_ASIDE,
     Death,
@@ -21,7 +22,6 @@ from autotest.results.tasks import (
     Explore,
     Explored,
     Found,
-    Identity,
     Known,
     Suspect,
     Vanished,

@@ -8,8 +8,9 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from autotest.report import campaign, github, junit, markdown
+from autotest.results.identity import Identity
 from autotest.results.progress import Standing, TestStanding
-from autotest.results.tasks import Found, Identity, LeftOut, Where
+from autotest.results.tasks import Found, LeftOut, Where
 
 WHERE = Where(Path("/repo/tests/test_x.py"), "test_x.py::test_relu[a='b']", 7)
 IDENTITY = Identity("nn.ReLU", "value", "forward", "candidate", "not close", "ordinary")

@@ -8,7 +8,8 @@ import pytest
 from autotest.diagnosis.verification import MISSED, VERIFIED
 from autotest.processes.endings import last_words
 from autotest.program import Array, Call, Captured, Program, Ref
-from autotest.results.tasks import SURVIVED, Conditions, DiagnoseDeath, Found, Identity, Known, Where
+from autotest.results.identity import Identity
+from autotest.results.tasks import SURVIVED, Conditions, DiagnoseDeath, Found, Known, Where
 from autotest.running import death_scripts, deaths
 from autotest.running.tracing import Traced, trace
 from autotest.storage.store import Store

@@ -12,8 +12,9 @@ import pytest
 
 from autotest.base.errors import StoreUnwritable, UsageError
 from autotest.campaigns.history import History
+from autotest.results.identity import Identity
 from autotest.results.progress import Standing, TestStanding
-from autotest.results.tasks import Explored, Found, Identity, Where
+from autotest.results.tasks import Explored, Found, Where
 
 IDENTITY = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
 WHERE = Where(Path("t.py"), "t.py::test_relu", 7)

@@ -6,7 +6,7 @@ import pytest
 
 from autotest.comparison import Mismatch
 from autotest.program import Program
-from autotest.results.tasks import death_of, identity_of, passing_left_out
+from autotest.results.identity import death_of, identity_of, passing_left_out
 
 ALIKE = {
     "shapes of any rank": (

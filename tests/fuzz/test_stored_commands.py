@@ -24,7 +24,7 @@ def kept(command, tmp_path, importable_elsewhere):
 def with_script(tmp_path, key, script):
     store = Store(tmp_path / ".autotest")
     entry = store.load(key)
-    store.save(dataclasses.replace(entry.finding, script=script), entry.report, key)
+    store.save(dataclasses.replace(entry.finding, script=script), entry.report)
 
 
 def test_list_names_every_failure_and_skips_what_is_damaged(command, tmp_path, kept):

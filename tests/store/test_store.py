@@ -17,7 +17,7 @@ from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.finding import Finding
-from autotest.storage.store import Damaged, Store, Stored, StoreUnwritable, key_of
+from autotest.storage.store import Damaged, Store, Stored, StoreUnwritable
 
 
 def finding(test: str = "tests/test_relu.py::test_relu", seed: int = 17, message: str = "x0.grad: 3 differ") -> Finding:
@@ -100,9 +100,11 @@ def test_a_program_that_is_no_data_costs_the_program_and_not_the_finding(store):
 
 
 def test_the_key_is_the_failure_s_and_not_the_trial_s():
-    assert key_of(finding(seed=1)) == key_of(finding(seed=2))
-    assert key_of(finding(message="x0.grad: 3 differ")) == key_of(finding(message="x0.grad: 4 differ"))
-    assert key_of(finding(test="a")) != key_of(finding(test="b"))
+    key = finding().identity.key
+    assert finding(seed=1).identity.key == key
+    assert finding(message="x0.grad: 4 differ").identity.key == key
+    assert finding(test="test_other.py::test_relu").identity.key == key
+    assert finding(message="x0.grad: missing").identity.key != key
 
 
 def test_saving_again_replaces(store):
@@ -114,7 +116,7 @@ def test_saving_again_replaces(store):
 
 def test_the_failures_of_one_test_are_found(store):
     store.save(finding(test="a"))
-    store.save(finding(test="b", seed=2))
+    store.save(finding(test="b", seed=2, message="x0.grad: missing"))
     assert [entry.seed for entry in store.for_test("b")] == [2]
     assert list(store.for_test("c")) == []
 
@@ -158,7 +160,7 @@ def test_an_unknown_key_is_said_with_the_known_ones(store, key):
 )
 def test_a_damaged_entry_is_named_and_the_others_are_read(store, name, content, why):
     bad = store.save(finding(test="bad"))
-    store.save(finding(test="good"))
+    store.save(finding(test="good", message="x0.grad: missing"))
     (bad / name).unlink()
     if content is not None:
         (bad / name).write_bytes(content)

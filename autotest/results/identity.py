@@ -1,0 +1,66 @@
+"""What makes two failures the same one, and the key that it is kept under."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Final, NamedTuple
+
+from autotest.comparison import Mismatch
+from autotest.program import Program
+
+#: Symptoms that a trial cannot be run again for in a process that is to live on.
+DEADLY: Final = ("crash", "hang", "out of memory")
+
+
+class Identity(NamedTuple):
+    """What makes two failures the same one, whichever test and numbers showed it."""
+
+    operator: str
+    symptom: str
+    stage: str
+    side: str
+    message: str
+    shapes: str
+
+    @property
+    def key(self) -> str:
+        """A name that people can read, such as ``relu-gradient-3f2a9c10``, and the same wherever it is found."""
+        digest = hashlib.sha256(json.dumps([self.symptom, *self]).encode()).hexdigest()[:8]
+        words = f"{self.operator.rpartition('.')[2]} {self.symptom}".lower()
+        return f"{re.sub(r'[^a-z0-9_]+', '-', words).strip('-')[:60]}-{digest}"
+
+
+#: What a message holds that is another in every trial, or on every machine, and what stands for it in an identity.
+_PASSING = tuple(
+    (re.compile(pattern), instead)
+    for pattern, instead in (
+        (r"\b0x[0-9a-fA-F]+", "N"),
+        (r"(?<![\w.])(?:/[\w.+-]+)+/(?=[\w.+-])", ""),  # folders
+        (r"\b(?!u?int\d)[a-z]{1,4}\d+\b", "it"),  # names of values; dtypes stay
+        (r"(?<![A-Za-z])[-+]?\d[\d.e+-]*(?![A-Za-z_])", "N"),
+        (r"\bN(?:,? N)+\b", "N"),  # shapes of any rank
+    )
+)
+_CHECK = re.compile(r"Check failed: (.*)")
+
+
+def identity_of(mismatch: Mismatch, operator: str, program: Program) -> Identity:
+    """Which failure a trial showed, by its first mismatch."""
+    message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", mismatch.key))
+    return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, program.shape_class())
+
+
+def passing_left_out(text: str) -> str:
+    """A message without what is another in every trial: numbers, shapes, addresses, folders, names of values."""
+    for pattern, instead in _PASSING:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def death_of(operator: str, symptom: str, stage: str, side: str, how: str, last_words: str) -> Identity:
+    """Which death it was: two checks that fail in one operator are two of them."""
+    check = _CHECK.search(last_words)
+    said = f"{how}: {passing_left_out(check[1].strip())}" if check else how
+    return Identity(operator, symptom, stage, side, said, "")

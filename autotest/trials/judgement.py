@@ -1,0 +1,95 @@
+"""Decides what a trial came to: the one judge of tests, campaigns, isolated runs and the account of gradients."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TypeAlias
+
+from autotest.comparison import Mismatch
+from autotest.comparison.rejection import Rejection
+from autotest.program import operator_of
+from autotest.results.identity import Identity, identity_of
+from autotest.results.ledger import Entry, Ledger
+from autotest.trials.trial import Outcome, Test
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Accepted:
+    """The two sides agree."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rejected:
+    """The reference refused what the body asked for."""
+
+    rejection: Rejection
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cleared:
+    """What differs is rounding, and the test gave no tolerance of its own."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expected:
+    """The ledger knows the divergence."""
+
+    entry: Entry
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Diverged:
+    """A finding."""
+
+    identity: Identity
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Vacuous:
+    """Nothing was compared."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GradientMissing:
+    """The sides agree, and a gradient that could have been compared was not."""
+
+    complaint: str
+
+
+Judgement: TypeAlias = Accepted | Rejected | Cleared | Expected | Diverged | Vacuous | GradientMissing
+
+
+def judge(test: Test, outcome: Outcome, ledger: Ledger, is_rounding: Callable[[], bool]) -> Judgement:
+    """What a trial of `test` that was compared came to.
+
+    Args:
+        test: whose trial it was.
+        outcome: the trial, compared in eager mode; its mismatches may have been replaced by those of a graph.
+        ledger: the divergences that are known.
+        is_rounding: whether replays of the trial explain its mismatches by rounding. Replays cost much, so this is
+            asked last, and only where the ledger says nothing.
+    """
+    if outcome.rejection is not None and not outcome.mismatches:
+        return Rejected(outcome.rejection)
+    if outcome.mismatches:
+        identity = identity_of_trial(outcome)
+        entry = ledger.expects(test.id, leading(outcome), identity.operator)
+        if entry is not None:
+            return Expected(entry)
+        return Cleared() if is_rounding() else Diverged(identity)
+    if not (outcome.compared or test.settings.own_assertions):
+        return Vacuous()
+    return GradientMissing(outcome.complaint) if outcome.complaint else Accepted()
+
+
+def leading(outcome: Outcome) -> Mismatch:
+    """The mismatch that a failure is named after: that a call was accepted explains what it then changed."""
+    return next((mismatch for mismatch in outcome.mismatches if mismatch.symptom == "accepted"), outcome.mismatches[0])
+
+
+def identity_of_trial(outcome: Outcome) -> Identity:
+    """Which failure a trial with mismatches showed."""
+    program = outcome.recorder.snapshot()
+    first = leading(outcome)
+    return identity_of(first, operator_of(program.calls, first.slot) or first.name, program)

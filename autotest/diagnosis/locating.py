@@ -114,7 +114,7 @@ def _lockstep(program: Program, pair: Pair, settings: Settings) -> int | None:
                 # Contexts are left in the opposite order: the sides may be one framework.
                 for side, values in reversed(sides) if call.kind == "exit" else sides:
                     values.append(perform(call, side, values, program.arrays, _NO_DTYPES))
-                    contexts.note(call, values)
+                    contexts.note(side, call, values)
                     if call.kind == "exit":
                         # Whoever keeps the context keeps OneFlow's entered.
                         values[call.args[0].slot] = None

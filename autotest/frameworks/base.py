@@ -11,16 +11,18 @@ names) and register an instance under the entry-point group ``autotest.framework
 from __future__ import annotations
 
 import abc
+import builtins
 import contextlib
 import dataclasses
 import functools
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks.samples import SampleDatabase
-from autotest.program import Array, Operand
+from autotest.program import Array, CallKind, Operand
 
 
 class _Absent:
@@ -105,6 +107,64 @@ class Framework(abc.ABC):
     def own_names(self) -> StandIns:
         """What a reference that knows nothing of it shall do for names that only this framework has."""
         return StandIns()
+
+    # -- calls ------------------------------------------------------------------------------------------
+
+    def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
+        """What carries out the recorded calls of this kind and target, live and in every replay.
+
+        It is called with the call's own arguments (`CallKind` lists them), the owner of a method or attribute first,
+        and raises what the framework raises. This one does what Python does with objects that behave as torch's do.
+        Raises `AttributeError` where the framework has nothing for it; that only some owners lack a method may show
+        when it is called.
+        """
+        if kind == "function":
+            return self.resolve(target)  # type: ignore[no-any-return]
+        if kind == "method":
+            return self._method(target)
+        if kind == "operator":
+            return getattr(operator, target)  # type: ignore[no-any-return]
+        if kind == "builtin":
+            return getattr(builtins, target)  # type: ignore[no-any-return]
+        if kind == "getattr":
+            return lambda owner: self.member(owner, target)
+        if kind == "setattr":
+            return lambda owner, value: setattr(owner, target, value)
+        if kind == "enter":
+            return lambda context: context.__enter__()
+        if kind == "exit":
+            return lambda context, *details: context.__exit__(*(details or (None, None, None)))
+        raise ValueError(
+            f"calls of kind {kind!r} are carried out by methods of their own: tensor, overwrite, load_state"
+        )
+
+    def _method(self, name: str) -> Callable[..., Any]:
+        if name == "__call__":
+            return lambda owner, *args, **kwargs: owner(*args, **kwargs)
+        if name in self.stand_ins.methods:
+            return lambda owner, *args, **kwargs: self.member(owner, name)(*args, **kwargs)
+        return lambda owner, *args, **kwargs: getattr(owner, name)(*args, **kwargs)
+
+    def invoke(self, kind: CallKind, target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Carry out one call; see `operation`."""
+        return self.operation(kind, target)(*args, **kwargs)
+
+    def provides(self, kind: CallKind, target: str, owner: Any) -> bool:
+        """Whether it has a name for calls of this kind and target; for a method, whether `owner` has it."""
+        try:
+            if kind in ("method", "getattr") and target != "__call__":
+                self.member(owner, target)
+            else:
+                self.operation(kind, target)
+        except AttributeError:
+            return False
+        return True
+
+    def is_method(self, owner: Any, name: str) -> bool:
+        """Whether `name` is a method of `owner`, one of its objects, to be called and not a value to be read."""
+        return callable(getattr(type(owner), name, None)) or (
+            name in self.stand_ins.methods and isinstance(owner, (*self.tensor_types, *self.module_types))
+        )
 
     def member(self, value: Any, name: str) -> Any:
         """The attribute or bound method `name` of one of its values; raises `AttributeError` when there is none."""
@@ -195,6 +255,28 @@ class Framework(abc.ABC):
         """The kind of device that `tensor` is on, such as ``"cpu"``."""
         return str(tensor.device.type)
 
+    def shape(self, tensor: Any) -> tuple[int, ...]:
+        """The shape of `tensor`."""
+        return tuple(tensor.shape)
+
+    def dtype_of(self, tensor: Any) -> str:
+        """The shared name of the dtype of `tensor`, such as ``"float32"``."""
+        return self.dtype_name(tensor.dtype)
+
+    def forget_gradient(self, tensor: Any) -> None:
+        """Let a leaf have no gradient, as if nothing had been pushed back yet."""
+        if tensor.is_leaf:
+            tensor.grad = None
+
+    @abc.abstractmethod
+    def gradients(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], *, create_graph: bool = False
+    ) -> list[Any]:
+        """The gradients of `inputs` as values, None for one that nothing depends on; leaves no gradient in a tensor.
+
+        `create_graph` puts their own computation on the tape, for gradients of gradients.
+        """
+
     @abc.abstractmethod
     def gradient(self, tensor: Any) -> Any:
         """What autograd left in a tensor that may hold a gradient, or None."""
@@ -214,6 +296,22 @@ class Framework(abc.ABC):
     @abc.abstractmethod
     def buffers(self, module: Any) -> dict[str, Any]:
         """The module's named buffers, nested ones by dotted name."""
+
+    def is_training(self, module: Any) -> bool:
+        """Whether `module` is in training mode."""
+        return bool(module.training)
+
+    def works_in_place(self, value: Any) -> bool:
+        """Whether `value` is a module that writes into what it is called with."""
+        return bool(getattr(value, "inplace", False))
+
+    def draws(self, module: Any) -> bool:
+        """Whether calling `module`, as it is set now, draws random numbers."""
+        return False
+
+    def optimized(self, optimizer: Any) -> list[Any]:
+        """The tensors that a step of `optimizer` writes into; none for what is no optimizer."""
+        return [tensor for group in getattr(optimizer, "param_groups", ()) for tensor in group["params"]]
 
     @abc.abstractmethod
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:

@@ -40,6 +40,11 @@ DTYPES = (
 DIFFERENTIABLE = frozenset(("float16", "bfloat16", "float32", "float64", "complex64", "complex128"))
 
 
+#: Modules that draw a mask when they are called in training mode, and those that draw in any.
+_MASKING = frozenset(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU"))
+_DRAWING = frozenset(("FractionalMaxPool2d", "FractionalMaxPool3d"))
+
+
 class Namespace(Framework):
     """A framework whose namespace has torch's names.
 
@@ -140,6 +145,12 @@ class Namespace(Framework):
             for tensor in tensors
         ]
 
+    def gradients(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], *, create_graph: bool = False
+    ) -> list[Any]:
+        grad = self.resolve("autograd.grad")
+        return list(grad(list(outputs), list(inputs), list(cotangents), create_graph=create_graph, allow_unused=True))
+
     def gradient(self, tensor: Any) -> Any:
         return tensor.grad
 
@@ -160,6 +171,9 @@ class Namespace(Framework):
 
     def buffers(self, module: Any) -> dict[str, Any]:
         return dict(module.named_buffers())
+
+    def draws(self, module: Any) -> bool:
+        return any(map(_draws, module.modules()))
 
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
         own = {**self.parameters(module), **self.buffers(module)}
@@ -206,3 +220,14 @@ class Namespace(Framework):
 
     def script(self) -> Script:
         return Script(name=self.name, lines=(f"import {self._module_name}",), namespace=self._module_name)
+
+
+def _draws(part: Any) -> bool:
+    """Whether a module draws by itself, whatever is inside of it."""
+    if type(part).__name__ in _DRAWING:
+        return True
+    if not part.training:
+        return False
+    dropout = getattr(part, "dropout", 0)
+    masks = type(part).__name__ in _MASKING and getattr(part, "p", 1) != 0
+    return masks or (isinstance(dropout, float) and dropout > 0)

@@ -75,6 +75,24 @@ class OneFlowFramework(Namespace):
     def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         return oneflow_graph.run(self.root, build, calls)
 
+    def gradients(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], *, create_graph: bool = False
+    ) -> list[Any]:
+        autograd = self.root.autograd
+        if not all(one.is_leaf for one in inputs):
+            return list(autograd.grad(list(outputs), list(inputs), list(cotangents), create_graph=create_graph))
+        # OneFlow 0.9.0 refuses an input that nothing depends on, or gives an uninitialised scalar for it, and then adds
+        # up what it computed for the others. What it leaves in the leaves is clean.
+        before = [one.grad for one in inputs]
+        try:
+            for one in inputs:
+                one.grad = None
+            autograd.backward(list(outputs), list(cotangents), retain_graph=create_graph, create_graph=create_graph)
+            return [one.grad for one in inputs]
+        finally:
+            for one, kept in zip(inputs, before, strict=True):
+                one.grad = kept
+
     def own_names(self) -> StandIns:
         return global_tensors.stand_ins()
 

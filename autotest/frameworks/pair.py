@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from autotest.base.errors import made_by_the_test, of_the_test
 from autotest.emission import Script
 from autotest.frameworks.base import ABSENT, Framework
-from autotest.program import Call, Program, Root, leaves
+from autotest.program import Call, CallKind, Program, Root, leaves
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test
@@ -55,6 +55,7 @@ class Pair:
         if reference is not candidate:  # beside itself a framework needs none, and keeps those of its usual pair
             reference.stand_ins = candidate.own_names()
         self._resolved: dict[str, Both] = {}
+        self._operations: dict[tuple[CallKind, str], Both] = {}
         self._methods: dict[tuple[type, str], bool] = {}
         self._annotations: dict[tuple[str, int, tuple[str, ...]], Mapping[int | str, Any]] = {}
 
@@ -74,15 +75,26 @@ class Pair:
             both = self._resolved[path] = Both(expected, actual)
         return both
 
+    def operation(self, kind: CallKind, target: str) -> Both:
+        """What carries out calls of this kind and target on either side; see `Framework.operation`."""
+        both = self._operations.get((kind, target))
+        if both is None:
+            if kind == "function":
+                self.resolve(target)  # raises as the test's own mistake what the reference lacks
+            expected = self.reference.operation(kind, target)
+            try:
+                actual: Any = self.candidate.operation(kind, target)
+            except AttributeError:
+                actual = ABSENT
+            both = self._operations[kind, target] = Both(expected, actual)
+        return both
+
     def is_method(self, owner: Any, name: str) -> bool:
         """Whether `name` is a method of the reference's object, to be called and not a value to be read."""
         key = (type(owner), name)
         known = self._methods.get(key)
         if known is None:
-            known = self._methods[key] = callable(getattr(type(owner), name, None)) or (
-                name in self.reference.stand_ins.methods
-                and isinstance(owner, (*self.reference.tensor_types, *self.reference.module_types))
-            )
+            known = self._methods[key] = self.reference.is_method(owner, name)
         return known
 
     @contextlib.contextmanager
@@ -99,13 +111,17 @@ class Pair:
         return reference, self.candidate.script()
 
     def annotations(
-        self, path: str, function: Any, positional: int, keywords: tuple[str, ...]
+        self, kind: CallKind, target: str, owner: Any, positional: int, keywords: tuple[str, ...]
     ) -> Mapping[int | str, Any]:
-        """The reference's annotations for a call of `function` with that many and those named arguments."""
-        key = (path, positional, keywords)
+        """The reference's annotations for a call with that many and those named arguments; `owner` is a method's."""
+        key = (target, positional, keywords)
         known = self._annotations.get(key)
         if known is None:
-            known = self.reference.annotations(path, function, positional, keywords)
+            if kind != "method":
+                function = self.operation(kind, target).expected
+            else:
+                function = owner if target == "__call__" else self.reference.member(owner, target)
+            known = self.reference.annotations(target, function, positional, keywords)
             self._annotations[key] = known
         return known
 

@@ -91,38 +91,13 @@ class Function:
         data = from_reals(cotangent, frozen.data)
         if strided:
             wide = Array(np.stack([data, np.zeros_like(data)], axis=-1), frozen.dtype)
-            tensor = self.framework.tensor(wide, device=frozen.device)[..., 0]
+            laid_out = self.framework.tensor(wide, device=frozen.device)
+            tensor = self.framework.invoke("operator", "getitem", (laid_out, (..., 0)), {})
         else:
             tensor = self.framework.tensor(Array(data, frozen.dtype), device=frozen.device)
         if not self.framework.can_backpropagate(output):
             return [None] * len(self.varied)
-        return gradients(self.framework, [output], [self.inputs[i] for i in self.varied], [tensor])
-
-
-def gradients(
-    framework: Framework, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], create: bool = False
-) -> list[Any]:
-    """The gradients of `inputs` as values, and None for one that nothing depends on."""
-    grad = framework.resolve("autograd.grad")
-    try:
-        return list(grad(list(outputs), list(inputs), list(cotangents), create_graph=create, allow_unused=True))
-    except TypeError as error:
-        if "allow_unused" not in str(error):
-            raise
-    if not all(one.is_leaf for one in inputs):
-        return list(grad(list(outputs), list(inputs), list(cotangents), create_graph=create))
-    # OneFlow 0.9.0 refuses an input that nothing depends on, or gives an uninitialised scalar for it, and then adds
-    # up what it computed for the others. What it leaves in the leaves is clean.
-    before = [one.grad for one in inputs]
-    try:
-        for one in inputs:
-            one.grad = None
-        backward = framework.resolve("autograd.backward")
-        backward(list(outputs), list(cotangents), retain_graph=create, create_graph=create)
-        return [one.grad for one in inputs]
-    finally:
-        for one, kept in zip(inputs, before, strict=True):
-            one.grad = kept
+        return self.framework.gradients([output], [self.inputs[i] for i in self.varied], [tensor])
 
 
 def slope(above: Real, below: Real, distance: float) -> Real:
@@ -168,7 +143,7 @@ def second_order(framework: Framework, function: Callable[..., Any], count: int)
         outputs, varied = list(filter(differentiable, flat)), list(filter(differentiable, inputs))
         if not outputs:
             return []
-        found = gradients(framework, outputs, varied, cotangents[: len(outputs)], create=True)
+        found = framework.gradients(outputs, varied, cotangents[: len(outputs)], create_graph=True)
         return [item for item in found if item is not None]
 
     return first

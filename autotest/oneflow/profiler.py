@@ -116,12 +116,13 @@ class _Profiler(Recorder):
         super().__init__(style_pair())
         self.asked = asked
 
-    def call(self, kind: Any, target: str, functions: Any, args: Any, kwargs: Any, owner: Any = None) -> int:
+    def call(self, kind: Any, target: str, args: Any, kwargs: Any, owner: Any = None) -> int:
         if target != self.asked.operator._path or kind != "function":
-            return super().call(kind, target, functions, args, kwargs, owner)
+            return super().call(kind, target, args, kwargs, owner)
         kwargs = dict(kwargs)
         description = kwargs.pop("profile_description", "")
-        slot = super().call(kind, target, functions, args, kwargs, owner)
+        slot = super().call(kind, target, args, kwargs, owner)
+        functions = self.pair.operation(kind, target)
         lowered = [lower(self, item, lambda: None) for item in args]
         named = {key: lower(self, item, lambda: None) for key, item in kwargs.items()}
         shown = ", ".join(

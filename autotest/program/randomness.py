@@ -57,12 +57,6 @@ _MASKING = {
 }
 #: Calls that give a tensor new contents whatever it held.
 FILLING = frozenset(("fill_", "zero_", "copy_", "constant_", "zeros_", "ones_", "eye_", "dirac_")) | _DRAWING_IN_PLACE
-#: Modules that draw a mask when they are called in training mode.
-_MASKING_MODULES = frozenset(
-    ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU")
-)
-
-_ALWAYS_DRAWING_MODULES = frozenset(("FractionalMaxPool2d", "FractionalMaxPool3d"))
 
 
 def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Contents:
@@ -94,18 +88,3 @@ def fills(target: str) -> bool:
 
 #: Every name for which `contents_of` may answer something else than `DEFINED`, for a first cheap look.
 NAMES = _DRAWING | _DRAWING_IN_PLACE | _ALWAYS_DRAWING | _UNINITIALISED | _CONSTRUCTORS | frozenset(_MASKING)
-
-
-def module_draws(module: Any) -> bool:
-    """Whether calling this module, as it is set now, draws a random mask somewhere inside."""
-    for part in module.modules():
-        if type(part).__name__ in _ALWAYS_DRAWING_MODULES:
-            return True
-        if not part.training:
-            continue
-        if type(part).__name__ in _MASKING_MODULES and getattr(part, "p", 1) != 0:
-            return True
-        dropout = getattr(part, "dropout", 0)
-        if isinstance(dropout, float) and dropout > 0:
-            return True
-    return False

@@ -192,7 +192,7 @@ class Symbol(DualObject):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = current() or _recorder_of(args, kwargs)
         both = recorder.pair.resolve(self._path)
-        slot = recorder.call("function", self._path, both, args, kwargs)
+        slot = recorder.call("function", self._path, args, kwargs)
         if isinstance(both.expected, type) and isinstance(
             recorder.expected[slot], recorder.pair.reference.module_types
         ):
@@ -304,12 +304,12 @@ class Value(DualObject):
             lists[self._slot] = value
 
     def __delattr__(self, name: str) -> None:
-        (current() or self._recorder).call("builtin", "delattr", (delattr, delattr), (self, name), {})
+        (current() or self._recorder).call("builtin", "delattr", (self, name), {})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = current() or self._recorder
         lowered = self._lower(recorder)
-        return wrap(recorder, recorder.call("method", "__call__", lowered[:2], args, kwargs, lowered))
+        return wrap(recorder, recorder.call("method", "__call__", args, kwargs, lowered))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """The reference's array, for NumPy's functions; taking it is recorded, and so is compared."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autotest.comparison import Mismatch
-from autotest.program import Array, Captured, Operand, Ref, map_operand, randomness
+from autotest.program import Array, Captured, Operand, Ref, map_operand
 from autotest.recording.record import Record, as_array
 from autotest.recording.recorder import Recorder
 
@@ -14,7 +14,7 @@ def synchronize_module(record: Recorder, slot: int) -> None:
     """Give the candidate's new module the parameters and buffers that the reference's was initialised with."""
     reference, candidate = record.pair.reference, record.pair.candidate
     expected, actual = record.expected[slot], record.actual[slot]
-    if randomness.module_draws(expected):
+    if reference.draws(expected):
         record.random_modules.add(id(expected))
     unlike = unlike_state(record, slot)
     if unlike is not None:
@@ -41,7 +41,7 @@ def unlike_state(record: Record, slot: int) -> Mismatch | None:
     if not isinstance(expected, reference.module_types) or not isinstance(actual, candidate.module_types):
         return None
     own, other = (
-        {name: tuple(value.shape) for name, value in [*side.parameters(it).items(), *side.buffers(it).items()]}
+        {name: side.shape(value) for name, value in [*side.parameters(it).items(), *side.buffers(it).items()]}
         for side, it in ((reference, expected), (candidate, actual))
     )
     if own.keys() != other.keys():
@@ -71,8 +71,9 @@ def adopt(record: Record, other: Record, slot: int) -> int:
         array = as_array(value)
         kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
         new = record.append("tensor", array.dtype, (record.capture(array),), kwargs, expected, actual)
-        if expected.is_leaf:
-            _forget_gradients(expected, actual)
+        # What earlier trials accumulated is not part of this one.
+        record.pair.reference.forget_gradient(expected)
+        record.pair.candidate.forget_gradient(actual)
     else:
         new = _adopt_calls(record, other) + slot
         if isinstance(expected, record.pair.reference.module_types):
@@ -103,7 +104,7 @@ def _adopt_calls(record: Record, other: Record) -> int:
 
 def _adopt_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
     reference, candidate = record.pair.reference, record.pair.candidate
-    if randomness.module_draws(expected):
+    if reference.draws(expected):
         record.random_modules.add(id(expected))
     parameters = reference.parameters(expected)
     own = {**parameters, **reference.buffers(expected)}
@@ -111,10 +112,6 @@ def _adopt_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
     if arrays:
         operands = {name: record.capture(array) for name, array in arrays.items()}
         record.append("load_state", "", (Ref(slot), operands), {}, None, None)
-    _forget_gradients(*parameters.values(), *candidate.parameters(actual).values())
-
-
-def _forget_gradients(*tensors: Any) -> None:
-    """What earlier trials accumulated is not part of this one."""
-    for tensor in tensors:
-        tensor.grad = None
+    for side, tensors in ((reference, parameters), (candidate, candidate.parameters(actual))):
+        for tensor in tensors.values():
+            side.forget_gradient(tensor)

@@ -33,7 +33,6 @@ class LiveRecord(Record):
         self,
         kind: CallKind,
         target: str,
-        functions: tuple[Any, Any],
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         owner: tuple[Any, Any, Operand] | None = None,
@@ -93,7 +92,7 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
         neutral = framework.literal(value)
         if neutral is not ABSENT:
             if isinstance(neutral, Made):
-                slot = recorder.call("function", neutral.path, recorder.pair.resolve(neutral.path), neutral.args, {})
+                slot = recorder.call("function", neutral.path, neutral.args, {})
                 return recorder.expected[slot], recorder.actual[slot], Ref(slot)
             if isinstance(neutral, Root):
                 both = recorder.pair.resolve(neutral.path)

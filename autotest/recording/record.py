@@ -141,7 +141,7 @@ class Record:
         """What call `slot` computed from undefined contents is undefined, unless the call fills it anew."""
         call, expected = self.calls[slot], self.expected[slot]
         called = call.target == "__call__" and isinstance(owner, self.pair.reference.module_types)
-        draws = called and id(owner) in self.random_modules and randomness.module_draws(owner)
+        draws = called and id(owner) in self.random_modules and self.pair.reference.draws(owner)
         read = {ref.slot for ref in refs(call)}
         for filled in _filled(call):
             self.undefined.discard(id(self.expected[filled]))
@@ -160,11 +160,10 @@ class Record:
             self.backward_undefined = True
         if call.kind == "operator" and name == "setitem":
             self.mark_undefined(call.args[0].slot, self.expected[call.args[0].slot])
-        if called and owner.training:
+        if called and self.pair.reference.is_training(owner):
             self._hold_undefined(self.pair.reference.buffers(owner).values())  # such as running means
         if name == "step":
-            groups = getattr(owner, "param_groups", ())
-            self._hold_undefined(parameter for group in groups for parameter in group["params"])
+            self._hold_undefined(self.pair.reference.optimized(owner))
         self.mark_undefined(slot, expected)
 
     def _state(self, module: Any) -> list[Any]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import functools
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -108,20 +106,19 @@ class Recorder(LiveRecord):
         self,
         kind: CallKind,
         target: str,
-        functions: tuple[Any, Any],
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         owner: tuple[Any, Any, Operand] | None = None,
     ) -> int:
         """Lower the arguments once, run the reference and then the candidate, write it down; returns the slot.
 
-        `owner` is the object whose bound methods `functions` are: it stands first in the record only.
+        `owner` is the object whose method is called, on the reference, on the candidate and in the program.
         """
-        reference = functions[0]
-        expected_args: list[Any] = []
-        actual_args: list[Any] = []
+        operations = self.pair.operation(kind, target)
+        expected_args: list[Any] = [] if owner is None else [owner[0]]
+        actual_args: list[Any] = [] if owner is None else [owner[1]]
         operands: list[Operand] = [] if owner is None else [owner[2]]
-        signature = (target, reference, len(args), tuple(kwargs))
+        signature = (kind, target, None if owner is None else owner[0], len(args), tuple(kwargs))
         for position, value in enumerate(args):
             kind_of = type(value)
             if kind_of in LITERALS:
@@ -156,29 +153,32 @@ class Recorder(LiveRecord):
         try:
             self.running = target
             try:
-                expected = reference(*expected_args, **expected_kwargs)
+                expected = operations[0](*expected_args, **expected_kwargs)
             finally:
                 self.running = ""
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
-            attempt = functools.partial(functions[1], *actual_args, **actual_kwargs)
             optional = [key for key, value in kwargs.items() if _may_be_left_out(value)]
-            self._refused(kind, target, tuple(operands), named, error, attempt, optional)
+            attempt = operations[1]
+            self._refused(
+                kind, target, tuple(operands), named, error, lambda: attempt(*actual_args, **actual_kwargs), optional
+            )
             self.end(error)
         if self.watch is not None:
             self.watch.about_to(self, kind, target, tuple(operands), named)
         try:
             self.running = target
             try:
-                actual = functions[1](*actual_args, **actual_kwargs)
+                actual = operations[1](*actual_args, **actual_kwargs)
             finally:
                 self.running = ""
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             slot = self.append(kind, target, tuple(operands), named, expected, None)
-            self._failed(slot, functions[1], error)
+            self._failed(slot, self._lacks(slot, operations[1], actual_args), error)
             self.end(error)
         slot = self.append(kind, target, tuple(operands), named, expected, actual)
         if name in randomness.NAMES:
-            self._settle_contents(slot, randomness.contents_of(target, expected_args, expected_kwargs))
+            given = expected_args if owner is None else expected_args[1:]
+            self._settle_contents(slot, randomness.contents_of(target, given, expected_kwargs))
         if self.undefined or self.random_modules:
             self.spread_undefined(slot, None if owner is None else owner[0])
         return slot
@@ -187,36 +187,41 @@ class Recorder(LiveRecord):
         self, name: str, owner: tuple[Any, Any, Operand], args: Sequence[Any] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> int:
         """Call the method `name` of what `owner` is on either side; the candidate may lack it. Returns the slot."""
-        functions = (self.pair.reference.member(owner[0], name), getattr(owner[1], name, ABSENT))
-        return self.call("method", name, functions, args, kwargs, owner)
+        return self.call("method", name, args, kwargs, owner)
 
     def _keep_copy(self, slot: int) -> None:
         """Copy what `slot` holds on both sides, by a call like any other, so that every replay looks at it too."""
         made = self.method("clone", (self.expected[slot], self.actual[slot], Ref(slot)))
         self.calls[made] = self.calls[made]._replace(note=NOTE)
 
-    def _annotation(self, signature: tuple[str, Any, int, tuple[str, ...]], key: int | str) -> Any:
+    def _lacks(self, slot: int, operation: Any, args: Sequence[Any]) -> Any:
+        """`operation`, or `ABSENT` where the candidate's owner has no such method."""
+        call = self.calls[slot]
+        if call.kind != "method" or call.target == "__call__":
+            return operation
+        return operation if self.pair.candidate.provides(call.kind, call.target, args[0]) else ABSENT
+
+    def _annotation(self, signature: tuple[CallKind, str, Any, int, tuple[str, ...]], key: int | str) -> Any:
         return self.pair.annotations(*signature).get(key)
 
     def operate(self, name: str, operands: Sequence[Any]) -> int:
         """A function of the `operator` module (``add``, ``getitem``, ``iadd``, ...) on both sides."""
-        function = getattr(operator, name)
-        return self.call("operator", name, (function, function), operands, {})
+        return self.call("operator", name, operands, {})
 
     def builtin(self, name: str, operand: Any) -> int:
         """A builtin of one argument (``len``, ``bool``, ``list``, ...) on both sides."""
-        function = getattr(builtins, name)
-        return self.call("builtin", name, (function, function), (operand,), {})
+        return self.call("builtin", name, (operand,), {})
 
     def getattr(self, owner: Lowerable, name: str) -> int:
         """Read an attribute on both sides. That the reference lacks it is the test's own mistake."""
         expected_owner, actual_owner, operand = owner._lower(self)
+        operations = self.pair.operation("getattr", name)
         try:
-            expected = self.pair.reference.member(expected_owner, name)
+            expected = operations.expected(expected_owner)
         except AttributeError as error:
             made_by_the_test(error)
             raise
-        actual = self._on_candidate("getattr", name, (operand,), expected, lambda: getattr(actual_owner, name))
+        actual = self._on_candidate("getattr", name, (operand,), expected, lambda: operations.actual(actual_owner))
         slot = self.append("getattr", name, (operand,), {}, expected, actual)
         if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
             self.mark_undefined(slot, expected)
@@ -228,23 +233,28 @@ class Recorder(LiveRecord):
         one, other, recorded = lower(self, value, lambda: None)
         if one is generators.NOTHING:
             return
+        operations = self.pair.operation("setattr", name)
+
+        def attempt() -> None:
+            operations.actual(actual_owner, other)
+
         try:
-            setattr(expected_owner, name, one)
+            operations.expected(expected_owner, one)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
-            attempt = functools.partial(setattr, actual_owner, name, other)
             self._refused("setattr", name, (operand, recorded), {}, error, attempt)
             self.end(error)
-        self._on_candidate("setattr", name, (operand, recorded), None, lambda: setattr(actual_owner, name, other))
+        self._on_candidate("setattr", name, (operand, recorded), None, attempt)
         self.append("setattr", name, (operand, recorded), {}, None, None)
 
     def enter(self, owner: Lowerable) -> int:
         """Enter a context manager on both sides."""
         expected_owner, actual_owner, operand = owner._lower(self)
-        expected = expected_owner.__enter__()
+        operations = self.pair.operation("enter", "")
+        expected = operations.expected(expected_owner)
         try:
-            actual = self._on_candidate("enter", "", (operand,), expected, actual_owner.__enter__)
+            actual = self._on_candidate("enter", "", (operand,), expected, lambda: operations.actual(actual_owner))
         except BaseException:
-            expected_owner.__exit__(None, None, None)  # `with` leaves only what was entered
+            self.pair.operation("exit", "").expected(expected_owner)  # `with` leaves only what was entered
             raise
         if expected is expected_owner or expected is None:
             expected = actual = ABSENT  # whatever the candidate's returns: keeping it would keep it entered
@@ -253,11 +263,12 @@ class Recorder(LiveRecord):
     def exit(self, owner: Lowerable, details: tuple[Any, ...]) -> None:
         """Leave a context manager on both sides, also when the body is being left by an exception."""
         expected_owner, actual_owner, operand = owner._lower(self)
+        operations = self.pair.operation("exit", "")
         try:
             # Last in, first out: two sides in one framework restore what each of them found.
-            actual_owner.__exit__(*details)
+            operations.actual(actual_owner, *details)
         finally:
-            expected_owner.__exit__(*details)
+            operations.expected(expected_owner, *details)
         self.append("exit", "", (operand,), {}, None, None)
         if type(operand) is Ref:
             # A `with` statement lets go of its context; OneFlow's no_grad ends only when it is destroyed.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import dataclasses
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -56,7 +54,7 @@ def replay(
                 before(call)
             try:
                 result.values.append(perform(call, framework, result.values, captured, dtypes or {}))
-                contexts.note(call, result.values)
+                contexts.note(framework, call, result.values)
                 if call.kind == "exit" and not _read_later(program, call):
                     # A `with` statement lets go of its context; OneFlow's no_grad ends only when it is destroyed.
                     result.values[call.args[0].slot] = None
@@ -73,24 +71,24 @@ class Contexts:
     """
 
     def __init__(self) -> None:
-        self._entered: list[tuple[list[Any], int]] = []
+        self._entered: list[tuple[Framework, list[Any], int]] = []
 
-    def note(self, call: Call, values: list[Any]) -> None:
-        """`call` has been carried out with `values`."""
+    def note(self, framework: Framework, call: Call, values: list[Any]) -> None:
+        """`call` has been carried out on `framework` with `values`."""
         if call.kind in ("enter", "exit") and type(call.args[0]) is Ref:
-            place = (values, call.args[0].slot)
+            slot = call.args[0].slot
             if call.kind == "enter":
-                self._entered.append(place)
+                self._entered.append((framework, values, slot))
             else:
-                self._entered = [(held, slot) for held, slot in self._entered if held is not values or slot != place[1]]
+                self._entered = [entry for entry in self._entered if entry[1] is not values or entry[2] != slot]
 
     def __enter__(self) -> Contexts:
         return self
 
     def __exit__(self, *details: object) -> None:
-        for values, slot in reversed(self._entered):
+        for framework, values, slot in reversed(self._entered):
             with contextlib.suppress(Exception):
-                values[slot].__exit__(None, None, None)
+                framework.invoke("exit", "", (values[slot],), {})
             values[slot] = None
 
 
@@ -121,32 +119,11 @@ def perform(
 
     args: list[Any] = [map_operand(item, live) for item in call.args]
     named: dict[str, Any] = {key: map_operand(item, live) for key, item in call.kwargs.items()}
-    return _CARRY_OUT[call.kind](call.target, framework, args, named)
+    made = framework.invoke(call.kind, call.target, args, named)
+    if call.kind == "enter" and made is args[0]:
+        return None  # keeping the context would keep OneFlow's entered
+    return None if call.kind in ("setattr", "exit") else made
 
 
 def _read_later(program: Program, call: Call) -> bool:
     return any(call.args[0] in set(refs(later)) for later in program.calls[call.slot + 1 :])
-
-
-def _enter(context: Any) -> Any:
-    entered = context.__enter__()
-    return None if entered is context else entered  # keeping the context would keep OneFlow's entered
-
-
-def _exit(context: Any) -> None:
-    context.__exit__(None, None, None)
-
-
-#: (target, framework, args, kwargs) -> result
-_CARRY_OUT: Mapping[str, Callable[[str, Framework, list[Any], dict[str, Any]], Any]] = {
-    "function": lambda target, framework, args, named: framework.resolve(target)(*args, **named),
-    "method": lambda target, framework, args, named: (
-        args[0](*args[1:], **named) if target == "__call__" else framework.member(args[0], target)(*args[1:], **named)
-    ),
-    "operator": lambda target, framework, args, named: getattr(operator, target)(*args),
-    "builtin": lambda target, framework, args, named: getattr(builtins, target)(*args),
-    "getattr": lambda target, framework, args, named: framework.member(args[0], target),
-    "setattr": lambda target, framework, args, named: setattr(args[0], target, args[1]),
-    "enter": lambda target, framework, args, named: _enter(args[0]),
-    "exit": lambda target, framework, args, named: _exit(args[0]),
-}

@@ -233,8 +233,7 @@ def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = Fal
         if len(outputs) == 1:
             recorder.method("backward", outputs[0]._lower(recorder), cotangents)
         else:
-            both = recorder.pair.resolve("autograd.backward")
-            recorder.call("function", "autograd.backward", both, (outputs, cotangents), {})
+            recorder.call("function", "autograd.backward", (outputs, cotangents), {})
     except TrialEnd:
         # A body that ran its own backward may have freed the graph: then its own was the one to compare.
         if recorder.rejection is None or not any(call.target == "backward" for call in recorder.calls[:own]):
@@ -255,20 +254,20 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
         elif isinstance(expected, reference.tensor_types) and reference.holds_gradient(expected):
             inputs.setdefault(id(expected), value)
     # OneFlow refuses an input that nothing depends on, so the reference is asked first which these are.
-    grad = recorder.pair.resolve("autograd.grad")
     asked = [tensor for tensor in inputs.values() if reference.can_backpropagate(tensor._sides()[0])]
     live = [[value._sides()[0] for value in values] for values in (outputs, asked, cotangents)]
-    reached = grad.expected(*live, retain_graph=True, allow_unused=True)
+    named = {"retain_graph": True, "allow_unused": True}
+    reached = reference.invoke("function", "autograd.grad", live, named)
     asked = [value for value, one in zip(asked, reached, strict=True) if one is not None]
-    slot = recorder.call("function", "autograd.grad", grad, (outputs, asked, cotangents), {"create_graph": True})
+    slot = recorder.call("function", "autograd.grad", (outputs, asked, cotangents), {"create_graph": True})
     return [item for item in Value(recorder, slot) if reference.can_backpropagate(item._sides()[0])]
 
 
 def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
     expected, actual, reference = value._expected, value._actual, recorder.pair.reference
-    dtype = reference.dtype_name(expected.dtype)
+    dtype = reference.dtype_of(expected)
     # The one choice that a `random_array` would make, without a generator that nobody else will draw from.
-    spec = generators.Spec(tuple(expected.shape), dtype, -1.0, 1.0)
+    spec = generators.Spec(reference.shape(expected), dtype, -1.0, 1.0)
     array = Array(generators.array_from(spec, generators.current().bits()), dtype)
     slot = recorder.tensor(array, requires_grad=leaf, device=reference.device_type(expected), note="cotangent")
     cotangent = Value(recorder, slot)

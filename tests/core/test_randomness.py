@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch as real
 
-from autotest.program.randomness import NAMES, Contents, contents_of, fills, module_draws
+from autotest.frameworks.torch import TorchFramework
+from autotest.program.randomness import NAMES, Contents, contents_of, fills
 
 
 @pytest.mark.parametrize(
@@ -72,4 +73,4 @@ def test_filling_makes_contents_defined_again():
     ],
 )
 def test_modules_draw_masks_in_training_only(module, draws):
-    assert module_draws(module()) is draws
+    assert TorchFramework().draws(module()) is draws

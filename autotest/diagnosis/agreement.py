@@ -32,14 +32,23 @@ class Agreement:
     mismatches: list[Mismatch]
     #: Why the reference refused, which makes the program worth nothing.
     refused: str = ""
+    _names: dict[int, str] | None = None
+    _results: dict[Place, tuple[Any, Any]] | None = None
 
     def place(self, mismatch: Mismatch) -> Place:
         """Where `mismatch` is, independent of names."""
-        own = names(self.program).get(mismatch.slot, "")
+        if self._names is None:
+            self._names = names(self.program)
+        own = self._names.get(mismatch.slot, "")
         return mismatch.slot, mismatch.name[len(own) :] if mismatch.name.startswith(own) else ""
 
     def read(self) -> dict[Place, tuple[Any, Any]]:
         """Each result of either side, by its place."""
+        if self._results is None:
+            self._results = self._read()
+        return self._results
+
+    def _read(self) -> dict[Place, tuple[Any, Any]]:
         pairings, _ = pair_up(self.record)
         expected = freeze(self.record.pair.reference, [item.expected for item in pairings])
         actual = freeze(self.record.pair.candidate, [item.actual for item in pairings])

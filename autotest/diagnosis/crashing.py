@@ -20,8 +20,9 @@ from typing import IO
 from autotest.diagnosis.locating import operands
 from autotest.frameworks import chosen
 from autotest.processes.endings import describe
-from autotest.program import Program, operator_of, reduction, serialisation
-from autotest.program.rewriting import isolated, needed, without
+from autotest.program import Program, call_reduction, operator_of, reduction, serialisation
+from autotest.program.isolation import isolated
+from autotest.program.rewriting import needed, without
 from autotest.replaying.replay import replay
 
 #: Seconds until a child has its frameworks.
@@ -148,7 +149,7 @@ def _fewer_calls(program: Program) -> Iterator[Program]:
     kept = needed(program, [last])
     if len(kept) <= last:
         yield without(program, [call.slot for call in program.calls if call.slot not in kept])
-    yield from reduction.calls(program, {})
+    yield from call_reduction.calls(program, {})
 
 
 _REST = (

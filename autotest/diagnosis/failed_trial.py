@@ -189,7 +189,7 @@ def _told(finding: Finding, agreement: Agreement, opinion: Opinion) -> Finding:
         mismatches=tuple(agreement.mismatches),
         verdict=(verdict.line, *verdict.numbers),
         blame=verdict.blame,
-        divergent=opinion.located.step if opinion.located.slot is None else opinion.located.slot,
+        divergent=opinion.located.hint if opinion.located.slot is None else opinion.located.slot,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import sys
 from collections.abc import Sequence
@@ -130,6 +131,7 @@ class Laboratory:
         self._pair = pair
         self.program = program
         self.wide, self._places = widened(program)
+        self._backdrop: float | None = None
         self._moved: dict[str, list[dict[Place, Any]]] = {}
         self._sides: tuple[dict[Place, Any], dict[Place, Any]] | None = None
 
@@ -174,12 +176,20 @@ class Laboratory:
 
     def _length(self, size: int) -> float:
         """How many numbers may be added up in one element, judged by sizes alone."""
-        sizes = [value.data.size for value in self.sides[0].values() if type(value) is TensorValue]
-        largest: int = max(sizes, default=1)
+        largest = self._largest
         return max(largest / max(size, 1), math.sqrt(largest), 1.0)
+
+    @functools.cached_property
+    def _largest(self) -> int:
+        return max([value.data.size for value in self.sides[0].values() if type(value) is TensorValue], default=1)
 
     def backdrop(self) -> float:
         """What rounding makes of the greatest magnitudes in the program, where results cancel against each other."""
+        if self._backdrop is None:
+            self._backdrop = self._weighed()
+        return self._backdrop
+
+    def _weighed(self) -> float:
         values = [value for value in self.sides[0].values() if type(value) is TensorValue and value.data.size]
         floats = [np.abs(value.data[np.isfinite(value.data)]) for value in values if value.data.dtype.kind == "f"]
         greatest = max([1.0, *(float(item.max(initial=0.0)) for item in floats)])

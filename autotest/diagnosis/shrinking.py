@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +17,10 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis import choice_reduction
 from autotest.diagnosis.agreement import Agreement, agree, results
+from autotest.diagnosis.operands import values_at
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.differentiable import is_push
-from autotest.program import Array, Call, Program, Ref, operator_of, reduction, refs
+from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
 from autotest.program.rewriting import in_place, widened, with_arrays
 from autotest.replaying.replay import replay
 from autotest.trials.trial import Outcome, Test, run_trial
@@ -28,6 +32,10 @@ Judge = Callable[[Program, Pair, Settings], Agreement]
 SAY_LITTLE = frozenset(("exception", "accepted", "structure"))
 #: Candidates that are run at most.
 EXECUTIONS = 600
+#: So many times the executions, and n * log2(n) of a program of n calls, is what these may have of calls together.
+_CALLS = 16
+#: Spans of so many calls, or more, are left out together before single calls are.
+_THINNEST = 4
 #: Runs of the test body at most, before its program is shrunk.
 CHOICE_EXECUTIONS = 80
 
@@ -80,6 +88,8 @@ class Shrunk:
     #: Every improvement in order, the last of them being `agreement`.
     history: list[Agreement]
     executions: int = 0
+    #: How many calls these executions had together.
+    performed: int = 0
     complete: bool = True
 
 
@@ -102,6 +112,8 @@ class Shrinker:
         self._survives, self._judge = survives, judge
         self._deadline = time.monotonic() + seconds
         self._limit = limit
+        length = len(start.program.calls)
+        self._budget = _CALLS * (limit + length * math.log2(length + 2))
         self._seen: set[bytes] = {_digest(start.program)}
         self.result = Shrunk(start, [start])
 
@@ -109,6 +121,7 @@ class Shrinker:
         """Try the programs in `first`, then make what holds smaller until nothing is."""
         for program in first:
             self._try(program)
+        self._thin()
         sizes: tuple[reduction.Pass, ...] = (reduction.arguments, reduction.shapes)
         if self._failure.symptom in SAY_LITTLE:
             sizes = tuple(reduction.in_class(one) for one in sizes)
@@ -135,15 +148,43 @@ class Shrinker:
 
     @property
     def _over(self) -> bool:
-        return self.result.executions >= self._limit or time.monotonic() > self._deadline
+        spent = self.result.executions >= self._limit or self.result.performed > self._budget
+        return spent or time.monotonic() > self._deadline
 
     def _calls(self, program: Program) -> Iterator[Program]:
-        values = {
-            slot: value
-            for (slot, suffix), value in results(program, self._pair.reference).items()
-            if not suffix and type(value) is TensorValue
-        }
-        return reduction.calls(program, values)
+        return call_reduction.calls(program, self._values())
+
+    def _values(self) -> dict[int, TensorValue]:
+        """What the reference's calls of the smallest program give."""
+        given = results(self.result.agreement.program, self._pair.reference)
+        return {slot: value for (slot, suffix), value in given.items() if not suffix and type(value) is TensorValue}
+
+    def _held(self, end: int, slots: list[int]) -> dict[int, Any]:
+        return values_at(self.result.agreement.program, self._pair.reference, end, slots)
+
+    def _thin(self) -> None:
+        """Leave out halves of a long program, then quarters, and so on, while what is left fails in the same way."""
+        size = len(self.result.agreement.program.calls) // 2
+        while size >= _THINNEST and not self._over:
+            self._try(self._needed())
+            end = len(self.result.agreement.program.calls)
+            while end > 0 and not self._over:
+                start = max(0, end - size)
+                spans = functools.partial(
+                    call_reduction.spans, start=start, end=end, values=self._values, held=self._held
+                )
+                if any(map(self._try, self._bounded(spans))):
+                    # What stands before the span has the slots that it had.
+                    end = min(end, len(self.result.agreement.program.calls))
+                end = min(start, end)
+            size //= 2
+
+    def _needed(self) -> Program:
+        """The smallest program without what its failure does not depend on."""
+        best = self.result.agreement
+        first = best.mismatches[0]
+        pushes = [call.slot for call in best.program.calls if first.stage == "backward" and is_push(call)]
+        return call_reduction.only(best.program, [first.slot, *pushes])
 
     def fails(self, program: Program) -> bool:
         """Whether `program`, as it is, fails in the same way."""
@@ -178,6 +219,7 @@ class Shrinker:
             return False
         self._seen.add(digest)
         self.result.executions += 1
+        self.result.performed += len(program.calls)
         mended = self._runnable(program)
         if mended is None:
             return False

@@ -285,6 +285,10 @@ class Framework(abc.ABC):
     def holds_gradient(self, tensor: Any) -> bool:
         """Whether autograd accumulates into `tensor`: a leaf that requires grad, or one that retains it."""
 
+    def retain_gradient(self, tensor: Any) -> None:
+        """Have autograd leave a gradient in `tensor`, which can be backpropagated and is no leaf."""
+        raise NotImplementedError(f"{self.name} keeps no gradient of what is no leaf")
+
     @abc.abstractmethod
     def can_backpropagate(self, tensor: Any) -> bool:
         """Whether `tensor` is floating or complex and belongs to an autograd graph."""

@@ -157,6 +157,9 @@ class Namespace(Framework):
     def holds_gradient(self, tensor: Any) -> bool:
         return tensor.requires_grad and (tensor.is_leaf or bool(getattr(tensor, "retains_grad", False)))
 
+    def retain_gradient(self, tensor: Any) -> None:
+        tensor.retain_grad()
+
     def can_backpropagate(self, tensor: Any) -> bool:
         return tensor.requires_grad and self._dtype_names.get(tensor.dtype) in DIFFERENTIABLE
 

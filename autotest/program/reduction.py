@@ -8,19 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from autotest.program import Array, Call, Program, leaves, map_operand, randomness, refs
-from autotest.program.rewriting import (
-    assembled,
-    bypassed,
-    in_place,
-    is_backward,
-    is_class,
-    needed,
-    tensor_call,
-    with_arrays,
-    without,
-)
-from autotest.program.values import TensorValue
+from autotest.program import Array, Call, Program, leaves, map_operand
+from autotest.program.call_reduction import unread
+from autotest.program.rewriting import assembled, is_backward, with_arrays
 
 #: A pass: candidates for one program, by one idea.
 Pass = Callable[[Program], Iterator[Program]]
@@ -64,53 +54,6 @@ def _disorder(array: Array) -> float:
     return float(odd.sum()) + 2.0 * len(np.unique(finite))
 
 
-# -- calls --------------------------------------------------------------------------------------------------
-
-
-def essential(call: Call) -> bool:
-    """Whether leaving `call` out would leave contents that the two sides do not share."""
-    return call.kind in ("load_state", "overwrite") or (in_place(call) and randomness.fills(call.target))
-
-
-def calls(program: Program, values: Mapping[int, TensorValue]) -> Iterator[Program]:
-    """Programs with fewer calls. `values` are what the reference's calls gave, for taking their place."""
-    whole = program.calls
-    for call in whole:
-        if is_backward(call):
-            yield without(program, [call.slot])
-    for last in range(len(whole) - 1, -1, -1):
-        kept = needed(program, [last])
-        if len(kept) < len(whole):
-            yield without(program, [call.slot for call in whole if call.slot not in kept])
-    for call in reversed(whole):
-        if not essential(call):
-            yield without(program, [call.slot])
-    for call in reversed(whole):
-        if call.kind == "tensor" or is_backward(call) or is_class(call) or essential(call):
-            continue
-        for ref in dict.fromkeys(refs(call)):
-            if not is_class(whole[ref.slot]):
-                yield bypassed(program, call.slot, ref)
-        value = values.get(call.slot)
-        if value is not None:
-            yield _unread(frozen(program, call.slot, value))
-
-
-def frozen(program: Program, slot: int, value: TensorValue) -> Program:
-    """`program` with the call of `slot` replaced by a tensor of what it gave."""
-    array = Array(np.array(value.data), value.dtype)
-    grad = value.requires_grad and array.dtype.startswith(("float", "bfloat", "complex"))
-    instead = tensor_call(slot, len(program.arrays), array, requires_grad=grad, device=value.device)
-    replaced = [instead if call.slot == slot else call for call in program.calls]
-    return assembled(replaced, (*program.arrays, array), program.undefined - {slot})[0]
-
-
-def _unread(program: Program) -> Program:
-    """`program` without inputs that nothing reads."""
-    read = {ref.slot for call in program.calls for ref in refs(call)}
-    return without(program, [call.slot for call in program.inputs() if call.slot not in read])
-
-
 # -- arguments ----------------------------------------------------------------------------------------------
 
 
@@ -122,14 +65,14 @@ def arguments(program: Program) -> Iterator[Program]:
         if call.kind != "operator" and not is_backward(call):
             for key in call.kwargs:
                 others = {name: item for name, item in call.kwargs.items() if name != key}
-                yield _unread(_with_call(program, call._replace(kwargs=others)))
+                yield unread(_with_call(program, call._replace(kwargs=others)))
             if len(call.args) > 1:
-                yield _unread(_with_call(program, call._replace(args=call.args[:-1])))
+                yield unread(_with_call(program, call._replace(args=call.args[:-1])))
         for place, items in enumerate(call.args):
             if type(items) in (list, tuple) and len(items) > 1:
                 for at in range(len(items)):
                     fewer = (*call.args[:place], items[:at] + items[at + 1 :], *call.args[place + 1 :])
-                    yield _unread(_with_call(program, call._replace(args=fewer)))
+                    yield unread(_with_call(program, call._replace(args=fewer)))
         for position, item in enumerate(leaves((call.args, call.kwargs))):
             for plainer in _plainer(item):
                 yield _with_call(program, _with_leaf(call, position, plainer))
@@ -343,10 +286,8 @@ def in_class(one: Pass) -> Pass:
 
 __all__ = [
     "arguments",
-    "calls",
     "contents",
     "cost",
-    "essential",
     "in_class",
     "kinds",
     "shapes",

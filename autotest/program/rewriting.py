@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
-
-import numpy as np
 
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, map_operand, refs
-from autotest.program.values import TensorValue
 
 WIDER: Mapping[str, str] = {
     "float16": "float64",
@@ -21,7 +17,7 @@ WIDER: Mapping[str, str] = {
 }
 _WIDER_METHODS: Mapping[str, str] = {"float": "double", "half": "double", "bfloat16": "double"}
 #: What a module is told between its making and its call.
-_SETTINGS = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
+SETTINGS = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
 _IN_PLACE_OPERATOR = re.compile(r"i(add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor|lshift|rshift)_?|setitem")
 
 
@@ -126,7 +122,7 @@ def needed(program: Program, slots: Iterable[int]) -> set[int]:
                 found.update(ref.slot for ref in refs(call))
         for call in program.calls:
             writes = in_place(call) or call.kind in ("setattr", "load_state", "overwrite", "enter", "exit")
-            writes = writes or (call.kind == "method" and call.target in _SETTINGS)
+            writes = writes or (call.kind == "method" and call.target in SETTINGS)
             if writes and call.args and type(call.args[0]) is Ref and call.args[0].slot in found:
                 found.add(call.slot)
         grown = len(found) > before
@@ -160,79 +156,3 @@ def widened(program: Program) -> tuple[Program, dict[int, int]]:
 def _wide(array: Array) -> Array:
     dtype = WIDER.get(array.dtype)
     return array if dtype is None else Array(array.data.astype(dtype), dtype)
-
-
-def isolated(
-    program: Program, slot: int, operands: Mapping[int, Any], result: Any = None, *, gradients: bool = False
-) -> tuple[Program, int]:
-    """Call `slot` alone, on the values that its operands had; returns the program and the call's new slot.
-
-    Args:
-        operands: slot -> the `TensorValue` or plain value that it held before the call. An operand that is not
-            there (a module, a list of tensors) is made again by the calls that made it.
-        result: what the call gave, to know the shape of a cotangent.
-        gradients: push a cotangent back, with every floating operand as a leaf that asks for its gradient.
-    """
-    call = program.calls[slot]
-    made: list[Call] = []
-    arrays: list[Array] = list(program.arrays)
-    count = len(program.calls)
-    plain: dict[int, Any] = {}
-
-    def fresh(value: TensorValue, at: int, note: str = "", grad: bool = False) -> Call:
-        arrays.append(Array(np.array(value.data), value.dtype))
-        return tensor_call(at, len(arrays) - 1, arrays[-1], requires_grad=grad, device=value.device, note=note)
-
-    def leaf(item: Operand) -> Operand:
-        return plain[item.slot] if type(item) is Ref and item.slot in plain else item
-
-    def bring(at: int) -> None:
-        if at in plain or any(one.slot == at for one in made):
-            return
-        value = operands.get(at, _MISSING)
-        if type(value) is TensorValue:
-            grad = gradients and value.dtype.startswith(("float", "bfloat", "complex"))
-            made.append(fresh(value, at, grad=grad))
-            return
-        if value is not _MISSING:
-            plain[at] = value
-            return
-        origin = program.calls[at]
-        for ref in refs(origin):
-            bring(ref.slot)
-        made.append(_with_leaves(origin, leaf))
-        for later in program.calls[at + 1 : slot]:
-            told = later.kind in ("load_state", "setattr") or (later.kind == "method" and later.target in _SETTINGS)
-            if told and later.args[0] == Ref(at):
-                for ref in refs(later):
-                    bring(ref.slot)
-                made.append(_with_leaves(later, leaf))
-
-    for ref in dict.fromkeys(refs(call)):
-        bring(ref.slot)
-    if gradients and in_place(call) and type(call.args[0]) is Ref:
-        # A leaf that asks for its gradient must not be written into.
-        made.append(Call("method", "clone", (call.args[0],), {}, count))
-        call = call._replace(args=(Ref(count), *call.args[1:]))
-        count += 1
-    made.append(_with_leaves(call, leaf))
-    if gradients and type(result) is TensorValue:
-        root = call.args[0] if call.target == "setitem" else Ref(slot)
-        cotangent = TensorValue(_cotangent(result), result.dtype, result.device, False)
-        made.append(fresh(cotangent, count, "cotangent"))
-        made.append(Call("method", "backward", (root, Ref(count)), {}, count + 1))
-    new, places = assembled(made, tuple(arrays))
-    return new, places[slot]
-
-
-_MISSING = object()
-
-
-def _with_leaves(call: Call, leaf: Callable[[Operand], Operand]) -> Call:
-    return call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
-
-
-def _cotangent(result: TensorValue) -> np.ndarray[Any, Any]:
-    """Different numbers for different elements, so that a permuted gradient shows; exact in half precision."""
-    steps = np.arange(result.data.size) * 7 % 15 - 7.5
-    return np.asarray((steps / 8).reshape(result.data.shape), dtype=result.data.dtype)

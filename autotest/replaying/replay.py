@@ -31,7 +31,7 @@ def replay(
     *,
     arrays: ArrayMap | None = None,
     dtypes: Mapping[str, str] | None = None,
-    before: Callable[[Call], None] | None = None,
+    look: Callable[[int, list[Any]], None] | None = None,
     upto: int | None = None,
 ) -> Replayed:
     """Run `program` on `framework`.
@@ -41,7 +41,7 @@ def replay(
         framework: on which side.
         arrays: applied to every captured array, such as a cast to float64.
         dtypes: dtype names to replace wherever the program names them, such as ``{"float32": "float64"}``.
-        before: called before each call; the breadcrumb of a process that may die.
+        look: called before each call and at the end, with how many calls have run and the live values they gave.
         upto: run only the calls below this slot.
 
     An exception of the framework ends the replay and is returned, never raised.
@@ -50,8 +50,8 @@ def replay(
     captured = program.arrays if arrays is None else tuple(arrays(array) for array in program.arrays)
     with Contexts() as contexts:
         for call in program.calls[:upto]:
-            if before is not None:
-                before(call)
+            if look is not None:
+                look(len(result.values), result.values)
             try:
                 result.values.append(perform(call, framework, result.values, captured, dtypes or {}))
                 contexts.note(framework, call, result.values)
@@ -61,6 +61,8 @@ def replay(
             except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
                 result.error, result.failed_at = error, call.slot
                 break
+        if look is not None and result.error is None:
+            look(len(result.values), result.values)
     return result
 
 

@@ -1,0 +1,142 @@
+"""Follows the gradients of all intermediate results on both sides, and names the calls where they may go wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from autotest.base.settings import Settings
+from autotest.comparison import TensorValue, compare_values
+from autotest.frameworks import Framework, Pair
+from autotest.program import Call, Program, refs
+from autotest.program.rewriting import in_place, is_backward, is_class
+from autotest.recording.freezing import freeze
+from autotest.replaying.replay import replay
+
+#: Slot of a result, and the path of a tensor in it: "", "[1]", ".weight".
+Place = tuple[int, str]
+
+
+@dataclasses.dataclass(slots=True)
+class Flow:
+    """The gradients that one side left, by place; None where there is none."""
+
+    gradients: dict[Place, TensorValue | None] = dataclasses.field(default_factory=dict)
+    #: By slot of a push: the gradients that leaves and parameters had after it.
+    leaves: dict[int, dict[Place, TensorValue | None]] = dataclasses.field(default_factory=dict)
+
+
+def flow(program: Program, framework: Framework) -> Flow:
+    """Run `program` on `framework` with the gradients of all intermediate results kept."""
+    found = Flow()
+    kept: dict[Place, Any] = {}
+    leaves: dict[Place, Any] = {}
+
+    def look(at: int, values: list[Any]) -> None:
+        if not at:
+            return
+        call, value = program.calls[at - 1], values[at - 1]
+        if isinstance(value, framework.module_types):
+            leaves.update({(call.slot, f".{name}"): one for name, one in framework.parameters(value).items()})
+        for suffix, tensor in _tensors(value, "", framework):
+            if not framework.can_backpropagate(tensor):
+                continue
+            if call.kind == "tensor":
+                leaves[call.slot, suffix] = tensor
+                continue
+            if not framework.holds_gradient(tensor):
+                with contextlib.suppress(NotImplementedError):
+                    framework.retain_gradient(tensor)
+            kept[call.slot, suffix] = tensor
+        if is_backward(call):
+            found.leaves[call.slot] = _gradients(leaves, framework)
+
+    replay(program, framework, look=look)
+    # What a call wrote into has lost the gradient of what it held before.
+    written = {id(kept.get((ref.slot, ""))) for call in program.calls if in_place(call) for ref in [*refs(call)][:1]}
+    last: dict[int, Place] = {id(tensor): place for place, tensor in kept.items()}
+    known = {place: one for place, one in kept.items() if id(one) not in written or last[id(one)] == place}
+    found.gradients = _gradients(known, framework)
+    return found
+
+
+def _gradients(tensors: dict[Place, Any], framework: Framework) -> dict[Place, TensorValue | None]:
+    values = {place: framework.gradient(tensor) for place, tensor in tensors.items()}
+    present = [place for place, value in values.items() if value is not None]
+    frozen = freeze(framework, [values[place] for place in present])
+    found: dict[Place, TensorValue | None] = dict.fromkeys(values)
+    found.update(
+        (place, dataclasses.replace(value, data=value.data.copy()))
+        for place, value in zip(present, frozen, strict=True)
+    )
+    return found
+
+
+def _tensors(value: Any, suffix: str, framework: Framework) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, framework.tensor_types):
+        yield suffix, value
+    elif isinstance(value, (tuple, list)):
+        for at, item in enumerate(value):
+            yield from _tensors(item, f"{suffix}[{at}]", framework)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Suspects:
+    """Slots of the calls in which a gradient may have gone wrong, in the order of the backward."""
+
+    slots: tuple[int, ...]
+    #: The reference's gradients of what the calls gave, by place.
+    cotangents: dict[Place, TensorValue | None]
+    #: The reference's gradients beside the candidate's, by place.
+    pairs: dict[Place, tuple[TensorValue | None, TensorValue | None]]
+
+
+def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
+    """The calls of `program` whose incoming gradients agree, as far as they are known, and whose outgoing do not."""
+    own, other = flow(program, pair.reference), flow(program, pair.candidate)
+    pushed, pairs = _first_wrong_push(own, other, settings)
+    pairs |= {place: (one, other.gradients.get(place)) for place, one in own.gradients.items()}
+    agrees = {place: not _differ(*pair_, settings) for place, pair_ in pairs.items()}
+    of_slot: dict[int, list[bool]] = {}
+    for (slot, _), agreed in agrees.items():
+        of_slot.setdefault(slot, []).append(agreed)
+    found = []
+    for call in reversed(program.calls[:pushed]):
+        if not hands_on(call) or not all(of_slot.get(call.slot, ())):
+            continue
+        read = dict.fromkeys(ref.slot for ref in refs(call))
+        outgoing = [agreed for slot in read for agreed in of_slot.get(slot, ())]
+        unknown = in_place(call) or any(_is_computed(program.calls[slot]) and slot not in of_slot for slot in read)
+        if not all(outgoing) or (unknown and call.slot not in of_slot):
+            found.append(call.slot)
+    return Suspects(tuple(found), own.gradients, pairs)
+
+
+def hands_on(call: Call) -> bool:
+    """Whether gradients may pass through `call`."""
+    return call.kind in ("function", "method", "operator") and not is_backward(call) and not is_class(call)
+
+
+def _is_computed(call: Call) -> bool:
+    return hands_on(call) and call.target not in ("parameters", "named_parameters", "state_dict")
+
+
+def _first_wrong_push(
+    own: Flow, other: Flow, settings: Settings
+) -> tuple[int | None, dict[Place, tuple[TensorValue | None, TensorValue | None]]]:
+    """The first push after which gradients of leaves differ, and these gradients; the last push where none does."""
+    slot, pairs = None, {}
+    for slot, leaves in own.leaves.items():
+        theirs = other.leaves.get(slot, {})
+        pairs = {place: (one, theirs.get(place)) for place, one in leaves.items()}
+        if any(_differ(*pair, settings) for pair in pairs.values()):
+            break
+    return slot, pairs
+
+
+def _differ(one: TensorValue | None, other: TensorValue | None, settings: Settings) -> bool:
+    if one is None or other is None:
+        return one is not other
+    return bool(compare_values("", 0, "backward", one, other, settings.tolerance, check_values=settings.check_allclose))

@@ -1,0 +1,139 @@
+"""Runs both sides call by call, putting the candidate right, so that no call is blamed for what it was given."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from autotest.base.settings import Settings
+from autotest.comparison import TensorValue, compare_values
+from autotest.frameworks import Framework, Pair
+from autotest.program import Array, Call, Program, refs
+from autotest.program.rewriting import is_backward, is_class
+from autotest.recording.freezing import PLAIN, freeze
+from autotest.replaying.replay import Contexts, perform
+
+_SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "exit"))
+_NO_DTYPES: Mapping[str, str] = {}
+
+
+def first_divergent(program: Program, pair: Pair, settings: Settings) -> int | None:
+    """The slot of the first call that disagrees, each side having been given the reference's operands."""
+    return _Lockstep(program, pair, settings).run()
+
+
+class _Lockstep:
+    """One run of both sides."""
+
+    def __init__(self, program: Program, pair: Pair, settings: Settings) -> None:
+        self._program, self._pair, self._settings = program, pair, settings
+        self._values: tuple[list[Any], list[Any]] = ([], [])
+        #: Slots of modules, whose parameters an optimizer may step.
+        self._modules: list[int] = []
+
+    def run(self) -> int | None:
+        sides = list(zip((self._pair.reference, self._pair.candidate), self._values, strict=True))
+        with Contexts() as contexts:
+            for call in self._program.calls:
+                if call.kind == "method" and call.target == "step":
+                    self._share_gradients()
+                try:
+                    # Contexts are left in the opposite order: the sides may be one framework.
+                    for side, values in reversed(sides) if call.kind == "exit" else sides:
+                        values.append(perform(call, side, values, self._program.arrays, _NO_DTYPES))
+                        contexts.note(side, call, values)
+                        if call.kind == "exit":
+                            # Whoever keeps the context keeps OneFlow's entered.
+                            values[call.args[0].slot] = None
+                except Exception:  # noqa: BLE001 - the frameworks', whatever they are
+                    return call.slot
+                if isinstance(self._values[0][call.slot], self._pair.reference.module_types):
+                    self._modules.append(call.slot)
+                elif self._is_judged(call) and self._differs(call):
+                    return call.slot
+        return None
+
+    def _is_judged(self, call: Call) -> bool:
+        silent = call.kind in _SILENT or is_backward(call) or is_class(call)
+        return not silent and call.slot not in self._program.undefined
+
+    def _differs(self, call: Call) -> bool:
+        """Whether the call's result or something that it may have changed disagrees; the candidate's is put right."""
+        expected, actual = self._values
+        slot = call.slot
+        if isinstance(expected[slot], PLAIN) and expected[slot] is not None:
+            # What `type` says names the framework.
+            plain = call.target != "type" and self._unlike(expected[slot], actual[slot])
+        else:
+            plain = False
+        # A list, since the candidate's are compared after the reference's wrote into its own.
+        found = [*self._touched(call)]
+        one = freeze(self._pair.reference, [pair[0] for pair in found])
+        other = freeze(self._pair.candidate, [pair[1] for pair in found])
+        differs = plain
+        for (_, live), mine, theirs in zip(found, one, other, strict=True):
+            differs = self._unlike(mine, theirs) or differs
+            self._put_right(live, mine, theirs)
+        return differs
+
+    def _unlike(self, mine: Any, theirs: Any) -> bool:
+        settings = self._settings
+        found = compare_values(
+            "",
+            0,
+            "forward",
+            mine,
+            theirs,
+            settings.tolerance,
+            check_dtype=settings.check_dtype,
+            check_values=settings.check_allclose,
+        )
+        return bool(found)
+
+    def _put_right(self, live: Any, mine: Any, theirs: Any) -> None:
+        if type(mine) is TensorValue and type(theirs) is TensorValue and mine.data.tobytes() != theirs.data.tobytes():
+            with contextlib.suppress(Exception):  # of another shape, or expanded: it stays as it is
+                self._pair.candidate.overwrite(live, Array(mine.data.copy(), mine.dtype))
+        elif isinstance(mine, (tuple, list)) and isinstance(theirs, (tuple, list)) and isinstance(live, (tuple, list)):
+            for item, one, other in zip(live, mine, theirs, strict=False):
+                self._put_right(item, one, other)
+
+    def _touched(self, call: Call) -> Iterator[tuple[Any, Any]]:
+        """What the call gave and what it may have written into, on either side."""
+        expected, actual = self._values
+        for slot in (call.slot, *dict.fromkeys(ref.slot for ref in refs(call))):
+            if isinstance(expected[slot], self._pair.reference.module_types):
+                parts = (Framework.buffers,) if call.target != "step" else ()
+                yield from self._parts(slot, *parts)
+            elif not isinstance(expected[slot], PLAIN):
+                yield expected[slot], actual[slot]
+        if call.kind == "method" and call.target == "step":
+            for slot in self._modules:
+                yield from self._parts(slot, Framework.parameters)
+            for earlier in self._program.inputs():
+                if earlier.slot < call.slot and earlier.kwargs["requires_grad"]:
+                    yield expected[earlier.slot], actual[earlier.slot]
+
+    def _parts(self, slot: int, *parts: Any) -> Iterator[tuple[Any, Any]]:
+        for part in parts:
+            own = getattr(self._pair.reference, part.__name__)(self._values[0][slot])
+            other = getattr(self._pair.candidate, part.__name__)(self._values[1][slot])
+            yield from ((own[name], other[name]) for name in own if name in other)
+
+    def _share_gradients(self) -> None:
+        """Give the candidate the reference's gradients, so that a step answers for itself alone."""
+        reference, candidate = self._pair.reference, self._pair.candidate
+        for own, other in self._trained():
+            gradients = reference.gradient(own), candidate.gradient(other)
+            if any(one is None for one in gradients):
+                continue
+            mine, theirs = freeze(reference, [gradients[0]])[0], freeze(candidate, [gradients[1]])[0]
+            self._put_right(gradients[1], mine, theirs)
+
+    def _trained(self) -> Iterator[tuple[Any, Any]]:
+        for slot in self._modules:
+            yield from self._parts(slot, Framework.parameters)
+        for call in self._program.inputs():
+            if call.slot < len(self._values[0]) and call.kwargs["requires_grad"]:
+                yield self._values[0][call.slot], self._values[1][call.slot]

@@ -1,0 +1,84 @@
+"""Reads what some calls of a program are given and what they give, in one run of one side."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from typing import Any
+
+from autotest.frameworks import Framework
+from autotest.program import Call, Program, refs
+from autotest.program.isolation import ModuleState
+from autotest.program.rewriting import in_place
+from autotest.program.values import TensorValue
+from autotest.recording.freezing import PLAIN, freeze
+from autotest.replaying.replay import replay
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Held:
+    """One call, as data: slot -> what that operand held before the call, and what the call gave."""
+
+    operands: dict[int, Any]
+    result: Any = None
+
+
+def operands_at(program: Program, framework: Framework, slots: Collection[int]) -> dict[int, Held]:
+    """What the calls of `slots` are given and give on `framework`; calls that it does not come to are missing."""
+    wanted = frozenset(slots)
+    found: dict[int, Held] = {}
+
+    def look(at: int, values: list[Any]) -> None:
+        if at - 1 in found:
+            found[at - 1] = dataclasses.replace(found[at - 1], result=_given(program.calls[at - 1], values, framework))
+        if at in wanted:
+            found[at] = Held(_read(sorted({ref.slot for ref in refs(program.calls[at])}), values, framework))
+
+    if wanted:
+        replay(program, framework, look=look, upto=max(wanted) + 1)
+    return found
+
+
+def values_at(program: Program, framework: Framework, end: int, slots: Collection[int]) -> dict[int, Any]:
+    """What `slots` hold on `framework` when the calls below `end` have run."""
+    found: dict[int, Any] = {}
+
+    def look(at: int, values: list[Any]) -> None:
+        if at == end:
+            found.update(_read(sorted(slots), values, framework))
+
+    replay(program, framework, look=look, upto=end)
+    return found
+
+
+def _read(slots: list[int], values: list[Any], framework: Framework) -> dict[int, Any]:
+    """Copies, since what comes later may write into them; what is no data (an optimizer, a context) is missing."""
+    tensors = [slot for slot in slots if isinstance(values[slot], framework.tensor_types)]
+    frozen = freeze(framework, [values[slot] for slot in tensors])
+    found: dict[int, Any] = {slot: _copied(value) for slot, value in zip(tensors, frozen, strict=True)}
+    for slot in slots:
+        value = values[slot]
+        if isinstance(value, PLAIN):
+            found[slot] = value
+        elif isinstance(value, framework.module_types):
+            found[slot] = _state(value, framework)
+    return found
+
+
+def _given(call: Call, values: list[Any], framework: Framework) -> Any:
+    result = values[call.slot]
+    if result is None and in_place(call):
+        result = values[next(refs(call)).slot]
+    frozen = freeze(framework, [result])[0]
+    return _copied(frozen) if type(frozen) is TensorValue else frozen
+
+
+def _state(module: Any, framework: Framework) -> ModuleState:
+    own = {**framework.parameters(module), **framework.buffers(module)}
+    frozen = freeze(framework, list(own.values()))
+    state = {name: _copied(value) for name, value in zip(own, frozen, strict=True)}
+    return ModuleState(state, bool(framework.member(module, "training")))
+
+
+def _copied(value: TensorValue) -> TensorValue:
+    return dataclasses.replace(value, data=value.data.copy())

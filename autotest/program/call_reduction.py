@@ -1,0 +1,160 @@
+"""A failing program -> ones with fewer calls: parts of it left out, bypassed, or replaced by what they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.program import Array, Call, Operand, Program, Ref, map_operand, randomness, refs
+from autotest.program.isolation import onwards
+from autotest.program.rewriting import (
+    assembled,
+    bypassed,
+    in_place,
+    is_backward,
+    is_class,
+    needed,
+    tensor_call,
+    without,
+)
+from autotest.program.values import TensorValue
+
+Values = Mapping[int, TensorValue]
+
+
+def essential(call: Call) -> bool:
+    """Whether leaving `call` out would leave contents that the two sides do not share."""
+    return call.kind in ("load_state", "overwrite") or (in_place(call) and randomness.fills(call.target))
+
+
+def calls(program: Program, values: Mapping[int, TensorValue]) -> Iterator[Program]:
+    """Programs with fewer calls. `values` are what the reference's calls gave, for taking their place."""
+    whole = program.calls
+    for call in whole:
+        if is_backward(call):
+            yield without(program, [call.slot])
+    # In a long program only some of the ends: that a call is needed takes as long to find out as the program is.
+    for last in range(len(whole) - 1, -1, -max(1, len(whole) // _ENDS)):
+        kept = needed(program, [last])
+        if len(kept) < len(whole):
+            yield without(program, [call.slot for call in whole if call.slot not in kept])
+    for call in reversed(whole):
+        if not essential(call):
+            yield without(program, [call.slot])
+    for call in reversed(whole):
+        if call.kind == "tensor" or is_backward(call) or is_class(call) or essential(call):
+            continue
+        for ref in dict.fromkeys(refs(call)):
+            if not is_class(whole[ref.slot]):
+                yield bypassed(program, call.slot, ref)
+        value = values.get(call.slot)
+        if value is not None:
+            yield unread(frozen(program, call.slot, value))
+
+
+def frozen(program: Program, slot: int, value: TensorValue) -> Program:
+    """`program` with the call of `slot` replaced by a tensor of what it gave."""
+    array = Array(np.array(value.data), value.dtype)
+    grad = value.requires_grad and array.dtype.startswith(("float", "bfloat", "complex"))
+    instead = tensor_call(slot, len(program.arrays), array, requires_grad=grad, device=value.device)
+    replaced = [instead if call.slot == slot else call for call in program.calls]
+    return assembled(replaced, (*program.arrays, array), program.undefined - {slot})[0]
+
+
+def unread(program: Program) -> Program:
+    """`program` without inputs that nothing reads."""
+    read = {ref.slot for call in program.calls for ref in refs(call)}
+    return without(program, [call.slot for call in program.inputs() if call.slot not in read])
+
+
+#: How many ends of a program are tried, at most about.
+_ENDS = 64
+
+
+def only(program: Program, slots: Iterable[int]) -> Program:
+    """`program` without the calls that nothing in `slots` depends on."""
+    kept = needed(program, slots)
+    return without(program, [call.slot for call in program.calls if call.slot not in kept])
+
+
+def spans(
+    program: Program,
+    start: int,
+    end: int,
+    values: Callable[[], Values],
+    held: Callable[[int, list[int]], Mapping[int, Any]],
+) -> Iterator[Program]:
+    """Programs without the calls from `start` to `end`, the one with the fewest calls first.
+
+    Args:
+        values: what the reference's calls gave.
+        held: what some slots held when the calls below an end had run.
+    """
+    span = [call for call in program.calls[start:end] if not essential(call)]
+    yield without(program, [call.slot for call in span])
+    if start == 0 and end < len(program.calls):
+        yield unread(onwards(program, end, held(end, frontier(program, end))))
+    known = values()
+    yield unread(_bypassed(program, span, known))
+    yield unread(_frozen(program, span, known))
+
+
+def frontier(program: Program, end: int) -> list[int]:
+    """The slots below `end` that later calls read."""
+    return sorted({ref.slot for call in program.calls[end:] for ref in refs(call) if ref.slot < end})
+
+
+def _bypassed(program: Program, span: list[Call], values: Values) -> Program:
+    """Each call of `span` gives way to an operand of the same shape, where it has one."""
+    instead: dict[int, Operand] = {}
+
+    def leaf(item: Operand) -> Operand:
+        return instead.get(item.slot, item) if type(item) is Ref else item
+
+    for call in span:
+        given = values.get(call.slot)
+        if given is None or call.kind == "tensor" or is_backward(call) or is_class(call):
+            continue
+        for ref in refs(call):
+            operand = leaf(ref)
+            taken = values.get(operand.slot)
+            if taken is not None and taken.data.shape == given.data.shape and taken.dtype == given.dtype:
+                instead[call.slot] = operand
+                break
+    kept = [
+        call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+        for call in program.calls
+        if call.slot not in instead
+    ]
+    return assembled(kept, program.arrays, program.undefined)[0]
+
+
+def _frozen(program: Program, span: list[Call], values: Values) -> Program:
+    """What later calls read of `span` becomes an input; the rest of it is left out."""
+    last = span[-1].slot if span else 0
+    read = {ref.slot for call in program.calls[last + 1 :] for ref in refs(call)}
+    arrays = list(program.arrays)
+    calls: list[Call] = []
+    gone: set[int] = set()
+    within = {call.slot for call in span}
+    for call in program.calls:
+        value = values.get(call.slot)
+        if call.slot not in within or call.kind == "tensor" or is_class(call):
+            calls.append(call)
+        elif call.slot in read and value is not None:
+            arrays.append(Array(np.array(value.data), value.dtype))
+            grad = value.requires_grad and value.dtype.startswith(("float", "bfloat", "complex"))
+            new = tensor_call(call.slot, len(arrays) - 1, arrays[-1], requires_grad=grad, device=value.device)
+            calls.append(new)
+        else:
+            gone.add(call.slot)
+    kept = []
+    for call in calls:
+        if any(ref.slot in gone for ref in refs(call)):
+            gone.add(call.slot)
+        else:
+            kept.append(call)
+    still = program.undefined - within
+    return assembled(kept, tuple(arrays), still)[0]

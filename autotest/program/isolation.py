@@ -1,0 +1,194 @@
+"""Cuts one call, or all calls from some place on, out of a program, on the values that their operands had."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.program.calls import Array, Call, Captured, Operand, Program, Ref, map_operand, refs
+from autotest.program.rewriting import SETTINGS, assembled, in_place, tensor_call
+from autotest.program.values import TensorValue
+
+_MISSING = object()
+_FLOATING = ("float", "bfloat", "complex")
+#: What brings a new module to the precision of the recorded one.
+_PRECISIONS = {"float64": "double", "float16": "half", "bfloat16": "bfloat16"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ModuleState:
+    """What a module held: its parameters and buffers by name, and whether it was training."""
+
+    tensors: dict[str, TensorValue]
+    training: bool
+
+
+def isolated(
+    program: Program,
+    slot: int,
+    operands: Mapping[int, Any],
+    result: Any = None,
+    *,
+    gradients: bool = False,
+    cotangents: Mapping[str, TensorValue | None] | None = None,
+) -> tuple[Program, int]:
+    """Call `slot` alone, on the values that its operands had; returns the program and the call's new slot.
+
+    Args:
+        operands: slot -> the `TensorValue`, `ModuleState` or plain value that it held before the call. An operand
+            that is not there (an optimizer, a list of tensors) is made again by the calls that made it.
+        result: what the call gave, to know the shape of a cotangent.
+        gradients: push a cotangent back, with every operand that required a gradient as a leaf that asks for it.
+        cotangents: what to push back, by path in the result; made up where it is missing.
+    """
+    call = program.calls[slot]
+    part = _Part(program, operands, slot, asking=gradients)
+    for ref in dict.fromkeys(refs(call)):
+        part.bring(ref.slot)
+    if gradients and in_place(call) and type(call.args[0]) is Ref:
+        # A leaf that asks for its gradient must not be written into.
+        call = call._replace(args=(Ref(part.add("method", "clone", (call.args[0],))), *call.args[1:]))
+    part.keep(call)
+    if gradients:
+        root = call.args[0] if call.target == "setitem" else Ref(slot)
+        part.push(root, result, cotangents or {})
+    new, places = assembled(part.calls, tuple(part.arrays))
+    return new, places[slot]
+
+
+def onwards(program: Program, start: int, held: Mapping[int, Any]) -> Program:
+    """`program` from call `start` on, where earlier results are what `held` says."""
+    part = _Part(program, held, start, asking=True)
+    for call in program.calls[start:]:
+        for ref in refs(call):
+            if ref.slot < start:
+                part.bring(ref.slot)
+    for call in program.calls[start:]:
+        part.keep(call)
+    undefined = [slot for slot in program.undefined if slot >= start]
+    return assembled(part.calls, tuple(part.arrays), undefined)[0]
+
+
+class _Part:
+    """The calls of a program to be, with the slots of the one that they are taken from; new ones come after all."""
+
+    def __init__(self, program: Program, held: Mapping[int, Any], end: int, *, asking: bool) -> None:
+        """`asking` says whether operands that required a gradient are to ask for it as leaves."""
+        self._program, self._held, self._end, self._asking = program, held, end, asking
+        self.calls: list[Call] = []
+        self.arrays: list[Array] = list(program.arrays)
+        self._plain: dict[int, Any] = {}
+        self._there: set[int] = set()
+        self._next = len(program.calls)
+
+    def keep(self, call: Call) -> None:
+        """Take over `call`, whose operands are there."""
+        self._there.add(call.slot)
+        self.calls.append(
+            call._replace(args=map_operand(call.args, self._leaf), kwargs=map_operand(call.kwargs, self._leaf))
+        )
+
+    def add(self, kind: Any, target: str, args: tuple[Operand, ...]) -> int:
+        """A call that the program does not have; returns its slot."""
+        self.calls.append(Call(kind, target, args, {}, self._next))
+        self._next += 1
+        return self._next - 1
+
+    def bring(self, at: int) -> None:
+        """Have what slot `at` held, as a new input or by the calls that made it."""
+        if at in self._plain or at in self._there:
+            return
+        value = self._held.get(at, _MISSING)
+        if type(value) is TensorValue:
+            original = self._program.calls[at]
+            grad = self._asking and value.requires_grad and value.dtype.startswith(_FLOATING)
+            note = original.note if original.kind == "tensor" else ""
+            self._there.add(at)
+            self.calls.append(self._tensor(value, at, grad, note))
+        elif value is not _MISSING and type(value) is not ModuleState:
+            self._plain[at] = value
+        else:
+            self._remake(at, value if type(value) is ModuleState else None)
+
+    def push(self, root: Operand, result: Any, cotangents: Mapping[str, TensorValue | None]) -> None:
+        """Push back what `cotangents` say through `root`, which gave `result`."""
+        pairs = [
+            (self._item(root, path), cotangents.get(path) or _made_up(tensor))
+            for path, tensor in _tensors(result, "")
+            if tensor.requires_grad or (not path and tensor.dtype.startswith(_FLOATING))
+        ]
+        given = [Ref(self._input(cotangent)) for _, cotangent in pairs]
+        roots = [one for one, _ in pairs]
+        if len(pairs) == 1:
+            self.add("method", "backward", (roots[0], given[0]))
+        elif pairs:
+            self.add("function", "autograd.backward", (roots, given))
+
+    def _input(self, cotangent: TensorValue) -> int:
+        self.calls.append(self._tensor(cotangent, self._next, False, "cotangent"))
+        self._next += 1
+        return self._next - 1
+
+    def _item(self, root: Operand, path: str) -> Operand:
+        for index in path.strip("[]").split("][") if path else ():
+            root = Ref(self.add("operator", "getitem", (root, int(index))))
+        return root
+
+    def _tensor(self, value: TensorValue, at: int, grad: bool, note: str) -> Call:
+        self.arrays.append(Array(np.array(value.data), value.dtype))
+        array = self.arrays[-1]
+        return tensor_call(at, len(self.arrays) - 1, array, requires_grad=grad, device=value.device, note=note)
+
+    def _remake(self, at: int, state: ModuleState | None) -> None:
+        """The calls that made what is in slot `at`, and that told it something before the end."""
+        origin = self._program.calls[at]
+        for ref in refs(origin):
+            self.bring(ref.slot)
+        self.keep(origin)
+        training = True
+        for later in self._program.calls[at + 1 : self._end]:
+            if not later.args or later.args[0] != Ref(at):
+                continue
+            told = later.kind in ("setattr", "enter", "exit") or (later.kind == "method" and later.target in SETTINGS)
+            if told or (later.kind == "load_state" and state is None):
+                for ref in refs(later):
+                    self.bring(ref.slot)
+                self.keep(later)
+            if later.target in ("train", "eval"):
+                training = later.target == "train" and later.args[1:] != (False,)
+        if state is not None:
+            self._restore(at, state, training)
+
+    def _restore(self, at: int, state: ModuleState, training: bool) -> None:
+        """Bring the new module in slot `at` to what it held, whoever told it so."""
+        for dtype in {value.dtype for value in state.tensors.values()} & _PRECISIONS.keys():
+            self.add("method", _PRECISIONS[dtype], (Ref(at),))
+        if state.tensors:
+            names: dict[str, Operand] = {}
+            for name, value in state.tensors.items():
+                self.arrays.append(Array(np.array(value.data), value.dtype))
+                names[name] = Captured(len(self.arrays) - 1)
+            self.add("load_state", "", (Ref(at), names))
+        if state.training != training:
+            self.add("method", "train", (Ref(at), state.training))
+
+    def _leaf(self, item: Operand) -> Operand:
+        return self._plain[item.slot] if type(item) is Ref and item.slot in self._plain else item
+
+
+def _tensors(value: Any, path: str) -> Sequence[tuple[str, TensorValue]]:
+    if type(value) is TensorValue:
+        return [(path, value)]
+    if isinstance(value, (tuple, list)):
+        return [found for at, item in enumerate(value) for found in _tensors(item, f"{path}[{at}]")]
+    return []
+
+
+def _made_up(result: TensorValue) -> TensorValue:
+    """Different numbers for different elements, so that a permuted gradient shows; exact in half precision."""
+    steps = np.arange(result.data.size) * 7 % 15 - 7.5
+    data = np.asarray((steps / 8).reshape(result.data.shape), dtype=result.data.dtype)
+    return TensorValue(data, result.dtype, result.device, False)

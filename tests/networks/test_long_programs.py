@@ -1,0 +1,231 @@
+"""Faults in the middle of long programs: which call is named, what is left of the program, and in how many calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import autotest as at
+from autotest import torch as dual
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.diagnosis import failed_trial, lockstep
+from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.locating import locate
+from autotest.diagnosis.referee import examine
+from autotest.diagnosis.shrinking import Shrinker
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.replaying import replay
+from autotest.results.finding import Finding
+from autotest.trials.trial import Outcome, run_trial
+from autotest.trials.trial import Test as ATest
+from tests.support.faulty import FaultyTorch, plus, with_gradient
+
+SETTINGS = Settings(n=1)
+
+
+@pytest.fixture
+def performed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each call that a replay makes on a side."""
+    made: list[int] = []
+    original = replay.perform
+
+    def counted(call: Any, *args: Any) -> Any:
+        made.append(call.slot)
+        return original(call, *args)
+
+    monkeypatch.setattr(replay, "perform", counted)
+    monkeypatch.setattr(lockstep, "perform", counted)
+    return made
+
+
+def chain(calls: int, middle: Callable[[Any], Any] = dual.erf) -> Callable[[], Any]:
+    """A body of about that many cheap calls, with `middle` in the middle of them."""
+
+    def body() -> Any:
+        v = at.random_tensor(2, 3, 4, low=-1, high=1)
+        for number in range(calls // 3):
+            if number == calls // 6:
+                v = middle(v)
+            v = v + 0.01 * dual.tanh(v)
+        return v
+
+    return body
+
+
+def failed(body: Callable[[], Any], candidate: FaultyTorch) -> tuple[Outcome, Agreement, Pair]:
+    pair = Pair(TorchFramework(), candidate)
+    outcome = run_trial(body, 0, SETTINGS, pair)
+    agreement = agree(outcome.program, pair, SETTINGS)
+    assert agreement.mismatches
+    return outcome, agreement, pair
+
+
+def diagnosed(outcome: Outcome, pair: Pair, body: Callable[[], Any]) -> Finding:
+    options = Options(verify=False, shrink=60.0)
+    return failed_trial.diagnose(ATest("file.py::test", body, SETTINGS), outcome, pair, options, 0)
+
+
+FAULTS = {"forward": {"erf": plus(0.1)}, "backward": {"erf": with_gradient(lambda gradient: gradient * 2)}}
+
+
+@pytest.mark.parametrize("stage", FAULTS)
+def test_a_fault_in_the_middle_of_two_thousand_calls_is_located_in_a_few_runs(stage: str, performed: list[int]) -> None:
+    _, agreement, pair = failed(chain(2000), FaultyTorch(FAULTS[stage]))
+    length = len(agreement.program.calls)
+    assert length > 1900
+    performed.clear()
+    located = locate(agreement.program, pair, SETTINGS, agreement.mismatches[0])
+    assert located.slot is not None
+    assert agreement.program.calls[located.slot].target == "erf"
+    assert located.alone is not None
+    assert len(located.alone.program.calls) <= 4
+    assert len(performed) <= 5 * length
+
+
+@pytest.mark.parametrize("stage", FAULTS)
+def test_it_is_shrunk_to_the_guilty_call_in_a_few_dozen_runs(stage: str, performed: list[int]) -> None:
+    body = chain(2000)
+    outcome, agreement, pair = failed(body, FaultyTorch(FAULTS[stage]))
+    performed.clear()
+    finding = diagnosed(outcome, pair, body)
+    assert finding.operator == "erf"
+    assert finding.program is not None
+    assert {call.target for call in finding.program.calls if call.kind == "function"} == {"erf"}
+    assert len(performed) <= 30 * len(agreement.program.calls)
+
+
+def test_a_gradient_that_raises_in_the_middle_is_located() -> None:
+    def refuse(gradient: Any) -> Any:
+        raise RuntimeError("planted: no gradient here")
+
+    _, agreement, pair = failed(chain(600), FaultyTorch({"erf": with_gradient(refuse)}))
+    located = locate(agreement.program, pair, SETTINGS, agreement.mismatches[0])
+    assert located.slot is not None
+    assert agreement.program.calls[located.slot].target == "erf"
+
+
+def test_of_many_readers_of_one_input_the_guilty_one_is_named() -> None:
+    def body() -> Any:
+        x = at.random_tensor(1, 4, low=0.5, high=1)
+        v = dual.sin(x)
+        for number in range(60):
+            v = v + (dual.log1p(x) if number == 20 else dual.cos(x))
+        return v
+
+    _, agreement, pair = failed(body, FaultyTorch({"log1p": with_gradient(lambda gradient: gradient * 1.5)}))
+    located = locate(agreement.program, pair, SETTINGS, agreement.mismatches[0])
+    assert located.slot is not None
+    assert agreement.program.calls[located.slot].target == "log1p"
+
+
+@pytest.mark.parametrize("path", ["[0]", "[1]"])
+def test_a_wrong_gradient_of_one_of_two_results_is_located(path: str) -> None:
+    def faulty(original: Any) -> Any:
+        def chunk(x: Any, *args: Any) -> Any:
+            one, other = original(x, *args)
+            twice = with_gradient(lambda gradient: gradient * 2)(lambda y: y * 1)
+            return (twice(one), other) if path == "[0]" else (one, twice(other))
+
+        return chunk
+
+    def middle(v: Any) -> Any:
+        one, other = dual.chunk(v, 2)
+        return dual.cat([other, one])
+
+    def body() -> Any:
+        v = at.random_tensor(2, 4, 4, low=-1, high=1)
+        for number in range(20):
+            v = middle(v) if number == 10 else v + 0.1 * dual.tanh(v)
+        return v
+
+    _, agreement, pair = failed(body, FaultyTorch({"chunk": faulty}))
+    located = locate(agreement.program, pair, SETTINGS, agreement.mismatches[0])
+    assert located.slot is not None
+    assert agreement.program.calls[located.slot].target == "chunk"
+    assert located.alone is not None
+
+
+def _copying(original: Any) -> Any:
+    """A view that is a copy: what is written into it later does not reach what it was taken of."""
+    return lambda tensor, *args: original(tensor, *args).clone()
+
+
+def far_apart(calls: int) -> Callable[[], Any]:
+    """Two calls that are wrong together, far from each other."""
+
+    def body() -> Any:
+        w = v = at.random_tensor(2, 3, 4, low=-1, high=1, requires_grad=False)
+        base = w * 2
+        view = dual.narrow(base, 0, 0, 2)
+        for number in range(calls // 3):
+            if number == calls // 6:
+                view.add_(1)
+            v = v + 0.01 * dual.tanh(v)
+        return base + v
+
+    return body
+
+
+def test_shrinking_of_what_no_call_shows_alone_grows_no_faster_than_n_log_n(performed: list[int]) -> None:
+    shares = []
+    for calls in (150, 600, 2400):
+        _, agreement, pair = failed(far_apart(calls), FaultyTorch({"narrow": _copying}))
+        opinion = examine(agreement, pair, SETTINGS)
+        failure = failed_trial.failure_of(agreement, opinion, pair, SETTINGS)
+        performed.clear()
+        shrunk = Shrinker(agreement, failure, pair, SETTINGS, 600.0).shrink()
+        length = len(agreement.program.calls)
+        shares.append(len(performed) / (length * math.log2(length)))
+        assert {"narrow", "add_"} <= {call.target for call in shrunk.agreement.program.calls}
+        assert len(shrunk.agreement.program.calls) <= 6
+    assert max(shares) <= 20
+    assert shares[-1] <= 1.5 * shares[0]
+
+
+def test_a_buffer_that_is_not_updated_is_the_doing_of_the_modules_call() -> None:
+    def frozen(original: Any) -> Any:
+        class Frozen(original):  # type: ignore[misc]
+            def forward(self, x: Any) -> Any:
+                before = self.running_mean.clone()
+                result = super().forward(x)
+                self.running_mean.copy_(before)
+                return result
+
+        return Frozen
+
+    def body() -> Any:
+        first, norm = dual.nn.Linear(4, 3), dual.nn.BatchNorm1d(3)
+        return dual.relu(norm(first(at.random_tensor(2, 5, 4))))
+
+    _, agreement, pair = failed(body, FaultyTorch({"nn.BatchNorm1d": frozen}))
+    located = locate(agreement.program, pair, SETTINGS, agreement.mismatches[0])
+    assert located.slot is not None
+    call = agreement.program.calls[located.slot]
+    assert call.target == "__call__"
+    assert agreement.program.calls[call.args[0].slot].target == "nn.BatchNorm1d"
+    assert located.alone is not None
+
+
+def test_a_wrong_step_of_an_optimizer_is_told_from_the_gradients_that_it_is_given() -> None:
+    def decaying(original: Any) -> Any:
+        return lambda parameters, **options: original(parameters, **{**options, "weight_decay": 0.2})
+
+    def body() -> Any:
+        m = dual.nn.Linear(4, 3)
+        optimizer = dual.optim.SGD(m.parameters(), lr=0.1, weight_decay=0.1)
+        x = at.random_tensor(2, 5, 4, requires_grad=False)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (m(x) ** 2).mean().backward()
+            optimizer.step()
+        return m(x)
+
+    _, agreement, pair = failed(body, FaultyTorch({"optim.SGD": decaying}))
+    located = locate(agreement.program, pair, SETTINGS, agreement.mismatches[0])
+    steps = [call.slot for call in agreement.program.calls if call.target == "step"]
+    assert located.slot == steps[0]

@@ -18,7 +18,7 @@ from autotest.base.settings import Settings
 from autotest.frameworks import Pair, chosen
 from autotest.results import ledger
 from autotest.running.runner import run_test
-from autotest.sources.identity import test_id
+from autotest.sources.identity import called_now, owner_of
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test
 
@@ -97,10 +97,12 @@ def decorate(
     def run(*args: Any, **kwargs: Any) -> None:
         with _plain_subtests(args):
             asks: Settings = run.__autotest__  # type: ignore[attr-defined]  # skip_grad_check may have added to it
-            name = test_id(written, file, (*bound.args, *args), {**bound.keywords, **kwargs})
-            test = Test(name, lambda: bound(*args, **kwargs), asks, file)
+            called = called_now(run, written, file, args)
+            shown = args if owner_of(run, args) is None else args[1:]
+            name = called.id((*bound.args, *shown), {**bound.keywords, **kwargs})
+            test = Test(name, lambda: bound(*args, **kwargs), asks, called.file)
             sides = pair()
-            _run(test, sides, asked, _ledger(file, sides.candidate.name))
+            _run(test, sides, asked, _ledger(called.file, sides.candidate.name))
 
     if isinstance(function, functools.partial):
         run.__wrapped__ = function  # whose signature lacks what is bound already

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from autotest.report.session import Found, Heard
     from autotest.results.finding import Finding
     from autotest.running.tally import Tally
+    from autotest.sources.identity import Called
     from autotest.trials.trial import Test
 
 #: Option, variable, and what the help says. Those with a choice name it there.
@@ -98,6 +99,7 @@ class Session:
         self._heard: list[Heard] = []
         self._apart: Apart | None = None
         self._running: pytest.StashKey[Heard] = pytest.StashKey()
+        self._names: Mapping[str, Called] = {}
 
     # -- before the tests -------------------------------------------------------------------------------
 
@@ -112,16 +114,26 @@ class Session:
         named = [f"{name} {os.environ[variable]}" for name, variable in _variables() if os.environ.get(variable)]
         return f"autotest: {', '.join(named)}" if named else None
 
-    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> str | None:
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        tests = [item for item in session.items if is_autotest(item)]
+        if tests:
+            from autotest.pytest_plugin.naming import names
+
+            self._names = names(tests)
+
+    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str] | None:
         tests = sum(is_autotest(item) for item in items)
         if not tests:
             return None
+        from autotest.pytest_plugin.naming import renamed
         from autotest.report import session
 
         chosen = [os.environ.get("AUTOTEST_REFERENCE", "torch"), os.environ.get("AUTOTEST_CANDIDATE", "oneflow")]
         sides = [_with_version(name) for name in chosen]
         seed = os.environ.get("AUTOTEST_SEED") or "0"
-        return session.header(tests, len(items) - tests, sides, seed, self._config.getoption("autotest_isolate"))
+        isolated = self._config.getoption("autotest_isolate")
+        header = session.header(tests, len(items) - tests, sides, seed, isolated)
+        return [header, *(f"autotest: {line}" for line in renamed(self._names))]
 
     # -- around a test ----------------------------------------------------------------------------------
 
@@ -134,10 +146,21 @@ class Session:
         def listen(test: Test, pair: Pair, options: Options, tally: Tally) -> None:
             tallies.append((pair, options, tally))
 
-        with heard_by(listen), self._where_it_runs(item):
+        with heard_by(listen), self._where_it_runs(item), self._as_it_is_called(item):
             yield
         if tallies:
             item.stash[self._running] = _heard(tallies, self._apart is not None)
+
+    @contextlib.contextmanager
+    def _as_it_is_called(self, item: pytest.Item) -> Iterator[None]:
+        called = self._names.get(item.nodeid)
+        if called is None:
+            yield
+            return
+        from autotest.sources.identity import collected_as
+
+        with collected_as(called):
+            yield
 
     @contextlib.contextmanager
     def _where_it_runs(self, item: pytest.Item) -> Iterator[None]:

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
+from autotest.report.plural import several
+
 #: Reasons and findings told one by one; the rest of a long list is counted.
 SHOWN = 10
 
@@ -26,6 +28,8 @@ class Found(TypedDict):
 class Heard(TypedDict):
     """What one item came to. Only what JSON can hold, for reports go through pytest-xdist."""
 
+    #: The test's own id, and what its trials came to.
+    test: str
     accepted: int
     rejections: dict[str, int]
     expected: dict[str, int]
@@ -38,7 +42,7 @@ class Heard(TypedDict):
 
 def header(tests: int, others: int, sides: Sequence[str], base_seed: str, apart: bool) -> str:
     """The line under the collected tests."""
-    counted = _several(tests, "test") + (f" (and {_several(others, 'test')} of other kinds)" if others else "")
+    counted = several(tests, "test") + (f" (and {several(others, 'test')} of other kinds)" if others else "")
     where = ", trials in a worker process" if apart else ""
     return f"autotest: {counted} of {' against '.join(reversed(sides))}, base seed {base_seed}{where}"
 
@@ -52,7 +56,7 @@ def summary(items: Sequence[Heard]) -> list[str]:
     cleared = sum(item["cleared"] for item in items)
     versions = {name: version for item in items for name, version in item["versions"].items()}
     seeds = sorted({item["base_seed"] for item in items})
-    ran = f"{_several(len(items), 'test')} ran {_several(sum(map(_trials, items)), 'trial')}"
+    ran = f"{several(len(items), 'test')} ran {several(sum(map(_trials, items)), 'trial')}"
     lines = [
         f"{ran}: {accepted + len(found)} accepted, {sum(rejections.values())} rejected by the reference",
         f"base seed {', '.join(map(str, seeds))}; " + ", ".join(" ".join(pair).rstrip() for pair in versions.items()),
@@ -60,14 +64,19 @@ def summary(items: Sequence[Heard]) -> list[str]:
     if rejections:
         lines += ["rejected most often:", *_counted(rejections)]
     if cleared:
-        lines.append(f"{cleared} mismatches were only rounding, says the float64 referee")
+        were = "was" if cleared == 1 else "were"
+        lines.append(f"{cleared} {'mismatch' if cleared == 1 else 'mismatches'} {were} only rounding, says the float64 referee")
     if expected:
         lines += ["diverged as the ledger expects:", *_counted(expected)]
     if found:
-        lines.append(_several(len(found), "finding") + ":")
+        lines.append(several(len(found), "finding") + ":")
         lines += [f"  {one['what']}: {one['reproducer'] or one['place']}" for one in found[:SHOWN]]
         if len(found) > SHOWN:
             lines.append(f"  and {len(found) - SHOWN} more")
+    # What failed says so by itself; what never had a trial that counts would be lost in silence.
+    never = [item["test"] for item in items if not item["accepted"] and item["found"] is None]
+    if never:
+        lines += [f"{several(len(never), 'test')} never had an accepted trial:", *(f"  {name}" for name in never)]
     return lines
 
 
@@ -99,10 +108,6 @@ def properties(item: Heard) -> list[tuple[str, str]]:
 def _trials(item: Heard) -> int:
     """A trial that ends in a finding is no more counted among those that agreed."""
     return item["accepted"] + sum(item["rejections"].values()) + (item["found"] is not None)
-
-
-def _several(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def _total(counts: Iterable[Mapping[str, int]]) -> collections.Counter[str]:

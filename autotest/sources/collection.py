@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import hashlib
 import importlib.util
@@ -19,7 +20,8 @@ from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
-from autotest.sources.identity import test_id
+from autotest.sources.identity import Called, collected_as, labels, leads_to
+from autotest.sources.pytest_marks import cases, marks_of, skip_mark
 
 _PATTERNS = ("test_*.py", "*_test.py")
 
@@ -32,6 +34,7 @@ class Collected:
     file: Path
     settings: Settings
     call: Callable[[], None] = dataclasses.field(repr=False, compare=False)
+    called: Called = dataclasses.field(repr=False, compare=False)
 
 
 @dataclasses.dataclass(slots=True)
@@ -41,6 +44,8 @@ class Collection:
     tests: list[Collected] = dataclasses.field(default_factory=list)
     left_out: list[LeftOut] = dataclasses.field(default_factory=list)
     broken: list[LeftOut] = dataclasses.field(default_factory=list)
+    #: Tests that would share an id with another one, and what they are called instead.
+    renamed: list[str] = dataclasses.field(default_factory=list)
 
 
 def collect(paths: Sequence[Path]) -> Collection:
@@ -49,28 +54,60 @@ def collect(paths: Sequence[Path]) -> Collection:
     Raises `UsageError` for a path that does not exist.
     """
     found = Collection()
+    modules: dict[Path, ModuleType] = {}
     for file in dict.fromkeys(itertools.chain.from_iterable(_files(path) for path in paths)):
-        try:
-            module = load(file)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a file may raise SystemExit or unittest's SkipTest
-            if type(error).__name__ in ("SkipTest", "Skipped"):
-                found.left_out.append(LeftOut(file.name, f"skips itself: {error}"))
-            else:
-                last = traceback.format_exception_only(type(error), error)[-1].strip()
-                found.broken.append(LeftOut(str(file), f"cannot be imported: {last}"))
-            continue
-        for item in _in_module(module, file):
-            (found.tests if isinstance(item, Collected) else found.left_out).append(item)  # type: ignore[arg-type]
+        module = _loaded(file, found)
+        if module is not None:
+            modules[file] = module
+    items = [item for file, module in modules.items() for item in _in_module(module, file)]
+    tests = [item for item in items if isinstance(item, Collected)]
+    needed = labels((item.file, item.called.name) for item in tests)
+    found.left_out += [item for item in items if isinstance(item, LeftOut)]
+    for item in tests:
+        label = needed.get((item.file, item.called.name))
+        named = item if label is None else _renamed(item, item.id.replace(item.file.name, label, 1), label=label)
+        if label is not None or item.called.number > 1:
+            found.renamed.append(f"{item.file}: {item.called.name} is called {named.id}, since another has its name")
+        found.tests.append(named)
     return found
+
+
+def _loaded(file: Path, found: Collection) -> ModuleType | None:
+    """The module of a test file, or what keeps it from being imported, noted in `found`."""
+    try:
+        return load(file)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a file may raise SystemExit or unittest's SkipTest
+        if type(error).__name__ in ("SkipTest", "Skipped"):
+            found.left_out.append(LeftOut(file.name, f"skips itself: {error}"))
+        else:
+            found.broken.append(LeftOut(str(file), f"cannot be imported: {_said(error, file)}"))
+        return None
+
+
+def _said(error: BaseException, file: Path) -> str:
+    """What is wrong with a file, and in which of its lines."""
+    told = traceback.format_exception_only(type(error), error)[-1].strip()
+    if isinstance(error, SyntaxError):
+        return f"{told} ({error.filename}, line {error.lineno}: {(error.text or '').strip()})"
+    inside = [step for step in traceback.extract_tb(error.__traceback__) if Path(step.filename) == file.resolve()]
+    return f"{told} (line {inside[-1].lineno}: {inside[-1].line})" if inside else told
+
+
+def _renamed(item: Collected, id: str, **changes: Any) -> Collected:  # noqa: A002 - as everywhere
+    called = dataclasses.replace(item.called, **changes)
+    return dataclasses.replace(item, id=id, called=called, call=_named(called, item.call))
 
 
 def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is what it is called everywhere
     """The test `id` of one file; raises `UsageError` when it is not there any more."""
+    label, _, rest = id.partition("::")
+    folders = label != file.name and file.as_posix().endswith(f"/{label}")
+    wanted = f"{file.name}::{rest}" if folders else id
     for item in _in_module(load(file), file):
-        if isinstance(item, Collected) and item.id == id:
-            return item
+        if isinstance(item, Collected) and item.id == wanted:
+            return _renamed(item, id, label=label) if folders else item
     raise UsageError(f"{file}: there is no decorated test {id!r}; it was renamed, removed, or needs fixtures")
 
 
@@ -119,23 +156,48 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _in_module(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
-    marks = _marks(module)
+    """What stands in a module, each under an id of its own."""
+    seen: collections.Counter[str] = collections.Counter()
+    for item in _listed(module, file):
+        if isinstance(item, Collected):
+            seen[item.id] += 1
+            number = seen[item.id]
+            yield item if number == 1 else _renamed(item, f"{item.id}#{number}", number=number)
+        else:
+            yield item
+
+
+def _listed(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
+    marks = marks_of(module)
     for name, value in vars(module).items():
         if inspect.isclass(value):
             if issubclass(value, unittest.TestCase) or name.startswith("Test"):
-                yield from _in_class(value, file, marks)
-        elif _settings(value) is not None and value.__module__ == module.__name__:
-            yield from _expanded(value, file, None, marks)
+                yield from _in_class(value, file, name, marks)
+        elif _settings(value) is not None and (value.__module__ == module.__name__ or _belongs_here(name, value)):
+            yield from _expanded(Called(value, file, name), None, marks)
 
 
-def _in_class(owner: type, file: Path, marks: list[Any]) -> Iterator[Collected | LeftOut]:
-    marks = [*marks, *_marks(owner)]
+def _belongs_here(name: str, test: Any) -> bool:
+    """Whether a test from another module is to be run where it was found: not where another test file runs it."""
+    home = sys.modules.get(test.__module__)
+    place = Path(getattr(home, "__file__", None) or "")
+    runs_there = any(place.match(pattern) for pattern in _PATTERNS) and any(
+        leads_to(value, test) for value in list(vars(home).values())
+    )
+    return name.startswith("test") and not runs_there
+
+
+def _in_class(owner: type, file: Path, called: str, marks: list[Any]) -> Iterator[Collected | LeftOut]:
+    marks = [*marks, *marks_of(owner)]
+    plain = not issubclass(owner, unittest.TestCase)
     for name in dir(owner):
         function = inspect.getattr_static(owner, name)
         if isinstance(function, (staticmethod, classmethod)):
             function = function.__func__
-        if name.startswith("test") and _settings(function) is not None:
-            yield from _expanded(function, file, (owner, name), marks)
+        if plain and inspect.isclass(function) and name.startswith("Test"):
+            yield from _in_class(function, file, f"{called}.{name}", marks)
+        elif name.startswith("test") and _settings(function) is not None:
+            yield from _expanded(Called(function, file, f"{called}.{name}"), (owner, name), marks)
 
 
 def _settings(value: Any) -> Settings | None:
@@ -143,40 +205,42 @@ def _settings(value: Any) -> Settings | None:
     return found if isinstance(found, Settings) and callable(value) else None
 
 
-def _marks(holder: Any) -> list[Any]:
-    marks = getattr(holder, "pytestmark", [])
-    return [getattr(mark, "mark", mark) for mark in (marks if isinstance(marks, (list, tuple)) else [marks])]
-
-
-def _expanded(
-    function: Any, file: Path, place: tuple[type, str] | None, outer: list[Any]
-) -> Iterator[Collected | LeftOut]:
-    marks = [*outer, *_marks(function)]
+def _expanded(called: Called, place: tuple[type, str] | None, outer: list[Any]) -> Iterator[Collected | LeftOut]:
+    function, file = called.function, called.file
+    marks = [*outer, *marks_of(function)]
     original = inspect.unwrap(function)
-    source = Path(inspect.getfile(original))
-    known = test_id(original, source, (), {})
     skip = _skipped(function, place, marks)
     if skip is not None:
-        yield LeftOut(known, skip)
+        yield LeftOut(called.id((), {}), skip)
         return
     settings = _settings(function)
     assert settings is not None
-    for kwargs, why in _cases(marks):
+    for kwargs, shown, why in cases(marks):
+        known = dataclasses.replace(called, arguments=shown)
         if why is not None:
-            yield LeftOut(test_id(original, source, (), kwargs), why)
+            yield LeftOut(known.id((), kwargs), why)
             continue
         missing = _missing(original, place is not None, kwargs)
         if missing:
-            yield LeftOut(known, f"needs the fixtures {', '.join(missing)}")
+            yield LeftOut(called.id((), {}), f"needs the fixtures {', '.join(missing)}")
             return
         if place is None:
-            yield Collected(test_id(original, source, (), kwargs), file, settings, _calling(function, kwargs))
+            call = _calling(function, kwargs)
         elif issubclass(place[0], unittest.TestCase):
-            yield Collected(test_id(original, source, (), {}), file, settings, _debugging(*place))
+            call = _debugging(*place)
         else:
-            instance = place[0]()
-            shown = test_id(original, source, (instance,), kwargs)
-            yield Collected(shown, file, settings, _between(instance, place[1], kwargs))
+            call = _between(place[0](), place[1], kwargs)
+        yield Collected(known.id((), kwargs), file, settings, _named(known, call), known)
+
+
+def _named(called: Called, call: Callable[[], None]) -> Callable[[], None]:
+    """`call`, under the name that the collector has for it."""
+
+    def run() -> None:
+        with collected_as(called):
+            call()
+
+    return run
 
 
 def _calling(function: Any, kwargs: dict[str, Any]) -> Callable[[], None]:
@@ -222,47 +286,7 @@ def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) ->
     for holder in (function, *([place[0]] if place else [])):
         if getattr(holder, "__unittest_skip__", False):
             return f"skipped: {getattr(holder, '__unittest_skip_why__', '')}"
-    return _skip_mark(marks)
-
-
-def _skip_mark(marks: Sequence[Any]) -> str | None:
-    """What pytest's own marks have against running it."""
-    for mark in marks:
-        name, args = getattr(mark, "name", ""), getattr(mark, "args", ())
-        if name == "skip":
-            return f"skipped: {mark.kwargs.get('reason', args[0] if args else '')}"
-        if name == "skipif" and args and not isinstance(args[0], str) and args[0]:
-            return f"skipped: {mark.kwargs.get('reason', '')}"
-        if name == "usefixtures":
-            return f"needs the fixtures {', '.join(args)}"
-    return None
-
-
-def _cases(marks: list[Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
-    """The keyword arguments of every case that `parametrize` marks make, and why it is to be skipped.
-
-    One case without any where there are no such marks.
-    """
-    axes: list[list[tuple[dict[str, Any], str | None]]] = []
-    for mark in marks:
-        if getattr(mark, "name", "") != "parametrize":
-            continue
-        arguments = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs
-        names = arguments["argnames"]
-        names = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
-        through = arguments.get("indirect") or ()
-        fixtures = [name for name in names if through is True or name in through]
-        needs = f"needs the fixtures {', '.join(fixtures)}" if fixtures else None
-        axis: list[tuple[dict[str, Any], str | None]] = []
-        for value in arguments["argvalues"]:
-            own = hasattr(value, "marks") and hasattr(value, "values")  # a pytest.param
-            row = value.values if own else ((value,) if len(names) == 1 else value)
-            why = needs or (_skip_mark([getattr(one, "mark", one) for one in value.marks]) if own else None)
-            axis.append((dict(zip(names, row, strict=True)), why))
-        axes.append(axis)
-    for combination in itertools.product(*axes):
-        arguments = {key: value for case, _ in combination for key, value in case.items()}
-        yield arguments, next((why for _, why in combination if why), None)
+    return skip_mark(marks)
 
 
 def _missing(function: Any, method: bool, kwargs: dict[str, Any]) -> list[str]:

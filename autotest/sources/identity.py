@@ -2,30 +2,158 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import functools
 import hashlib
+import inspect
+import sys
+import types
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 
-def test_id(function: Callable[..., Any], file: Path, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """``file.py::Class.method[arguments]``: the same under unittest, pytest and fuzz."""
-    if args and (isinstance(args[0], unittest.TestCase) or _is_class_of(function, args[0])):
-        args = args[1:]
-    shown = [*(repr(item) for item in args), *(f"{key}={value!r}" for key, value in sorted(kwargs.items()))]
+@dataclasses.dataclass(frozen=True, slots=True)
+class Called:
+    """How a collector calls a test: by the place where it found it, which is not always where it was written."""
+
+    #: What the collector found there: the decorated function, or something that wraps it.
+    function: Any
+    file: Path
+    #: ``Class.attribute``, or the name of a global.
+    name: str
+    #: The file's name, with a folder before it where two files share one.
+    label: str = ""
+    #: What stands for arguments whose own repr holds an address.
+    arguments: Mapping[str, str] = MappingProxyType({})
+    #: Which one it is of several that would have one id: 2 for the second.
+    number: int = 1
+
+    def id(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        """``file.py::Class.method[arguments]``."""
+        shown = [_shown(item) for item in args]
+        shown += [f"{key}={_shown(value, self.arguments.get(key))}" for key, value in sorted(kwargs.items())]
+        written = f"{self.label or self.file.name}::{self.name}" + (f"[{', '.join(shown)}]" if shown else "")
+        return written if self.number == 1 else f"{written}#{self.number}"
+
+
+def _shown(value: Any, label: str | None = None) -> str:
+    text = repr(value)
     # An object whose repr is an address would give other seeds in every run.
-    plain = [item if " at 0x" not in item else "object" for item in shown]
-    qualified = function.__qualname__.rpartition("<locals>.")[2]
-    return f"{file.name}::{qualified}" + (f"[{', '.join(plain)}]" if plain else "")
+    return text if " at 0x" not in text else label or "object"
 
 
-def _is_class_of(function: Callable[..., Any], owner: Any) -> bool:
-    """Whether `function` is the class method that `owner` was given to."""
-    return isinstance(owner, type) and isinstance(vars(owner).get(function.__name__), classmethod)
+_collected: ContextVar[Called | None] = ContextVar("autotest_called", default=None)
 
 
-test_id.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test
+@contextlib.contextmanager
+def collected_as(called: Called) -> Iterator[None]:
+    """Inside the block, the test that `called` speaks of has the name that its collector gave it."""
+    token = _collected.set(called)
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+
+
+def called_now(run: Callable[..., Any], written: Callable[..., Any], file: Path, args: tuple[Any, ...]) -> Called:
+    """How the decorated function `run` is called while it is called with `args`.
+
+    `written` is the function as it stands in `file`. Where no collector has said what it found, the name is looked up:
+    in the class of the object that a method is given, or among the globals of the function's module.
+    """
+    found = _collected.get()
+    if found is not None and leads_to(found.function, run):
+        return found
+    owner = owner_of(run, args)
+    if owner is None:
+        name = _global_name(run, written) or written.__qualname__.rpartition("<locals>.")[2]
+        return Called(run, file, name)
+    wanted = getattr(args[0], "_testMethodName", "")
+    attribute = _attribute(owner, run, wanted) or written.__name__
+    module = sys.modules.get(owner.__module__)
+    home = getattr(module, "__file__", None)
+    return Called(run, Path(home) if home else file, f"{class_name(owner)}.{attribute}")
+
+
+def owner_of(run: Callable[..., Any], args: tuple[Any, ...]) -> type | None:
+    """The class that `run` is a method of, when its first argument is an object of that class, or the class."""
+    if not args:
+        return None
+    first = args[0]
+    owner = first if isinstance(first, type) else type(first)
+    return owner if isinstance(first, unittest.TestCase) or _attribute(owner, run) else None
+
+
+def leads_to(value: Any, run: Callable[..., Any]) -> bool:
+    """Whether `value` is `run`, or wraps it as `functools.wraps` does, as a static or class method, or bound."""
+    for _ in range(100):  # what wraps itself ends here
+        if value is run:
+            return True
+        value = _inner(value)
+        if value is None:
+            return False
+    return False
+
+
+def _inner(value: Any) -> Any:
+    if isinstance(value, (staticmethod, classmethod, types.MethodType)):
+        return value.__func__
+    if isinstance(value, functools.partial):
+        return value.func
+    # Of anything else, only what it holds itself: a module's globals may be objects that answer to every name.
+    return vars(value).get("__wrapped__") if isinstance(value, types.FunctionType) else None
+
+
+def _attribute(owner: type, run: Callable[..., Any], wanted: str = "") -> str | None:
+    """The attribute of `owner` under which `run` is found; `wanted` if it is one of several."""
+    first = [wanted, getattr(run, "__name__", "")]
+    rest = (name for kind in owner.__mro__ for name in vars(kind))
+    for name in (*first, *rest):
+        if name and leads_to(inspect.getattr_static(owner, name, None), run):
+            return name
+    return None
+
+
+def _global_name(run: Callable[..., Any], written: Callable[..., Any]) -> str | None:
+    """The name under which `run` stands in the module that it was written in."""
+    names = _globals(written.__module__)
+    own = [written.__name__, *names]
+    return next((name for name in own if leads_to(names.get(name), run)), None)
+
+
+def _globals(module: str) -> dict[str, Any]:
+    return dict(vars(sys.modules[module])) if module in sys.modules else {}
+
+
+def class_name(owner: type) -> str:
+    """The name by which a class is found in its module; for one that was made in a function, the global's."""
+    if "<locals>" not in owner.__qualname__:
+        return owner.__qualname__
+    names = _globals(owner.__module__)
+    return next((name for name, value in names.items() if value is owner), owner.__qualname__.rpartition(".")[2])
+
+
+def labels(found: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
+    """File labels for those tests, of files and names, that would share an id with one of another file.
+
+    Of files that share a name, the first keeps it; the others stand with as many of their folders as tell them apart.
+    """
+    taken: dict[tuple[str, str], Path] = {}
+    given: dict[tuple[Path, str], str] = {}
+    for file, name in sorted(set(found)):
+        parts = file.parts
+        for count in range(1, len(parts) + 1):
+            label = "/".join(parts[-count:])
+            if taken.setdefault((label, name), file) == file:
+                if count > 1:
+                    given[file, name] = label
+                break
+    return given
 
 
 def trial_seed(base: int, test: str, index: int) -> int:

@@ -1,0 +1,50 @@
+"""What the tests that pytest collected are called: as in campaigns, and no two alike."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from autotest.sources.identity import Called, labels
+
+
+def names(items: Sequence[pytest.Item]) -> dict[str, Called]:
+    """How each of some autotests is called, by its node id."""
+    plain = {item.nodeid: _called(item) for item in items}
+    needed = labels((called.file, called.name) for called in plain.values())
+    seen: collections.Counter[str] = collections.Counter()
+    named = {}
+    for item in items:
+        called = plain[item.nodeid]
+        called = dataclasses.replace(called, label=needed.get((called.file, called.name), ""))
+        known = called.id((), _arguments(item))
+        seen[known] += 1
+        named[item.nodeid] = dataclasses.replace(called, number=seen[known])
+    return named
+
+
+def renamed(named: Mapping[str, Called]) -> list[str]:
+    """A line for each test that would share its name with another one."""
+    return [
+        f"{node} is called {called.label or called.file.name}::{called.name}"
+        + (f"#{called.number}" if called.number > 1 else "")
+        + ", since another has its name"
+        for node, called in named.items()
+        if called.label or called.number > 1
+    ]
+
+
+def _called(item: pytest.Item) -> Called:
+    owners = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
+    name = getattr(item, "originalname", None) or item.name
+    positions = getattr(getattr(item, "callspec", None), "indices", {})
+    shown = {argument: f"{argument}{position}" for argument, position in positions.items()}
+    return Called(getattr(item, "function", None), item.path, ".".join([*owners, name]), arguments=shown)
+
+
+def _arguments(item: pytest.Item) -> dict[str, Any]:
+    return dict(getattr(getattr(item, "callspec", None), "params", {}))

@@ -1,0 +1,61 @@
+"""What pytest's own marks say of a test: that it is skipped, or with which arguments it is called."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+
+class Case(NamedTuple):
+    """One call of a test that `parametrize` asks for."""
+
+    arguments: dict[str, Any]
+    #: What pytest calls an argument that has no name of its own: ``shape0``, ``shape1``.
+    labels: dict[str, str]
+    #: Why it is not to be run; None where it is.
+    why: str | None
+
+
+def marks_of(holder: Any) -> list[Any]:
+    marks = getattr(holder, "pytestmark", [])
+    return [getattr(mark, "mark", mark) for mark in (marks if isinstance(marks, (list, tuple)) else [marks])]
+
+
+def skip_mark(marks: Sequence[Any]) -> str | None:
+    """What pytest's own marks have against running it."""
+    for mark in marks:
+        name, args = getattr(mark, "name", ""), getattr(mark, "args", ())
+        if name == "skip":
+            return f"skipped: {mark.kwargs.get('reason', args[0] if args else '')}"
+        if name == "skipif" and args and not isinstance(args[0], str) and args[0]:
+            return f"skipped: {mark.kwargs.get('reason', '')}"
+        if name == "usefixtures":
+            return f"needs the fixtures {', '.join(args)}"
+    return None
+
+
+def cases(marks: list[Any]) -> Iterator[Case]:
+    """Every case that `parametrize` marks make; one without arguments where there are no such marks."""
+    axes: list[list[Case]] = []
+    for mark in marks:
+        if getattr(mark, "name", "") != "parametrize":
+            continue
+        arguments = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs
+        names = arguments["argnames"]
+        names = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
+        through = arguments.get("indirect") or ()
+        fixtures = [name for name in names if through is True or name in through]
+        needs = f"needs the fixtures {', '.join(fixtures)}" if fixtures else None
+        axis: list[Case] = []
+        for position, value in enumerate(arguments["argvalues"]):
+            own = hasattr(value, "marks") and hasattr(value, "values")  # a pytest.param
+            row = value.values if own else ((value,) if len(names) == 1 else value)
+            why = needs or (skip_mark([getattr(one, "mark", one) for one in value.marks]) if own else None)
+            labels = {name: f"{name}{position}" for name in names}
+            axis.append(Case(dict(zip(names, row, strict=True)), labels, why))
+        axes.append(axis)
+    for combination in itertools.product(*axes):
+        arguments = {key: value for case in combination for key, value in case.arguments.items()}
+        labels = {key: value for case in combination for key, value in case.labels.items()}
+        yield Case(arguments, labels, next((case.why for case in combination if case.why), None))

@@ -1,0 +1,222 @@
+"""No test is lost: each has the name that its collector gives it, and an id of its own."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotest.report import campaign, session
+from autotest.results.progress import Standing, TestStanding
+from autotest.results.tasks import Where
+from autotest.sources.collection import Collected, collect, find
+from autotest.trials.driver import driven_by
+
+HEAD = "import unittest\nimport pytest\nfrom autotest import autotest, random, random_tensor, torch\n"
+FACTORY = """
+    def unary(name):
+        @autotest(n=2)
+        def test(self):
+            return getattr(torch, name)(random_tensor(2))
+        return test
+
+    class TestUnary(unittest.TestCase):
+        pass
+
+    class TestPlain:
+        pass
+
+    for name in ("relu", "sin", "cos"):
+        setattr(TestUnary, f"test_{name}", unary(name))
+        setattr(TestPlain, f"test_{name}", unary(name))
+
+    def make(name):
+        @autotest(n=2)
+        def test():
+            return getattr(torch, name)(random_tensor(2))
+        return test
+
+    test_exp = make("exp")
+    test_tanh = make("tanh")
+"""
+NAMES = [
+    *(f"TestUnary.test_{name}" for name in ("cos", "relu", "sin")),
+    *(f"TestPlain.test_{name}" for name in ("cos", "relu", "sin")),
+    *("test_exp", "test_tanh"),
+]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    def write(source: str, name: str = "test_it.py") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(HEAD + textwrap.dedent(source))
+        return path
+
+    return write
+
+
+def id_while_running(call: Callable[[], object]) -> str:
+    seen: list[str] = []
+    with driven_by(lambda test, pair, ledger: seen.append(test.id)):
+        call()
+    (only,) = seen
+    return only
+
+
+def ids(*paths: Path) -> list[str]:
+    return [test.id for test in collect(paths).tests]
+
+
+def test_tests_that_a_factory_made_have_names_of_their_own(write):
+    path = write(FACTORY)
+    assert sorted(ids(path)) == sorted(f"test_it.py::{name}" for name in NAMES)
+
+
+def test_a_test_is_called_alike_by_fuzz_by_unittest_and_by_a_plain_call(write):
+    path = write(FACTORY)
+    module = None
+    for item in collect([path]).tests:
+        assert id_while_running(item.call) == item.id
+        module = sys.modules[item.called.function.__module__]
+        owner, _, name = item.called.name.rpartition(".")
+        if not owner:
+            assert id_while_running(getattr(module, name)) == item.id
+        elif owner == "TestUnary":
+            assert id_while_running(getattr(module, owner)(name).debug) == item.id
+        else:
+            assert id_while_running(getattr(getattr(module, owner)(), name)) == item.id
+    assert module is not None
+
+
+def test_a_test_is_called_alike_under_pytest(pytester, quick, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    path = pytester.makepyfile(test_it=HEAD + textwrap.dedent(FACTORY))
+    seen: list[str] = []
+    with driven_by(lambda test, pair, ledger: seen.append(test.id)):
+        pytester.runpytest_inprocess().assert_outcomes(passed=len(NAMES))
+    assert sorted(seen) == sorted(ids(path))
+
+
+def test_inherited_tests_belong_to_the_class_that_inherits_them(write):
+    path = write("""
+        class Shared:
+            @autotest(n=2)
+            def test_it(self):
+                pass
+
+        class TestOne(Shared, unittest.TestCase):
+            pass
+
+        class TestOther(Shared):
+            class TestInner(Shared):
+                pass
+    """)
+    assert ids(path) == [
+        "test_it.py::TestOne.test_it",
+        "test_it.py::TestOther.TestInner.test_it",
+        "test_it.py::TestOther.test_it",
+    ]
+
+
+def test_a_test_that_another_file_made_is_run_where_it_stands(write):
+    write(FACTORY.replace("test_exp = make", "helped = make").replace("test_tanh = make", "other = make"), "making.py")
+    path = write("""
+        from making import make
+        test_exp = make("exp")
+        test_sqrt = make("sqrt")
+    """)
+    assert ids(path) == ["test_it.py::test_exp", "test_it.py::test_sqrt"]
+    assert [id_while_running(item.call) for item in collect([path]).tests] == ids(path)
+
+
+def test_a_test_that_is_imported_from_another_test_file_is_run_there_alone(write):
+    write("@autotest(n=2)\ndef test_shared():\n    pass\n", "test_sharing.py")
+    path = write("from test_sharing import test_shared\n")
+    assert ids(path) == []
+
+
+def test_arguments_without_a_name_are_told_apart_as_pytest_does(write):
+    path = write("""
+        class Thing:
+            pass
+
+        @pytest.mark.parametrize("thing", [Thing(), Thing()])
+        @autotest(n=2)
+        def test_of(thing):
+            pass
+    """)
+    assert ids(path) == ["test_it.py::test_of[thing=thing0]", "test_it.py::test_of[thing=thing1]"]
+
+
+def test_tests_that_would_share_an_id_get_another_one_and_that_is_told(write):
+    same = "@pytest.mark.parametrize('n', [1, 1])\n@autotest(n=2)\ndef test_same(n):\n    pass\n"
+    one, other = write(same, "a/test_it.py"), write(same, "b/test_it.py")
+    found = collect([one, other])
+    named = [item.id for item in found.tests]
+    assert named == [
+        "test_it.py::test_same[n=1]",
+        "test_it.py::test_same[n=1]#2",
+        "b/test_it.py::test_same[n=1]",
+        "b/test_it.py::test_same[n=1]#2",
+    ]
+    assert len(found.renamed) == 3
+    assert "test_same is called b/test_it.py::test_same[n=1], since another has its name" in found.renamed[1]
+    assert [id_while_running(item.call) for item in found.tests] == named
+    again: list[Collected] = [find(item.file, item.id) for item in found.tests]
+    assert [id_while_running(item.call) for item in again] == named
+
+
+def test_pytest_tells_of_tests_that_would_share_an_id(pytester, quick, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    for folder in ("one", "other"):
+        pytester.mkpydir(folder).joinpath("test_it.py").write_text(HEAD + "@autotest(n=2)\ndef test_a(): pass\n")
+    seen: list[str] = []
+    with driven_by(lambda test, pair, ledger: seen.append(test.id)):
+        result = pytester.runpytest_inprocess()
+    assert seen == ["test_it.py::test_a", "other/test_it.py::test_a"]
+    result.stdout.fnmatch_lines(["autotest: other/test_it.py::test_a is called other/test_it.py::test_a, since *"])
+
+
+class Inner(unittest.TestCase):
+    """Run by the test below, and not by itself."""
+
+    __test__ = False
+
+    def helper(self):
+        return "not a test"
+
+
+def test_a_campaign_ends_with_the_tests_that_never_had_an_accepted_trial():
+    accepted, refused, untried = (
+        TestStanding(Where(Path("test_it.py"), f"test_it.py::{name}", 0)) for name in ("good", "refused", "untried")
+    )
+    accepted.accepted = accepted.tried = 3
+    refused.tried = 5
+    refused.rejections["matmul: RuntimeError: no"] = 5
+    told = campaign.summary(Standing(0, [accepted, refused, untried]))
+    assert "2 tests never had an accepted trial:" in told
+    assert "  test_it.py::refused: 0 of 5; mostly matmul: RuntimeError: no" in told
+    assert "  test_it.py::untried: no trial was run" in told
+    assert "test_it.py::good" not in told
+
+
+def test_a_pytest_run_ends_with_the_tests_that_never_had_an_accepted_trial():
+    heard = {
+        "accepted": 0,
+        "rejections": {"matmul: RuntimeError": 3},
+        "expected": {},
+        "cleared": 0,
+        "base_seed": 7,
+        "versions": {"torch": "2.0.1"},
+        "found": None,
+    }
+    told = session.summary(
+        [{**heard, "test": "test_it.py::refused"}, {**heard, "test": "test_it.py::good", "accepted": 2}]
+    )
+    assert told[-2:] == ["1 test never had an accepted trial:", "  test_it.py::refused"]

@@ -13,6 +13,7 @@ from typing import Any
 from autotest.campaigns.campaign import Observer, Plan
 from autotest.report import campaign as report
 from autotest.report.colours import Role, pieces
+from autotest.report.plural import several
 from autotest.results.progress import Standing
 from autotest.results.tasks import Found
 from autotest.sources.collection import Collection
@@ -52,7 +53,7 @@ class Live:
             self._task,
             completed=completed,
             trials=f"{standing.trials:,} trials ({rate:,.0f}/s), {standing.rejected:,} rejected",
-            findings=f"{len(standing.found)} findings",
+            findings=several(len(standing.found), "finding"),
         )
 
     def found(self, found: Found) -> None:
@@ -63,9 +64,11 @@ class Live:
 def display(plan: Plan, collected: Collection) -> Iterator[Observer]:
     """The display that suits where the output goes; needs `rich` for a live one."""
     limits = [f"{plan.seconds:g} s"] if plan.seconds is not None else []
-    limits += [f"{plan.trials} trials each"] if plan.trials is not None else []
+    limits += [f"{several(plan.trials, 'trial')} each"] if plan.trials is not None else []
     aim = " or ".join(limits)
-    print(f"autotest fuzz: {len(collected.tests)} tests, {aim}, base seed {plan.base_seed}", flush=True)
+    print(f"autotest fuzz: {several(len(collected.tests), 'test')}, {aim}, base seed {plan.base_seed}", flush=True)
+    for line in collected.renamed:
+        print(line, flush=True)
     bars: Any = None
     with contextlib.suppress(ImportError):
         import rich.progress as bars

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ from autotest.cli.display import display
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.report import campaign as report
 from autotest.report import data, github, junit, markdown
+from autotest.report.plural import several
 from autotest.results.progress import Standing
 from autotest.results.tasks import NOT_LOOKED_INTO, Conditions
 from autotest.sources.collection import Collection, collect
@@ -101,7 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
         except Exception as error:  # noqa: BLE001 - it is raised when what was found before is told
             failure = error
     _look_again(standing)
-    print(report.summary(standing))
+    # Never so narrow that nothing fits, nor wider than reads well.
+    print(report.summary(standing, min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)))
     _write_reports(standing, arguments)
     if failure is not None:
         raise failure
@@ -163,7 +166,7 @@ def _collected(arguments: argparse.Namespace) -> Collection:
             raise UsageError(
                 "\n".join(
                     [
-                        f"-k {arguments.k!r} fits none of {len(collected.tests)} tests:",
+                        f"-k {arguments.k!r} fits none of {several(len(collected.tests), 'test')}:",
                         *shown,
                         *([f"  and {more} more"] if more else []),
                     ]

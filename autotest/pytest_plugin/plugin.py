@@ -16,6 +16,7 @@ import inspect
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from autotest.running.tally import Tally
     from autotest.sources.identity import Called
     from autotest.trials.trial import Test
+
+    #: A test that ran: its id, and what it ran with and came to.
+    Ran = tuple[str, Pair, Options, Tally]
 
 #: Option, variable, and what the help says. Those with a choice name it there.
 OPTIONS = (
@@ -114,6 +118,7 @@ class Session:
         named = [f"{name} {os.environ[variable]}" for name, variable in _variables() if os.environ.get(variable)]
         return f"autotest: {', '.join(named)}" if named else None
 
+    @pytest.hookimpl(tryfirst=True)  # before the terminal tells of the collection
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         tests = [item for item in session.items if is_autotest(item)]
         if tests:
@@ -141,10 +146,10 @@ class Session:
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         from autotest.running.run_hooks import heard_by
 
-        tallies: list[tuple[Pair, Options, Tally]] = []
+        tallies: list[Ran] = []
 
         def listen(test: Test, pair: Pair, options: Options, tally: Tally) -> None:
-            tallies.append((pair, options, tally))
+            tallies.append((test.id, pair, options, tally))
 
         with heard_by(listen), self._where_it_runs(item), self._as_it_is_called(item):
             yield
@@ -220,7 +225,7 @@ class Session:
         from autotest.report import session
 
         terminalreporter.section("autotest")
-        for line in session.summary(self._heard):
+        for line in session.summary(self._heard, shutil.get_terminal_size().columns):
             terminalreporter.write_line(line)
 
     @pytest.hookimpl(optionalhook=True)
@@ -247,6 +252,7 @@ class Session:
             found = _in_short(finding, kept.place)
             _add_section(report, found)
             report.autotest = {  # type: ignore[attr-defined]
+                "test": finding.test,
                 "accepted": 0,
                 "rejections": {},
                 "expected": {},
@@ -295,16 +301,16 @@ def _plain_name(test: str) -> str:
     return re.split(r"::|\.", re.split(r"[\[@]", test)[0])[-1]
 
 
-def _heard(tallies: Sequence[tuple[Pair, Options, Tally]], apart: bool) -> Heard:
+def _heard(tallies: Sequence[Ran], apart: bool) -> Heard:
     """The sum of what the autotests called by one item came to: usually one."""
     from collections import Counter
 
     from autotest.base.errors import FrameworkMissing
 
-    pair, options, _ = tallies[0]
+    name, pair, options, _ = tallies[0]
     rejections: Counter[str] = Counter()
     expected: Counter[str] = Counter()
-    for _, _, tally in tallies:
+    for _, _, _, tally in tallies:
         rejections.update(tally.rejections)
         expected.update(tally.expected)
     versions = {}
@@ -313,10 +319,11 @@ def _heard(tallies: Sequence[tuple[Pair, Options, Tally]], apart: bool) -> Heard
         sides = (pair.reference, pair.candidate)
         versions = {side.name: _installed(side.name) if apart else side.version for side in sides}
     return {
-        "accepted": sum(tally.accepted for _, _, tally in tallies),
+        "test": name,
+        "accepted": sum(tally.accepted for _, _, _, tally in tallies),
         "rejections": dict(rejections),
         "expected": dict(expected),
-        "cleared": sum(getattr(tally, "cleared", 0) for _, _, tally in tallies),
+        "cleared": sum(getattr(tally, "cleared", 0) for _, _, _, tally in tallies),
         "base_seed": options.seed,
         "versions": versions,
         "found": None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from autotest.report.plural import several
 from autotest.results.gradient_account import STATES, Account, Books
 from autotest.results.gradient_rows import Row
 
@@ -55,9 +56,13 @@ def account(books: Books) -> str:
     lines += [f"could not be run: {test}: {error}" for test, error in sorted(books.broken.items())]
     lines += [f"could not be finished: {test}: {how}" for test, how in sorted(books.died.items())]
     if books.spared:
-        lines.append(f"not run, since the ledger knows that they kill the process: {len(books.spared)} tests")
+        lines.append(
+            f"not run, since the ledger knows that they kill the process: {several(len(books.spared), 'test')}"
+        )
     counts = ", ".join(f"{len(books.of(state))} {state}" for state in reversed(STATES))
-    return "\n".join([*lines, f"{len(books.accounts)} operators in {books.trials} trials: {counts}"])
+    return "\n".join(
+        [*lines, f"{several(len(books.accounts), 'operator')} in {several(books.trials, 'trial')}: {counts}"]
+    )
 
 
 def _account(one: Account) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autotest.emission import program_text
+from autotest.report.plural import several
 from autotest.results.finding import Finding
 from autotest.results.progress import Standing
 
@@ -48,7 +49,7 @@ def _fenced(text: str, language: str = "") -> list[str]:
 def campaign(standing: Standing) -> str:
     """A job's summary: the numbers, and a row for each finding."""
     lines = [
-        f"## autotest fuzz: {len(standing.found)} distinct findings",
+        f"## autotest fuzz: {several(len(standing.found), 'distinct finding')}",
         "",
         (
             f"{standing.trials} trials in {standing.seconds:.0f} s, base seed {standing.base_seed}; "

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import collections
 import shlex
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
-from autotest.report.plural import several
+from autotest.report.plural import rounding, several
 
 #: Reasons and findings told one by one; the rest of a long list is counted.
 SHOWN = 10
@@ -47,8 +48,18 @@ def header(tests: int, others: int, sides: Sequence[str], base_seed: str, apart:
     return f"autotest: {counted} of {' against '.join(reversed(sides))}, base seed {base_seed}{where}"
 
 
-def summary(items: Sequence[Heard]) -> list[str]:
-    """The lines of the closing section."""
+def summary(items: Sequence[Heard], width: int = 120) -> list[str]:
+    """The lines of the closing section, in `width` columns but for commands, which are to be copied."""
+    return [part for line in _summary(items) for part in _fitted(line, max(width, 40))]
+
+
+def _fitted(line: str, width: int) -> list[str]:
+    if "/repro.py" in line:
+        return [line]
+    return textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def _summary(items: Sequence[Heard]) -> list[str]:
     accepted = sum(item["accepted"] for item in items)
     rejections = _total(item["rejections"] for item in items)
     expected = _total(item["expected"] for item in items)
@@ -64,8 +75,7 @@ def summary(items: Sequence[Heard]) -> list[str]:
     if rejections:
         lines += ["rejected most often:", *_counted(rejections)]
     if cleared:
-        were = "was" if cleared == 1 else "were"
-        lines.append(f"{cleared} {'mismatch' if cleared == 1 else 'mismatches'} {were} only rounding, says the float64 referee")
+        lines.append(rounding(cleared))
     if expected:
         lines += ["diverged as the ledger expects:", *_counted(expected)]
     if found:
@@ -74,7 +84,7 @@ def summary(items: Sequence[Heard]) -> list[str]:
         if len(found) > SHOWN:
             lines.append(f"  and {len(found) - SHOWN} more")
     # What failed says so by itself; what never had a trial that counts would be lost in silence.
-    never = [item["test"] for item in items if not item["accepted"] and item["found"] is None]
+    never = list(dict.fromkeys(item["test"] for item in items if not item["accepted"] and item["found"] is None))
     if never:
         lines += [f"{several(len(never), 'test')} never had an accepted trial:", *(f"  {name}" for name in never)]
     return lines

@@ -28,13 +28,29 @@ _PATTERNS = ("test_*.py", "*_test.py")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Collected:
-    """A decorated test with its arguments; `call` runs it with everything that stands around it."""
+    """A decorated test with its arguments."""
 
     id: str
     file: Path
     settings: Settings
-    call: Callable[[], None] = dataclasses.field(repr=False, compare=False)
-    called: Called = dataclasses.field(repr=False, compare=False)
+    #: Runs it with everything that stands around it.
+    body: Callable[[], None] = dataclasses.field(repr=False, compare=False)
+    called: Called | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    def call(self) -> None:
+        """Run it, under the name that it has here."""
+        with collected_as(self.called):
+            self.body()
+
+    @property
+    def name(self) -> str:
+        """What it is called in its file: ``Class.attribute``, or the name of a global."""
+        return self.id if self.called is None else self.called.name
+
+    def renamed(self, id: str, **changes: Any) -> Collected:  # noqa: A002 - the test's id is what it is called everywhere
+        """The same test under another id, with what makes it so in the fields of `Called`."""
+        assert self.called is not None
+        return dataclasses.replace(self, id=id, called=dataclasses.replace(self.called, **changes))
 
 
 @dataclasses.dataclass(slots=True)
@@ -61,13 +77,13 @@ def collect(paths: Sequence[Path]) -> Collection:
             modules[file] = module
     items = [item for file, module in modules.items() for item in _in_module(module, file)]
     tests = [item for item in items if isinstance(item, Collected)]
-    needed = labels((item.file, item.called.name) for item in tests)
+    needed = labels((item.file, item.name) for item in tests)
     found.left_out += [item for item in items if isinstance(item, LeftOut)]
     for item in tests:
-        label = needed.get((item.file, item.called.name))
-        named = item if label is None else _renamed(item, item.id.replace(item.file.name, label, 1), label=label)
-        if label is not None or item.called.number > 1:
-            found.renamed.append(f"{item.file}: {item.called.name} is called {named.id}, since another has its name")
+        label = needed.get((item.file, item.name))
+        named = item if label is None else item.renamed(item.id.replace(item.file.name, label, 1), label=label)
+        if named.id != item.id or "#" in item.id.rpartition("]")[2]:
+            found.renamed.append(f"{item.file}: {item.name} is called {named.id}, since another has its name")
         found.tests.append(named)
     return found
 
@@ -95,11 +111,6 @@ def _said(error: BaseException, file: Path) -> str:
     return f"{told} (line {inside[-1].lineno}: {inside[-1].line})" if inside else told
 
 
-def _renamed(item: Collected, id: str, **changes: Any) -> Collected:  # noqa: A002 - as everywhere
-    called = dataclasses.replace(item.called, **changes)
-    return dataclasses.replace(item, id=id, called=called, call=_named(called, item.call))
-
-
 def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is what it is called everywhere
     """The test `id` of one file; raises `UsageError` when it is not there any more."""
     label, _, rest = id.partition("::")
@@ -107,7 +118,7 @@ def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is wha
     wanted = f"{file.name}::{rest}" if folders else id
     for item in _in_module(load(file), file):
         if isinstance(item, Collected) and item.id == wanted:
-            return _renamed(item, id, label=label) if folders else item
+            return item.renamed(id, label=label) if folders else item
     raise UsageError(f"{file}: there is no decorated test {id!r}; it was renamed, removed, or needs fixtures")
 
 
@@ -162,7 +173,7 @@ def _in_module(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
         if isinstance(item, Collected):
             seen[item.id] += 1
             number = seen[item.id]
-            yield item if number == 1 else _renamed(item, f"{item.id}#{number}", number=number)
+            yield item if number == 1 else item.renamed(f"{item.id}#{number}", number=number)
         else:
             yield item
 
@@ -230,17 +241,7 @@ def _expanded(called: Called, place: tuple[type, str] | None, outer: list[Any]) 
             call = _debugging(*place)
         else:
             call = _between(place[0](), place[1], kwargs)
-        yield Collected(known.id((), kwargs), file, settings, _named(known, call), known)
-
-
-def _named(called: Called, call: Callable[[], None]) -> Callable[[], None]:
-    """`call`, under the name that the collector has for it."""
-
-    def run() -> None:
-        with collected_as(called):
-            call()
-
-    return run
+        yield Collected(known.id((), kwargs), file, settings, call, known)
 
 
 def _calling(function: Any, kwargs: dict[str, Any]) -> Callable[[], None]:

@@ -51,8 +51,11 @@ _collected: ContextVar[Called | None] = ContextVar("autotest_called", default=No
 
 
 @contextlib.contextmanager
-def collected_as(called: Called) -> Iterator[None]:
-    """Inside the block, the test that `called` speaks of has the name that its collector gave it."""
+def collected_as(called: Called | None) -> Iterator[None]:
+    """Inside the block, the test that `called` speaks of has its collector's name for it; None changes nothing."""
+    if called is None:
+        yield
+        return
     token = _collected.set(called)
     try:
         yield

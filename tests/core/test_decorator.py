@@ -20,8 +20,8 @@ from autotest import (
     skip_grad_check,
     torch,
 )
-from autotest.decorator import test_id as id_of
 from autotest.recording.recorder import current
+from autotest.trials.driver import driven_by
 from tests.support import faults
 from tests.support.faulty import FaultyTorch, plus
 
@@ -99,7 +99,7 @@ test_of_a_lambda = autotest(n=2)(lambda: torch.relu(random_tensor()))
 
 def test_a_partial_is_a_test_of_the_function_with_what_is_bound(quick, against):
     against(faults.wrong_relu())
-    with pytest.raises(Divergence, match=r"test_decorator.py::check\['relu', scale=2\], trial 0"):
+    with pytest.raises(Divergence, match=r"test_decorator.py::test_of_a_partial\['relu', scale=2\], trial 0"):
         test_of_a_partial()
     assert test_of_a_partial.__name__ == "check"
     assert list(inspect.signature(test_of_a_partial).parameters) == ["x", "scale"]
@@ -252,13 +252,26 @@ def test_the_first_failing_trial_ends_the_test(against):
     assert len(ran) == 1
 
 
-def test_the_tests_id_is_the_same_under_every_runner(tmp_path):
-    file = tmp_path / "test_x.py"
-    case = Failing("divergence")
-    assert id_of(Failing.divergence, file, (case,), {}) == "test_x.py::Failing.divergence"
-    assert id_of(test_a_plain_function, file, (), {}) == "test_x.py::test_a_plain_function"
-    assert id_of(test_a_plain_function, file, (), {"b": 2, "a": "x"}) == "test_x.py::test_a_plain_function[a='x', b=2]"
-    assert id_of(test_a_plain_function, file, (object(),), {}).endswith("[object]")
+def test_the_tests_id_is_the_same_under_every_runner():
+    seen = []
+
+    @autotest(n=2)
+    def test_local(*arguments, **named):
+        pass
+
+    with driven_by(lambda test, pair, ledger: seen.append(test.id)):
+        Failing("divergence").debug()
+        test_a_plain_function()
+        test_local()
+        test_local(b=2, a="x")
+        test_local(object())
+    assert seen == [
+        "test_decorator.py::Failing.divergence",
+        "test_decorator.py::test_a_plain_function",
+        "test_decorator.py::test_local",
+        "test_decorator.py::test_local[a='x', b=2]",
+        "test_decorator.py::test_local[object]",
+    ]
 
 
 def test_a_decorated_function_keeps_its_name_its_signature_and_says_what_it_is():

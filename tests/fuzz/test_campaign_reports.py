@@ -30,11 +30,11 @@ def standing(**changes) -> Standing:
 
 def test_the_summary_numbers_findings_and_names_how_to_see_each_again():
     text = campaign.summary(standing(seconds=12.0, workers_lost=1, cleared=2))
-    assert "25 trials of 1 tests in 12 s, base seed 7: 20 accepted, 4 rejected by the reference" in text
+    assert "25 trials of 1 test in 12 s, base seed 7: 20 accepted, 4 rejected by the reference" in text
     assert "1. nn.ReLU: value (forward), seen 3x" in text
     assert "python kept/relu/repro.py  (verified)" in text
     assert "1  value (forward): nn.ReLU" in text
-    assert "1 worker processes were lost" in text
+    assert "1 worker process was lost" in text
     assert "2 mismatches were only rounding" in text
 
 
@@ -61,7 +61,7 @@ def test_the_summary_tells_known_deaths_and_trials_that_were_spared_another_one(
     assert "5 trials of" in text
     assert "2 rejected by the reference" in text
     assert "9 more ended before a call that is set aside" in text
-    assert "5 worker processes were lost and replaced, 3 of them as the ledger expects (1 entries)" in text
+    assert "5 worker processes were lost and replaced, 3 of them as the ledger expects (1 entry)" in text
 
 
 def test_the_summary_says_what_could_not_be_done():

@@ -61,7 +61,7 @@ def test_functions_methods_and_parameters_are_found_under_the_names_that_pytest_
         "test_it.py::test_many[dim=0, high=3, low=2]",
         "test_it.py::test_many[dim=1, high=3, low=2]",
         "test_it.py::TestCase.test_method",
-        "test_it.py::TestPlain.test_it[object, name='a']",
+        "test_it.py::TestPlain.test_it[name='a']",
     ]
 
 
@@ -172,7 +172,7 @@ def test_folders_are_searched_and_a_file_that_cannot_be_imported_does_not_hide_t
     found = collect([tmp_path])
     assert [test.id for test in found.tests] == ["test_a.py::test_a"]
     assert [(Path(item.name).name, item.why) for item in found.broken] == [
-        ("test_b.py", "cannot be imported: RuntimeError: no")
+        ("test_b.py", "cannot be imported: RuntimeError: no (line 4: raise RuntimeError('no'))")
     ]
 
 

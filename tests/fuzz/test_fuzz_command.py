@@ -27,7 +27,7 @@ def test_a_finding_is_status_1_and_one_however_often_it_is_seen(command, tmp_pat
     ended = command(*SMALL, candidate=FAULTY)
     assert ended.status == 1
     assert "1. relu: value (forward), seen 20x" in ended.output
-    assert "1 distinct findings" in ended.output
+    assert "1 distinct finding" in ended.output
     (folder,) = (tmp_path / ".autotest" / "failures").iterdir()
     assert f"python .autotest/failures/{folder.name}/repro.py" in ended.output
     assert {path.name for path in folder.iterdir()} >= {"repro.py", "report.txt", "program.json", "failure.json"}
@@ -61,9 +61,9 @@ def test_a_test_that_compares_no_gradient_is_named_and_no_success(command, tmp_p
     (tmp_path / "pyproject.toml").write_text("")
     ended = command("fuzz", suite, "--jobs", 0, "--trials", 3, "--junitxml", "out.xml", "--json", "out.json")
     assert ended.status == 2
-    assert "1 tests forget their gradients:\n  forgetful.py::test_forgets: " in ended.output
+    assert "1 test forgets its gradients:\n  forgetful.py::test_forgets: " in ended.output
     assert "the results of exp depend on them, but no gradient was compared" in ended.output
-    assert ended.output.endswith("Nothing new found, but 1 tests forget their gradients.\n")
+    assert ended.output.endswith("Nothing new found, but 1 test forgets its gradients.\n")
     assert ET.parse(tmp_path / "out.xml").getroot().find(".//error").get("message") == "the test forgets its gradients"
     found = {
         test["test"]: test["forgotten_gradients"] for test in json.loads((tmp_path / "out.json").read_text())["tests"]
@@ -97,7 +97,7 @@ def test_a_body_that_is_itself_at_fault_is_status_2_and_does_not_hide_the_others
     ended = command("fuzz", suite, "--jobs", 0, "--trials", 5)
     assert ended.status == 2
     assert "name 'undefined_name' is not defined" in ended.output
-    assert "5 trials of 1 tests" in ended.output
+    assert "5 trials of 1 test" in ended.output
 
 
 @pytest.mark.parametrize(

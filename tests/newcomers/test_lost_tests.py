@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-import unittest
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,7 +83,7 @@ def test_a_test_is_called_alike_by_fuzz_by_unittest_and_by_a_plain_call(write):
     for item in collect([path]).tests:
         assert id_while_running(item.call) == item.id
         module = sys.modules[item.called.function.__module__]
-        owner, _, name = item.called.name.rpartition(".")
+        owner, _, name = item.name.rpartition(".")
         if not owner:
             assert id_while_running(getattr(module, name)) == item.id
         elif owner == "TestUnary":
@@ -181,15 +180,6 @@ def test_pytest_tells_of_tests_that_would_share_an_id(pytester, quick, monkeypat
         result = pytester.runpytest_inprocess()
     assert seen == ["test_it.py::test_a", "other/test_it.py::test_a"]
     result.stdout.fnmatch_lines(["autotest: other/test_it.py::test_a is called other/test_it.py::test_a, since *"])
-
-
-class Inner(unittest.TestCase):
-    """Run by the test below, and not by itself."""
-
-    __test__ = False
-
-    def helper(self):
-        return "not a test"
 
 
 def test_a_campaign_ends_with_the_tests_that_never_had_an_accepted_trial():

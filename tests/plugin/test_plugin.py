@@ -90,6 +90,7 @@ def test_a_run_without_autotests_says_nothing_of_them(suite, run, monkeypatch):
 
 def test_what_the_ledger_expects_is_counted_apart():
     heard = {
+        "test": "test_it.py::test_it",
         "accepted": 4,
         "rejections": {"matmul: RuntimeError": 3},
         "expected": {"relu-value": 2},

@@ -14,6 +14,7 @@ from autotest.comparison.rejection import Rejection
 from autotest.diagnosis import failed_trial
 from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
+from autotest.processes.client import Server
 from autotest.program import Call, CallKind, Operand
 from autotest.recording.recorder import Recorder, watched
 from autotest.replaying import graph_check
@@ -53,16 +54,17 @@ _PLAIN = frozenset((type(None), bool, int, str))
 _MACHINERY = frozenset(("__call__", "backward", "autograd.backward", "requires_grad_"))
 
 
-def perform(task: Task, conditions: Conditions, trail: Breadcrumb | None) -> Result:
+def perform(task: Task, conditions: Conditions, trail: Breadcrumb | None, server: Server) -> Result:
     """Carry out one task. What a test body itself gets wrong comes back as text; nothing of it is raised.
 
-    `trail` is told where the process is, in case that it dies.
+    `trail` is told where the process is, in case that it dies; `server` starts the processes that deaths are looked
+    into by.
     """
     if isinstance(task, Explore):
         return _explore(task, conditions, trail)
     if isinstance(task, Diagnose):
         return _diagnose(task, conditions, trail)
-    return deaths.settle(task, conditions)
+    return deaths.settle(task, conditions, server)
 
 
 def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) -> Explored:

@@ -2,85 +2,92 @@
 
 from __future__ import annotations
 
-import concurrent.futures
-import multiprocessing
-import os
-import signal
+import contextlib
+import socket
 import tempfile
+import time
 from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from autotest.base.errors import AutotestError
 from autotest.campaigns.gradient_account import keep_books
 from autotest.processes import breadcrumb
+from autotest.processes.client import Process, Server
 from autotest.processes.endings import describe
 from autotest.results.gradient_account import Books
 from autotest.sources import collection
 from autotest.sources.collection import Collected
 
-#: Seconds that the trials of one test may take, with the import of the frameworks by its worker.
+#: Seconds that the trials of one test may take, with the import of the frameworks by the first one's process.
 DEADLINE = 180.0
 
 
-def keep_books_apart(tests: Sequence[Collected], trials: int, jobs: int, deadline: float = DEADLINE) -> Books:
-    """Run at most `trials` trials of each of `tests` in `jobs` worker processes; raises `FrameworkMissing`."""
-    from pebble import ProcessPool
+class _Kept(NamedTuple):
+    """A test whose books are being kept."""
 
+    test: Collected
+    process: Process
+    crumb: Path
+    overdue: float
+
+
+def keep_books_apart(tests: Sequence[Collected], trials: int, jobs: int, deadline: float = DEADLINE) -> Books:
+    """Run at most `trials` trials of each of `tests`, `jobs` at a time, in a process each.
+
+    Raises `FrameworkMissing`.
+    """
     books = Books()
-    with tempfile.TemporaryDirectory(prefix="autotest-") as folder:
-        pool = ProcessPool(
-            max_workers=jobs, context=multiprocessing.get_context("spawn"), initializer=_quiet, initargs=(os.getpid(),)
-        )
-        try:
-            crumbs = [Path(folder) / f"{number}.crumb" for number in range(len(tests))]
-            futures = [
-                pool.schedule(_book, args=(item.file, item.id, trials, crumb), timeout=deadline)
-                for item, crumb in zip(tests, crumbs, strict=True)
-            ]
-            for item, crumb, future in zip(tests, crumbs, futures, strict=True):
-                _enter(books, item.id, future, crumb, deadline)
-        finally:
-            pool.stop()
-            pool.join()
+    waiting = list(reversed(tests))
+    running: dict[Connection, _Kept] = {}
+    with tempfile.TemporaryDirectory(prefix="autotest-") as folder, contextlib.closing(Server((__name__,))) as server:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                test = waiting.pop()
+                crumb = Path(folder) / f"{len(waiting)}.crumb"
+                process = server.process(_book, test.file.absolute(), test.id, trials, crumb)
+                running[process.connection] = _Kept(test, process, crumb, time.monotonic() + deadline)
+            patience = min(kept.overdue for kept in running.values()) - time.monotonic()
+            ready: list[Any] = wait(list(running), max(0.0, patience))
+            late = [one for one, kept in running.items() if kept.overdue < time.monotonic() and one not in ready]
+            for connection in (*ready, *late):
+                kept = running.pop(connection)
+                with contextlib.closing(kept.process):
+                    _enter(books, kept, deadline if connection in late else None)
     return books
 
 
-def _enter(books: Books, test: str, future: Any, crumb: Path, deadline: float) -> None:
-    """Add to `books` what became of `test`."""
-    from pebble import ProcessExpired
-
-    try:
-        books.take(future.result())
-        return
-    except concurrent.futures.TimeoutError:
-        how = f"no answer in {deadline:g} s"
-    except ProcessExpired as error:
-        how = f"its process died ({describe(error.exitcode)})"
-    position = breadcrumb.read(crumb)
+def _enter(books: Books, kept: _Kept, late: float | None) -> None:
+    """Add to `books` what became of a test; `late` is how many seconds it was given, where these are over."""
+    if late is not None:
+        how = f"no answer in {late:g} s"
+    else:
+        try:
+            told: Books | AutotestError = kept.process.connection.recv()
+            if isinstance(told, AutotestError):
+                raise told
+            books.take(told)
+            return
+        except (EOFError, ConnectionResetError):
+            status = kept.process.status(10.0)
+            how = f"its process died ({'unknown' if status is None else describe(status)})"
+    position = breadcrumb.read(kept.crumb)
     if position is not None and position.index >= 0:
         how += f" in trial {position.index}, at {position.operator} ({position.stage})"
-    books.died[test] = how
+    books.died[kept.test.id] = how
 
 
-# -- in the worker ------------------------------------------------------------------------------------------
-
-
-def _quiet(parent: int) -> None:
-    """What a framework prints while it dies is no part of the table."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if os.getppid() != parent:
-        os._exit(0)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-
-
-def _book(file: Path, test: str, trials: int, crumb: Path) -> Books:
+def _book(connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb: Path) -> None:
+    """In the process: keep the books of one test."""
     trail = breadcrumb.Breadcrumb(crumb)
     try:
-        return keep_books([collection.find(file, test)], trials, trail)
+        told: Books | AutotestError = keep_books([collection.find(file, test)], trials, trail)
+    except AutotestError as error:
+        told = error
     finally:
         trail.close()
+    connection.send(told)
 
 
 __all__ = ["keep_books_apart"]

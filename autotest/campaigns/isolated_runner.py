@@ -17,7 +17,7 @@ from autotest.base.errors import (
 )
 from autotest.base.options import Options, from_environment
 from autotest.campaigns.campaign import Campaign, Plan
-from autotest.campaigns.workers import Workers, available
+from autotest.campaigns.workers import Workers
 from autotest.frameworks import Pair
 from autotest.report import text
 from autotest.results.divergence import Divergence
@@ -44,8 +44,6 @@ class Apart:
     """One worker process for as many tests as come along; started by the first. Is a `Driver`."""
 
     def __init__(self) -> None:
-        """Raises `UsageError` when what worker processes need is not installed."""
-        available()
         self._workers: Workers | None = None
 
     def __call__(self, test: Test, pair: Pair, ledger: Ledger) -> None:

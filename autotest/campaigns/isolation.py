@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from autotest.campaigns.exploring import perform
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
+from autotest.processes.client import Server
 from autotest.results.tasks import Conditions, Result, Task
 
 
@@ -26,6 +27,7 @@ class InProcess:
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
         self._waiting: list[Task] = []
+        self._server = Server()
 
     def prepare(self) -> None:
         """Import the frameworks, which takes seconds that are no trial's; raises `FrameworkMissing`."""
@@ -37,7 +39,8 @@ class InProcess:
     def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
         tasks, self._waiting = self._waiting, []
         trail = breadcrumb.own(self._conditions.directory, os.getpid())
-        return [(task, perform(task, self._conditions, trail)) for task in tasks]
+        return [(task, perform(task, self._conditions, trail, self._server)) for task in tasks]
 
     def close(self) -> None:
-        """Nothing to end."""
+        """End the processes that findings were looked into by."""
+        self._server.close()

@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
-import ctypes
-import multiprocessing
+import dataclasses
 import os
-import resource
 import shutil
-import signal
-import sys
+import socket
 import time
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as first_of
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.exploring import perform
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
+from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words, limit_memory
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Result, Task
 
-#: Seconds that a worker may need to import the frameworks and the tests, on a busy machine.
-START_UP = 120.0
 #: Seconds for understanding one finding, besides shrinking: the referee, tracing, and running its reproducer; and
 #: for one that does not happen every time, which is tried often.
 DIAGNOSIS, OFTEN = 100.0, 180.0
 #: Seconds after which a campaign's folder belongs to nobody any more. Workers that are started or lost touch theirs.
 _STALE = 7 * 24 * 3600
-_SIGNAL_ON_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)
+#: Seconds that a process may need to be gone whose connection has ended.
+_GONE = 10.0
+#: How many times running the process server may be lost without any result in between.
+_LOST = 5
+
+
+@dataclasses.dataclass(slots=True)
+class _Worker:
+    """One worker process, and what it is doing."""
+
+    process: Process
+    log: Path
+    #: Whether it has the frameworks.
+    ready: bool = False
+    task: Task | None = None
+    #: Seconds that its task may take, and since when it has been at it.
+    seconds: float = 0.0
+    begun: float = 0.0
+
+    @property
+    def overdue(self) -> float:
+        """When it counts as hanging. Exploring takes as long as its trials; a first task also imports the test file."""
+        return self.begun + (self.seconds if self.ready else START_UP)
 
 
 class Workers:
@@ -40,88 +60,127 @@ class Workers:
         self.slots = jobs
         self._conditions = conditions
         self._folder = breadcrumb.folder(conditions.directory.absolute()) / f"campaign-{os.getpid()}"
-        self._running: dict[Any, tuple[Task, int, float]] = {}
-        self._pool: Any = None
+        self._server = Server((__name__,))
+        self._workers: dict[int, _Worker] = {}
+        #: Starts while others work, once it is known that there are deaths.
+        self._spare: _Worker | None = None
+        self._numbers = 0
+        self._lost = 0
 
     def prepare(self) -> None:
         """Start the workers, and wait until one of them has the frameworks; raises `FrameworkMissing`."""
         self._folder.mkdir(parents=True, exist_ok=True)
         _forget_killed(self._folder.parent)
-        self._pool = self._new_pool()
-        future = self._pool.schedule(_ready, timeout=START_UP)
-        trouble = future.result()
+        for slot in range(self.slots):
+            self._workers[slot] = self._new()
+        first = self._workers[0]
+        with contextlib.suppress(EOFError, OSError):
+            if first.process.connection.poll(START_UP):
+                self._has_started(first, first.process.connection.recv())
+        if not first.ready:
+            raise AutotestError(f"worker processes do not start: {self._why(first)}")
+
+    def _new(self) -> _Worker:
+        self._numbers += 1
+        log = self._folder / f"worker-{self._numbers}.log"
+        return _Worker(self._server.process(_work, self._conditions.memory, log=log), log, begun=time.monotonic())
+
+    @staticmethod
+    def _has_started(worker: _Worker, trouble: str) -> None:
         if trouble:
             raise FrameworkMissing(trouble)
+        worker.ready, worker.begun = True, time.monotonic()
 
-    def _new_pool(self) -> Any:
-        from pebble import ProcessPool
-
-        # Forked from a server that has no threads and no candidate yet, but torch, whose import takes seconds.
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["autotest.campaigns.forkserver_preload"])
-        return ProcessPool(
-            max_workers=self.slots,
-            context=context,
-            initializer=_start_worker,
-            # The server keeps the environment that it was started in.
-            initargs=(self._folder.absolute(), self._conditions.memory, dict(os.environ), Path.cwd()),
-        )
+    def _why(self, worker: _Worker) -> str:
+        with contextlib.suppress(OSError):
+            return last_words(worker.log.read_text(errors="replace")) or self._server.last_words()
+        return self._server.last_words()
 
     def start(self, task: Task) -> None:
-        slot = min(set(range(self.slots)) - {slot for _, slot, _ in self._running.values()})
+        slot = min(slot for slot in range(self.slots) if not self._busy(slot))
+        if slot not in self._workers:
+            self._workers[slot] = self._new()
+        self._hand_over(slot, task)
+
+    def _busy(self, slot: int) -> bool:
+        return slot in self._workers and self._workers[slot].task is not None
+
+    def _hand_over(self, slot: int, task: Task) -> None:
+        worker = self._workers[slot]
         if isinstance(task, Explore):
-            seconds = self._conditions.deadline + task.seconds
+            worker.seconds = self._conditions.deadline + task.seconds
         else:
-            seconds = DIAGNOSIS + 4 * self._conditions.shrink + OFTEN * isinstance(task, DiagnoseDeath)
-        # A worker's first task also imports the test file; none that explores takes longer than its trials.
-        future = self._pool.schedule(_work, args=(task, self._conditions, self._crumb(slot)), timeout=seconds)
-        self._running[future] = (task, slot, time.monotonic() + seconds + START_UP)
+            worker.seconds = DIAGNOSIS + 4 * self._conditions.shrink + OFTEN * isinstance(task, DiagnoseDeath)
+        worker.task, worker.begun = task, time.monotonic()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # that it is dead shows when it is asked
+            worker.process.connection.send((task, self._conditions, self._crumb(slot)))
 
     def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
-        done, _ = concurrent.futures.wait(
-            self._running, timeout=seconds, return_when=concurrent.futures.FIRST_COMPLETED
-        )
+        busy = {worker.process.connection: slot for slot, worker in self._workers.items() if self._busy(slot)}
+        patience = min((self._workers[slot].overdue for slot in busy.values()), default=0.0) - time.monotonic()
+        ready: list[Any] = first_of(list(busy), max(0.0, min(seconds, patience)))
         finished: list[tuple[Task, Result]] = []
-        for future in done:
-            task, slot, _ = self._running.pop(future)
-            finished.append((task, self._result(future, task, slot)))
-        if any(overdue < time.monotonic() for _, _, overdue in self._running.values()) or not self._pool.active:
-            finished += self._rebuild()
+        try:
+            for connection in ready:
+                finished += self._heard(busy[connection])
+            for slot in busy.values():
+                if self._busy(slot) and self._workers[slot].overdue < time.monotonic():
+                    finished += self._given_up(slot)
+            self._lost = 0 if finished else self._lost
+        except ServerLost as error:
+            self._begin_again(error)
         return finished
 
-    def _result(self, future: Any, task: Task, slot: int) -> Result:
-        from pebble import ProcessExpired
-
+    def _heard(self, slot: int) -> Iterator[tuple[Task, Result]]:
+        """What the worker at `slot` said: that it is ready, a result, or nothing any more."""
+        worker = self._workers[slot]
+        assert worker.task is not None
         try:
-            result: Result = future.result()
-        except concurrent.futures.TimeoutError:
-            return self._death("hang", f"no answer in {self._conditions.deadline:g} s", slot)
-        except ProcessExpired as error:
-            how = describe(error.exitcode)
-            # Nobody here sends SIGKILL to a worker that is within its time: that is the kernel, short of memory.
-            return self._death("out of memory" if how == "SIGKILL" else "crash", how, slot)
-        except (concurrent.futures.CancelledError, concurrent.futures.process.BrokenProcessPool):
-            return self._death("", "the pool of workers broke", slot)
-        except FrameworkMissing:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is one task's
-            if isinstance(task, Explore):
-                # Such as a test file that was changed meanwhile: other tests can go on.
-                return Explored(broken=_remote(error))
-            # What was found is kept already; that it could not be understood must not end the campaign.
-            return Death("", f"{type(error).__name__}: {error}", "", None, "", "")
-        return result
+            said = worker.process.connection.recv()
+        except (EOFError, OSError):
+            yield worker.task, self._died(slot)
+            return
+        if not worker.ready:
+            self._has_started(worker, said)
+        elif isinstance(said, _Missing):
+            raise FrameworkMissing(said.what)
+        else:
+            yield worker.task, said
+            worker.task = None
 
-    def _death(self, symptom: str, how: str, slot: int) -> Death:
+    def _died(self, slot: int) -> Death:
+        worker = self._workers[slot]
+        status = worker.process.status(_GONE)
+        if not worker.ready:
+            raise AutotestError(f"a worker process does not start: {self._why(worker)}")
+        how = describe(status) if status is not None else "its connection ended"
+        # Nobody here sends SIGKILL to a worker that is within its time: that is the kernel, short of memory.
+        return self._buried(slot, "out of memory" if how == "SIGKILL" else "crash", how)
+
+    def _given_up(self, slot: int) -> Iterator[tuple[Task, Result]]:
+        worker = self._workers[slot]
+        assert worker.task is not None
+        if not worker.ready:
+            raise AutotestError(f"a worker process has not started in {START_UP:g} s: {self._why(worker)}")
+        yield worker.task, self._buried(slot, "hang", f"no answer in {self._conditions.deadline:g} s")
+
+    def _buried(self, slot: int, symptom: str, how: str) -> Death:
+        """What is known of the death of the worker at `slot`, which another one takes the place of."""
+        worker = self._workers.pop(slot)
+        worker.process.close()
+        death = self._death(symptom, how, slot, worker.log)
+        self._workers[slot] = self._spare or self._new()
+        self._spare = self._new()
+        return death
+
+    def _death(self, symptom: str, how: str, slot: int, log: Path) -> Death:
         path = self._crumb(slot)
         position = breadcrumb.read(path)
         path.unlink(missing_ok=True)
         words = ""
-        if position is not None:
-            log = self._folder / f"{position.pid}.log"
-            with contextlib.suppress(OSError):
-                words = last_words(log.read_text(errors="replace"))
-                log.unlink()
+        with contextlib.suppress(OSError):
+            words = last_words(log.read_text(errors="replace"))
+            log.unlink()
         if position is None or position.index < 0:
             return Death(symptom, how, words, None, "", "")
         mode, back = position.settings.get("graph", ("", 0))
@@ -138,28 +197,30 @@ class Workers:
             position.refused,
         )
 
-    def _rebuild(self) -> list[tuple[Task, Result]]:
-        """Give up on the pool: a worker died in a way that leaves its fellows waiting for ever."""
-        lost: list[tuple[Task, Result]]
-        lost = [(task, self._death("", "the pool of workers broke", slot)) for task, slot, _ in self._running.values()]
-        self._running.clear()
-        self._stop()
-        self._pool = self._new_pool()
-        return lost
+    def _begin_again(self, error: ServerLost) -> None:
+        """All workers ended with their server, which is no fault of what they were doing: do it again."""
+        self._lost += 1
+        if self._lost == _LOST:
+            raise AutotestError(f"the process server ended {_LOST} times: {self._server.last_words()}") from error
+        tasks = [worker.task for worker in self._workers.values() if worker.task is not None]
+        self._forget_workers()
+        self._server.close()
+        for task in tasks:
+            self.start(task)
 
     def _crumb(self, slot: int) -> Path:
         return self._folder / f"{slot}.crumb"
 
-    def _stop(self) -> None:
-        if self._pool is not None:
-            with contextlib.suppress(Exception):
-                self._pool.stop()
-                self._pool.join(timeout=10)
+    def _forget_workers(self) -> None:
+        for worker in (*self._workers.values(), *([self._spare] if self._spare is not None else [])):
+            worker.process.close()
+        self._workers.clear()
+        self._spare = None
 
     def close(self) -> None:
         """End all workers, at once, whatever they are doing."""
-        self._stop()
-        self._running.clear()
+        self._forget_workers()
+        self._server.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
@@ -176,69 +237,55 @@ def default_jobs() -> int:
     return max(1, min(8, len(os.sched_getaffinity(0))))
 
 
-def available() -> None:
-    """Raises `UsageError` when what worker processes need is not installed."""
-    try:
-        import pebble  # noqa: F401
-    except ImportError as error:
-        raise UsageError(
-            f"worker processes need the package pebble ({error}); install dual-autotest[fuzz], or give --jobs 0 to run "
-            "trials in this process"
-        ) from error
-
-
-def _remote(error: Exception) -> str:
-    """What went wrong in a worker, with the traceback that it had there."""
-    if isinstance(error, AutotestError):
-        return str(error)
-    return "\n".join(str(error.__cause__ or error).strip().strip('"').splitlines()[-12:])
-
-
 # -- in the worker ------------------------------------------------------------------------------------------
 
 
-def _start_worker(folder: Path, memory: int | None, environment: dict[str, str], place: Path) -> None:
-    """Prepare a new worker: it dies with the campaign, keeps the terminal clean, and has the frameworks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A picture of so much memory takes seconds to write; the reproducer makes one where it is wanted.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    # The server that it was forked from ends with the campaign.
-    ctypes.CDLL(None).prctl(_SIGNAL_ON_PARENTS_DEATH, signal.SIGKILL, 0, 0, 0)
-    parent = multiprocessing.parent_process()
-    if parent is None or not parent.is_alive():
-        os._exit(0)
-    os.environ.clear()
-    os.environ.update(environment)
-    os.chdir(place)
-    log = os.open(folder / f"{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - lives as long as the worker
-    with contextlib.suppress(FrameworkMissing, UsageError):  # which `_ready` reports
-        pair = chosen()
-        if memory is not None:
-            limit_memory(pair, memory)
+class _Missing(NamedTuple):
+    """A framework cannot be imported."""
+
+    what: str
 
 
-def _ready() -> str:
-    """What keeps this worker from working."""
+def _work(connection: Connection, server: socket.socket, memory: int | None) -> None:
+    """Say what keeps this worker from working, and carry out tasks."""
+    trouble = ""
     try:
         pair = chosen()
         for side in (pair.reference, pair.candidate):
             side.version  # noqa: B018 - reading it imports
+        if memory is not None:
+            limit_memory(pair, memory)
     except (FrameworkMissing, UsageError) as error:
-        return str(error)
-    return ""
+        trouble = str(error)
+    connection.send(trouble)
+    with contextlib.closing(Server(inherited=server)) as processes:
+        while True:
+            task, conditions, crumb = connection.recv()
+            connection.send(_result(task, conditions, crumb, processes))
 
 
-def _work(task: Task, conditions: Conditions, crumb: Path) -> Result:
+def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) -> Result | _Missing:
     trail = breadcrumb.Breadcrumb(crumb)
     with contextlib.suppress(OSError):
         os.ftruncate(1, 0)  # the log: what was said in earlier tasks are nobody's last words
     try:
-        return perform(task, conditions, trail)
+        return perform(task, conditions, trail, processes)
+    except FrameworkMissing as error:
+        return _Missing(str(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is one task's
+        if isinstance(task, Explore):
+            # Such as a test file that was changed meanwhile: other tests can go on.
+            return Explored(broken=_told(error))
+        # What was found is kept already; that it could not be understood must not end the campaign.
+        return Death("", f"{type(error).__name__}: {error}", "", None, "", "")
     finally:
         trail.close()
 
 
-__all__ = ["Workers", "available", "default_jobs"]
+def _told(error: BaseException) -> str:
+    if isinstance(error, AutotestError):
+        return str(error)
+    return "\n".join("".join(traceback.format_exception(error)).strip().splitlines()[-12:])
+
+
+__all__ = ["Workers", "default_jobs"]

@@ -82,8 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
     plan = Plan(base_seed, seconds, arguments.trials, arguments.shard, arguments.fail_fast)
     standing = standing_of(collected, base_seed)
     campaign = history.resume(standing, shard) if arguments.resume else history.begin(standing, shard)
-    if arguments.jobs:
-        workers.available()
     conditions = Conditions(
         environment.directory,
         check_errors=arguments.jobs > 0 and not arguments.no_error_parity,

@@ -10,7 +10,7 @@ from typing import Any
 from autotest.base.errors import UsageError
 from autotest.campaigns.gradient_account import keep_books
 from autotest.campaigns.gradient_workers import keep_books_apart
-from autotest.campaigns.workers import available, default_jobs
+from autotest.campaigns.workers import default_jobs
 from autotest.report import gradients as report
 from autotest.sources.collection import collect
 from autotest.sources.selection import selection
@@ -54,7 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
         places = ", ".join(str(path) for path in arguments.paths)
         raise UsageError(f"no test decorated with @autotest(...) was found in {places}")
     if arguments.jobs:
-        available()
         books = keep_books_apart(collected.tests, arguments.trials, arguments.jobs)
     else:
         books = keep_books(collected.tests, arguments.trials)

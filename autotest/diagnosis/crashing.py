@@ -6,38 +6,16 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import itertools
-import json
-import os
-import select
-import struct
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO
 
 from autotest.diagnosis.locating import operands
+from autotest.diagnosis.probing import Ending, Probe
 from autotest.frameworks import chosen
-from autotest.processes.endings import describe
-from autotest.program import Program, call_reduction, operator_of, reduction, serialisation
+from autotest.processes.client import Server
+from autotest.program import Program, call_reduction, operator_of, reduction
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import needed, without
-from autotest.replaying.replay import replay
-
-#: Seconds until a child has its frameworks.
-_START_UP = 120.0
-#: Lengths of the program's two parts, and how often it is run.
-_HEAD = struct.Struct("<QQQ")
-_READY, _ACCEPTS, _REFUSES, _LIVES = b"R", b"A", b"X", b"L"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Ending:
-    """What became of a program: how the candidate died (``""`` if it did not), and whether the reference ran it."""
-
-    death: str
-    accepted: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,12 +28,13 @@ class Smaller:
 
 
 def shrink(
-    program: Program, *, seconds: float, deadline: float = 10.0, jobs: int = 2, times: int = 1
+    program: Program, server: Server, *, seconds: float, deadline: float = 10.0, jobs: int = 2, times: int = 1
 ) -> Smaller | None:
     """Shrink `program`, whose last call kills the candidate; None when it does not do so here.
 
     Args:
         program: ends with the call that kills.
+        server: starts the processes that programs are run in.
         seconds: after which the smallest so far is the answer.
         deadline: seconds after which a program counts as hanging.
         jobs: processes at once.
@@ -63,7 +42,7 @@ def shrink(
     """
     end = time.monotonic() + seconds
     with contextlib.ExitStack() as stack:
-        children = [stack.enter_context(contextlib.closing(Child(deadline, times))) for _ in range(jobs)]
+        children = [stack.enter_context(contextlib.closing(Probe(server, deadline, times))) for _ in range(jobs)]
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
         wanted = children[0].run(program)
         if not wanted.death:
@@ -86,7 +65,7 @@ class _Search:
         self,
         program: Program,
         wanted: Ending,
-        children: list[Child],
+        children: list[Probe],
         pool: concurrent.futures.ThreadPoolExecutor,
         end: float,
     ) -> None:
@@ -158,108 +137,3 @@ _REST = (
     reduction.kinds,
     reduction.contents,
 )
-
-
-class Child:
-    """A process that runs programs until one kills it, and is then started anew."""
-
-    def __init__(self, deadline: float, times: int = 1) -> None:
-        self._deadline = deadline
-        self._times = times
-        self._spare = self._started()
-        self._process = self._spare
-        self._replace()
-
-    def _replace(self) -> None:
-        """Take the spare process, which had time to start, and start another."""
-        self._process, self._ready = self._spare, False
-        self._spare = self._started()
-
-    @staticmethod
-    def _started() -> subprocess.Popen[bytes]:
-        path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
-        return subprocess.Popen(
-            [sys.executable, "-m", "autotest.diagnosis.crashing"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path},
-        )
-
-    def run(self, program: Program) -> Ending:
-        """How `program` ends."""
-        process = self._process
-        assert process.stdin is not None
-        document = json.dumps(serialisation.to_json(program)).encode()
-        arrays = serialisation.pack_arrays(program)
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(_HEAD.pack(len(document), len(arrays), self._times) + document + arrays)
-            process.stdin.flush()
-        if not self._ready:
-            self._ready = self._answer(process, _START_UP) == _READY
-            if not self._ready:
-                raise OSError("a process to shrink a crash in did not start")
-        accepted = self._answer(process, self._deadline) == _ACCEPTS
-        answer = self._answer(process, self._deadline)
-        if answer == _LIVES:
-            return Ending("", accepted)
-        hangs = answer is None
-        process.kill()
-        status = process.wait()
-        _close_pipes(process)
-        self._replace()
-        return Ending("hangs" if hangs else describe(status), accepted)
-
-    @staticmethod
-    def _answer(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-        """One byte; ``b""`` from a dead process, None from one that takes too long."""
-        assert process.stdout is not None
-        ready, _, _ = select.select([process.stdout], [], [], seconds)
-        return os.read(process.stdout.fileno(), 1) if ready else None
-
-    def close(self) -> None:
-        """End the processes."""
-        for process in (self._process, self._spare):
-            process.kill()
-            process.wait()
-            _close_pipes(process)
-
-
-def _close_pipes(process: subprocess.Popen[bytes]) -> None:
-    for pipe in (process.stdin, process.stdout):
-        with contextlib.suppress(OSError):
-            if pipe is not None:
-                pipe.close()
-
-
-def _main() -> None:
-    answers = os.fdopen(os.dup(1), "wb", 0)
-    os.dup2(2, 1)  # what a framework prints is no answer
-    pair = chosen()
-    for side in (pair.reference, pair.candidate):
-        side.version  # noqa: B018 - reading it imports
-    answers.write(_READY)
-    while True:
-        received = _received(sys.stdin.buffer)
-        if received is None:
-            os._exit(0)
-        program, times = received
-        answers.write(_ACCEPTS if replay(program, pair.reference).error is None else _REFUSES)
-        for _ in range(times):
-            with contextlib.suppress(Exception):
-                replay(program, pair.candidate)
-                pair.candidate.synchronize()
-        answers.write(_LIVES)
-
-
-def _received(stream: IO[bytes]) -> tuple[Program, int] | None:
-    head = stream.read(_HEAD.size)
-    if len(head) < _HEAD.size:
-        return None
-    document, arrays, times = _HEAD.unpack(head)
-    text = stream.read(document)
-    return serialisation.from_json(json.loads(text), serialisation.unpack_arrays(stream.read(arrays))), times
-
-
-if __name__ == "__main__":
-    _main()

@@ -133,7 +133,7 @@ class _Whole:
 
     def shrunk(self, seconds: float) -> Finding:
         """The finding about the smallest program that fails alike and has the same verdict."""
-        with scout(self.pair) as survives:
+        with scout(self.pair, self.agreement.program) as survives:
             return self._shrunk(seconds, survives)
 
     def _shrunk(self, seconds: float, survives: Callable[[Program], bool]) -> Finding:

@@ -100,7 +100,7 @@ def _shrunk(
         first = start.mismatches[0]
         # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
         failure = Failure(first.symptom, first.stage, first.side, operator="", message="")
-        with scout(pair) as survives:
+        with scout(pair, start.program) as survives:
             shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)
             shrunk = shrinker.shrink()
         found = shrunk.agreement

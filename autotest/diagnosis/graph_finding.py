@@ -89,7 +89,7 @@ def _shrunk(
     # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
     operator = "" if first.name.endswith(".grad") else operator_of(start.program.calls, first.slot)
     failure = Failure(first.symptom, first.stage, first.side, operator=operator, message="")
-    with scout(pair) as survives:
+    with scout(pair, start.program) as survives:
         shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)
         shrunk = shrinker.shrink()
     smallest = shrunk.agreement

@@ -1,34 +1,136 @@
-"""Tries a program on a candidate that may die of it, before this process does."""
+"""Tries programs on a candidate that may die of them, in a process that it may cost."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import socket
 from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
 
-from autotest.diagnosis.crashing import Child
-from autotest.frameworks import Pair
+from autotest.frameworks import Pair, chosen
+from autotest.processes.client import START_UP, Process, Server
+from autotest.processes.endings import describe
 from autotest.program import Program
+from autotest.replaying.replay import replay
 
-#: Seconds after which a program counts as hanging.
-_DEADLINE = 10.0
+#: Seconds after which a program counts as hanging; and one that this process has just run.
+_DEADLINE, _SOON = 10.0, 3.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ending:
+    """What became of a program: how the candidate died (``""`` if it did not), and whether the reference ran it."""
+
+    death: str
+    accepted: bool
+
+
+class Probe:
+    """A process that runs programs until one kills it, and is then started anew."""
+
+    def __init__(self, server: Server, deadline: float = _DEADLINE, times: int = 1) -> None:
+        """A program that takes more than `deadline` seconds hangs; it survives when it did `times` times."""
+        self._server, self._deadline, self._times = server, deadline, times
+        self._process = self._started()
+        self._ready = False
+        #: Starts while another one works, once it is known that there are deaths.
+        self._spare: Process | None = None
+
+    def _started(self) -> Process:
+        return self._server.process(_answer)
+
+    def run(self, program: Program, deadline: float | None = None) -> Ending:
+        """How `program` ends; raises `OSError` where there is no process to run it in."""
+        return self._server.tried(lambda: self._run(program, deadline or self._deadline))
+
+    def _run(self, program: Program, deadline: float) -> Ending:
+        if self._process.lost:
+            self.close()
+            self._process, self._ready = self._started(), False
+        connection = self._process.connection
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.send((program, self._times))
+        if not self._ready:
+            self._ready = _said(connection, START_UP) is True
+            if not self._ready:
+                raise OSError(f"a process to try programs in did not start ({self._server.last_words()})")
+        accepted = _said(connection, deadline)
+        if accepted is not None and _said(connection, deadline) is True:
+            return Ending("", accepted)
+        status = self._process.status(0.0 if connection.poll(0) is False else 5.0)
+        death = "hangs" if status is None else describe(status)
+        self._process.close()
+        self._process, self._ready = self._spare or self._started(), False
+        self._spare = self._started()
+        return Ending(death, accepted is True)
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.close()
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
+
+
+def _said(connection: Connection, seconds: float) -> bool | None:
+    """What the process answers; None when it is dead, or takes too long."""
+    try:
+        return connection.recv() if connection.poll(seconds) else None
+    except (EOFError, ConnectionResetError):
+        return None
+
+
+def _answer(connection: Connection, server: socket.socket) -> None:
+    """In the process: say for each program whether the reference accepts it, then that it was survived."""
+    pair = chosen()
+    for side in (pair.reference, pair.candidate):
+        side.version  # noqa: B018 - reading it imports
+    with pair.around_trials():
+        connection.send(True)
+        while True:
+            program, times = connection.recv()
+            connection.send(replay(program, pair.reference).error is None)
+            for _ in range(times):
+                with contextlib.suppress(Exception):
+                    replay(program, pair.candidate)
+                    pair.candidate.synchronize()
+            connection.send(True)
 
 
 @contextlib.contextmanager
-def scout(pair: Pair) -> Iterator[Callable[[Program], bool]]:
+def scout(pair: Pair, survived: Program) -> Iterator[Callable[[Program], bool]]:
     """A function that tells whether the candidate survives a program, asked in a process of its own.
 
-    A framework that is not known to die is not asked: its programs may run here at once.
+    A framework that is not known to die is not asked: its programs may run here at once. `survived` is a program that
+    this process has run.
     """
     if not pair.candidate.fragile:
         yield lambda program: True
         return
-    with contextlib.closing(Child(_DEADLINE)) as child:
+    with contextlib.ExitStack() as stack:
+        probe = _probe(pair, survived, stack)
 
         def survives(program: Program) -> bool:
             try:
-                return not child.run(program).death
+                return not probe.run(program).death
             except OSError:  # no process to try it in: then it is not tried here either
                 return False
 
-        survives(Program((), ()))  # waits for the process to start, which is not to count as shrinking
         yield survives
+
+
+def _probe(pair: Pair, survived: Program, stack: contextlib.ExitStack) -> Probe:
+    """A fork of this process, which has everything already; or of another, where that does not get on."""
+    for fork in (True, False) if all(side.forkable for side in (pair.reference, pair.candidate)) else (False,):
+        server = stack.enter_context(contextlib.closing(Server(fork=fork)))
+        pair.candidate.synchronize()
+        probe = stack.enter_context(contextlib.closing(Probe(server)))
+        # A child may lack what this process has got since, such as threads that a test body has used.
+        with contextlib.suppress(OSError):
+            if not fork or not probe.run(survived, _SOON).death:
+                break
+    return probe
+
+
+__all__ = ["Ending", "Probe", "scout"]

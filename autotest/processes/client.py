@@ -20,11 +20,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from autotest.processes import server
 from autotest.processes.child import Surroundings
 from autotest.processes.server import NO_PROCESS, NUMBER
+
+T = TypeVar("T")
 
 #: Seconds that a server may need to import the frameworks, on a busy machine.
 START_UP = 120.0
@@ -42,6 +44,8 @@ class Process:
         self.connection = connection
         #: Is readable when there is something new to be said of the process.
         self.pipe = pipe
+        #: Whether the server has ended that knew of it.
+        self.lost = False
         self._pid: int | None = None
         self._status: int | None = None
 
@@ -73,6 +77,7 @@ class Process:
             return None
         data = os.read(self.pipe, NUMBER.size)
         if not data:
+            self.lost = True
             raise ServerLost("the process server ended")
         number: int = NUMBER.unpack(data)[0]
         return number
@@ -191,6 +196,14 @@ class Server:
         process.connection.send(around)
         process.connection.send((function, arguments))
         return process
+
+    def tried(self, work: Callable[[], T]) -> T:
+        """What `work` gives, which uses processes of this server: done again if these end with the server."""
+        try:
+            return work()
+        except ServerLost:
+            self.close()
+            return work()
 
     def last_words(self) -> str:
         """The last line that the server itself printed, for when it does not answer."""

@@ -18,6 +18,7 @@ from autotest.emission.checker import OFTEN, ONCE
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Position
+from autotest.processes.client import Server
 from autotest.program import operator_of, refs
 from autotest.replaying import graph_check
 from autotest.results import ledger
@@ -46,7 +47,7 @@ ATTEMPTS, TIMES = 3, 20
 _BACKWARD = ("backward", "autograd.backward")
 
 
-def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
+def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | Known:
     """Keep the finding that a death is. A thorough look may say that it is another one, or one that is known.
 
     Three steps, each a task of its own: what the trail says; running the trial once more, and the script that this
@@ -60,8 +61,8 @@ def settle(task: DiagnoseDeath, conditions: Conditions) -> Found | Known:
         return kept(_bare(task, conditions))
     if task.shrink:
         before = Store(conditions.directory).load(task.identity.key).finding
-        return kept(_smaller(before, conditions))
-    autopsy = _autopsy(task, conditions)
+        return kept(_smaller(before, conditions, server))
+    autopsy = _autopsy(task, conditions, server)
     if isinstance(autopsy, str):
         # A death is worth telling although nobody can say yet what brings it back.
         return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy))
@@ -83,7 +84,7 @@ class _Autopsy(NamedTuple):
     scripts: Sequence[str]
 
 
-def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> _Autopsy | str:
+def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> _Autopsy | str:
     """Run the trial again in processes of their own until one dies of it; why there is nothing, when none does.
 
     Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
@@ -96,6 +97,7 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions) -> _Autopsy | str:
             task.where.test,
             task.where.base_seed,
             indices,
+            server,
             check_errors=conditions.check_errors,
             deadline=conditions.deadline,
             memory=conditions.memory,
@@ -233,7 +235,7 @@ def _verdict(symptom: str, sides: tuple[str, str], traced: Traced) -> str:
     return judge(Evidence(symptom, sides)).line
 
 
-def _smaller(finding: Finding, conditions: Conditions) -> Finding:
+def _smaller(finding: Finding, conditions: Conditions, server: Server) -> Finding:
     """With a smaller program that dies alike, and the script of that, where there is one."""
     first = finding.first
     if (
@@ -247,11 +249,12 @@ def _smaller(finding: Finding, conditions: Conditions) -> Finding:
         return dataclasses.replace(finding, shrinking=("Shrunk:     not at all, since it dies in a graph",))
     often = in_some_runs(finding.verified)
     try:
-        # Every success costs the start of a process, so that seconds buy less here than elsewhere.
+        # Every success costs a process, so that seconds buy less here than elsewhere.
         from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
 
         smaller = crashing.shrink(
             finding.program,
+            server,
             seconds=4 * conditions.shrink,
             deadline=conditions.deadline,
             times=OFTEN.calls if often else 1,
@@ -297,10 +300,12 @@ def recover(path: Path, position: Position, options: Options) -> tuple[Finding, 
     try:
         task = task_of(position)
         conditions = conditions_of(position, options.directory, options.verify)
-        autopsy = _autopsy(task, conditions)
-        if isinstance(autopsy, str):
-            return autopsy
-        finding = _smaller(verified(autopsy.finding, autopsy.scripts, conditions), conditions)
+        with contextlib.closing(Server()) as server:
+            autopsy = _autopsy(task, conditions, server)
+            if isinstance(autopsy, str):
+                return autopsy
+            finding = verified(autopsy.finding, autopsy.scripts, conditions)
+            finding = _smaller(finding, conditions, server)
         return finding, keep(finding, task.where, options.directory)
     finally:
         path.unlink(missing_ok=True)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import itertools
 import json
-import os
-import subprocess
-import sys
+import socket
 import tempfile
+import time
 from collections.abc import Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Side
 from autotest.diagnosis import graph_death
 from autotest.diagnosis.graph_death import GraphDeath
 from autotest.frameworks import Pair
+from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import describe, last_words, limit_memory
 from autotest.program import Call, CallKind, Operand, Program, serialisation
 from autotest.recording.recorder import Recorder, watched
@@ -63,68 +64,70 @@ class Traced:
         return self.death.startswith("no answer")
 
 
+class _Asked(NamedTuple):
+    """What a child is to run."""
+
+    file: Path
+    test: str
+    base_seed: int
+    indices: range
+    times: int
+    check_errors: bool
+    memory: int | None
+
+
 def trace(
     file: Path,
     test: str,
     base_seed: int,
     indices: range,
+    server: Server,
     *,
     check_errors: bool,
     deadline: float,
     memory: int | None,
     times: int = 1,
 ) -> Traced:
-    """Run the trials `indices` of `test` in a fresh process, until it dies of one; each gets `deadline` seconds.
+    """Run the trials `indices` of `test` in a child of `server`, until it dies of one; each gets `deadline` seconds.
 
-    What does not die every time may do so when all of them are run several `times`.
+    What does not die every time may do so when all of them are run several `times`. Raises `OSError` when there is no
+    process to run them in.
     """
+    asked = _Asked(file.absolute(), test, base_seed, indices, times, check_errors, memory)
+    return server.tried(lambda: _traced(asked, server, deadline))
+
+
+def _traced(asked: _Asked, server: Server, deadline: float) -> Traced:
     with tempfile.TemporaryDirectory(prefix="autotest-") as name:
         folder = Path(name)
-        command = [sys.executable, "-m", "autotest.running.tracing", str(file), test, str(base_seed)]
-        command += [str(indices.start), str(indices.stop), name]
-        command += ["--check-errors"] if check_errors else []
-        command += ["--memory", str(memory)] if memory is not None else []
-        command += ["--times", str(times)]
         errors = folder / "errors.txt"
-        path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
-        with errors.open("wb") as stream:
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-                env={**os.environ, "PYTHONPATH": path},
-            )
-            death = _wait(child, folder, deadline)
+        errors.touch()
+        with contextlib.closing(server.process(_run, asked, folder, log=errors)) as process:
+            death = _wait(process, folder, deadline)
         raised = _text(folder / _RAISED)
         if (folder / _SURVIVED).exists() or raised:
             death = ""
         side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
-        index = int(_text(folder / _INDEX).partition(" ")[0] or indices.stop - 1)
+        index = int(_text(folder / _INDEX).partition(" ")[0] or asked.indices.stop - 1)
         words = last_words(errors.read_text(errors="replace"))
         return Traced(
             death, _read(folder), words, _text(folder / _REFUSAL), side, index, graph_death.read(folder), raised
         )
 
 
-def _wait(child: subprocess.Popen[bytes], folder: Path, deadline: float) -> str:
-    """How `child` ended; the deadline of a trial begins when it has written its first call."""
+def _wait(process: Process, folder: Path, deadline: float) -> str:
+    """How `process` ended; the deadline of a trial begins when it has written its first call."""
     running = ""
-    waited = 0.0
-    try:
-        while True:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return describe(child.wait(0.1))
-            waited += 0.1
-            now = _text(folder / _INDEX) if (folder / _PROGRAM).exists() else ""
-            if now != running:
-                running, waited = now, 0.0
-            if waited > (deadline if running else 180.0):
-                return f"no answer in {deadline:g} s"
-    finally:
-        if child.poll() is None:
-            child.kill()
-            child.wait()
+    since = time.monotonic()
+    while True:
+        status = process.status(0.1)
+        if status is not None:
+            return describe(status)
+        now = _text(folder / _INDEX) if (folder / _PROGRAM).exists() else ""
+        if now != running:
+            running, since = now, time.monotonic()
+        if time.monotonic() - since > (deadline if running else START_UP):
+            return f"no answer in {deadline:g} s"
 
 
 def _text(file: Path) -> str:
@@ -185,42 +188,29 @@ class _Writer:
                 fresh.replace(self._folder / name)
 
 
-def _main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m autotest.running.tracing")
-    parser.add_argument("file", type=Path)
-    parser.add_argument("test")
-    parser.add_argument("base_seed", type=int)
-    parser.add_argument("start", type=int)
-    parser.add_argument("stop", type=int)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--check-errors", action="store_true")
-    parser.add_argument("--memory", type=int)
-    parser.add_argument("--times", type=int, default=1)
-    asked = parser.parse_args(arguments)
+def _run(connection: Connection, server: socket.socket, asked: _Asked, folder: Path) -> None:
+    """In the child: run the trials, and leave in `folder` what they are doing."""
 
     def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
         settings = dataclasses.replace(test.settings, check_errors=asked.check_errors or test.settings.check_errors)
         if asked.memory is not None:
             limit_memory(pair, asked.memory)
-        writer = _Writer(asked.folder)
+        writer = _Writer(folder)
         with watched(writer):
-            for turn, index in itertools.product(range(asked.times), range(asked.start, asked.stop)):
-                (asked.folder / _INDEX).write_text(f"{index} {turn}", encoding="utf-8")
+            for turn, index in itertools.product(range(asked.times), asked.indices):
+                (folder / _INDEX).write_text(f"{index} {turn}", encoding="utf-8")
                 outcome = run_trial(test.body, trial_seed(asked.base_seed, test.id, index), settings, pair)
                 pair.candidate.synchronize()  # it may die of what nobody has read
                 writer.whole(outcome.recorder)
                 origin = f"{test.id}, trial {index} of base seed {asked.base_seed}"
-                graph_death.survive(outcome, settings, origin, asked.folder)
-        (asked.folder / _SURVIVED).touch()
+                graph_death.survive(outcome, settings, origin, folder)
+        (folder / _SURVIVED).touch()
 
     try:
         with driven_by(drive):
             collection.find(asked.file, asked.test).call()
     except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
-        (asked.folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
-    # Frameworks that were in trouble die once more while they are taken down.
-    os._exit(0)
+        (folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
 
 
-if __name__ == "__main__":
-    _main()
+__all__ = ["Traced", "trace"]

@@ -22,12 +22,12 @@ def fragile(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> Pair
 
 @pytest.mark.slow
 def test_a_program_that_would_kill_this_process_is_found_out_elsewhere(fragile: Pair) -> None:
-    with scout(fragile) as survives:
+    with scout(fragile, dying(2)) as survives:
         assert survives(dying(2))
         assert not survives(dying(0))
         assert survives(dying(2)), "one death must not end the asking"
 
 
 def test_a_framework_that_does_not_die_is_not_asked() -> None:
-    with scout(Pair(TorchFramework(), TorchFramework())) as survives:
+    with scout(Pair(TorchFramework(), TorchFramework()), Program((), ())) as survives:
         assert survives(Program((), ()))

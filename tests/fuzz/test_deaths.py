@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
 from autotest.diagnosis.verification import MISSED, VERIFIED
+from autotest.processes.client import Server
 from autotest.processes.endings import last_words
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import Identity
@@ -46,6 +49,7 @@ def settle(tmp_path, monkeypatch, against):
         monkeypatch.setattr(module, "chosen", lambda: pair)
     monkeypatch.setattr(death_scripts, "verify", lambda script: said.pop(0) if len(said) > 1 else said[0])
     said = [VERIFIED]
+    server = Server()  # starts nothing, since nothing is asked of it
     conditions = Conditions(tmp_path / "kept")
     where = Where(file, "test_sinh.py::test_sinh", 0)
 
@@ -54,9 +58,9 @@ def settle(tmp_path, monkeypatch, against):
         again = list(attempts)
         monkeypatch.setattr(deaths, "trace", lambda *place, **more: again.pop(0) if len(again) > 1 else again[0])
         task = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=False)
-        assert deaths.settle(task, conditions).identity == LEFT
+        assert deaths.settle(task, conditions, server).identity == LEFT
         later = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=True, shrink=False)
-        return deaths.settle(later, conditions), [entry.key for entry in Store(tmp_path / "kept").list()]
+        return deaths.settle(later, conditions, server), [entry.key for entry in Store(tmp_path / "kept").list()]
 
     return run
 
@@ -147,7 +151,9 @@ def test_a_traced_process_that_ends_by_an_exception_did_not_die(tmp_path, monkey
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:none")
     file = tmp_path / "test_broken.py"
     file.write_text(BROKEN)
-    traced = trace(file, f"test_broken.py::{test}", 0, range(1), check_errors=True, deadline=60.0, memory=None)
+    limits = {"check_errors": True, "deadline": 60.0, "memory": None}
+    with contextlib.closing(Server()) as server:
+        traced = trace(file, f"test_broken.py::{test}", 0, range(1), server, **limits)
     assert traced.death == ""
     assert traced.raised.startswith(raised)
 

@@ -6,6 +6,7 @@ from autotest.campaigns import exploring
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
+from autotest.processes.client import Server
 from autotest.results.tasks import Conditions, Explore, Where
 
 SUITE = """
@@ -39,7 +40,7 @@ def test_a_trial_ends_when_the_candidate_has_nothing_left_to_die_of(tmp_path, mo
 
     monkeypatch.setattr(exploring, "run_trial", run)
     task = Explore(Where(file, "test_relu.py::test_relu", 0), range(3), seconds=60.0)
-    result = exploring.perform(task, Conditions(tmp_path / "kept"), trail)
+    result = exploring.perform(task, Conditions(tmp_path / "kept"), trail, Server())
     trail.close()
     assert (result.done, result.broken) == (3, "")
     for index in range(3):

@@ -152,7 +152,6 @@ def test_lives():
 
 @pytest.mark.slow
 def test_a_test_that_kills_its_process_is_named_and_the_others_are_told_of(gradients, monkeypatch):
-    pytest.importorskip("pebble")
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:six")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     status, lines = gradients(DEADLY, "--jobs", "1")

@@ -94,7 +94,6 @@ def test_a_worker_that_died_leaves_the_reproducer_of_its_trial(suite, run_outsid
 
 @pytest.mark.slow
 def test_an_isolated_trial_that_dies_costs_a_worker_and_not_the_run(suite, run_outside):
-    pytest.importorskip("pebble")
     suite(
         FATAL
         + AGREES
@@ -132,7 +131,6 @@ def test_wrong():
 
 @pytest.mark.slow
 def test_isolated_trials_are_those_that_would_run_here(suite, run_outside, run, quick):
-    pytest.importorskip("pebble")
     suite(DIVERGES)
 
     def trial(result):

@@ -10,11 +10,12 @@ from autotest.base.errors import FrameworkMissing
 from autotest.base.settings import Settings
 from autotest.frameworks import Pair
 from autotest.frameworks.namespace import DIFFERENTIABLE
-from autotest.gradients.differentiable import carrying_calls, is_push, tensors_in
+from autotest.gradients.differentiable import carrying_calls, tensors_in
 from autotest.gradients.nondifferentiable import listed
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.program import Call, operator_of, refs
-from autotest.program.rewriting import in_place, needed
+from autotest.program.rewriting import needed
+from autotest.program.semantics import in_place, pushes_gradients
 from autotest.recording.record import Record
 from autotest.recording.recorder import watched
 from autotest.results.gradient_account import KNOWN, SMALL, Books, Use
@@ -138,5 +139,5 @@ def _floating(record: Record, tensors: list[object]) -> bool:
 
 def _reached(record: Record) -> set[int]:
     """Slots of all calls that something pushed back goes through."""
-    roots = {ref.slot for call in record.calls if is_push(call) for ref in refs(call)}
+    roots = {ref.slot for call in record.calls if pushes_gradients(call) for ref in refs(call)}
     return needed(record.snapshot(), roots) if roots else set()

@@ -12,7 +12,7 @@ from autotest.comparison.rejection import first_line, is_out_of_memory
 from autotest.emission import names
 from autotest.frameworks import Framework, Pair
 from autotest.program import Call, Program, operator_of
-from autotest.program.rewriting import is_backward, is_class
+from autotest.program.semantics import is_backward, is_class, pushes_gradients, reads_gradient
 from autotest.recording.external_values import unlike_state
 from autotest.recording.freezing import freeze
 from autotest.recording.observation import compare_trial, pair_up
@@ -134,7 +134,7 @@ def _raised(program: Program, slot: int, pair: Pair, error: Exception) -> Mismat
 
 
 def _stage(call: Call) -> Stage:
-    if is_backward(call) or call.target.rpartition(".")[2] == "grad":
+    if pushes_gradients(call) or reads_gradient(call):
         return "backward"
     return "build" if is_class(call) else "forward"
 

@@ -15,7 +15,8 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Agreement
 from autotest.emission import names, program_text
 from autotest.program import Array, Program, leaves, map_operand
-from autotest.program.rewriting import is_backward, with_arrays
+from autotest.program.rewriting import with_arrays
+from autotest.program.semantics import is_backward
 
 Fails = Callable[[Program], bool]
 #: Literals and inputs that are looked at, at most.

@@ -24,7 +24,7 @@ from autotest.diagnosis.verification import MISSED, VERIFIED, verify
 from autotest.emission import emit
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
-from autotest.program.rewriting import is_class
+from autotest.program.semantics import is_class
 from autotest.results.finding import Finding
 from autotest.trials.judgement import identity_of_trial
 from autotest.trials.trial import Outcome, Test

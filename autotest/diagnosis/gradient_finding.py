@@ -17,12 +17,12 @@ from autotest.diagnosis.shrinking import Failure, Judge, Shrinker, mend
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import derivative_script, forward_script
 from autotest.frameworks import Framework, Pair
-from autotest.gradients.differentiable import is_push
 from autotest.gradients.forward_mode import anatomy, forwarding, wrong_tangent
 from autotest.gradients.larger_inputs import enlarged
 from autotest.gradients.numeric_check import RULE, verdict
 from autotest.gradients.reverse_mode import Wrong, pushing, wrong_gradient
 from autotest.program import Program, Ref, leaves
+from autotest.program.semantics import pushes_gradients
 from autotest.recording.record import Record
 from autotest.report import gradients as report
 from autotest.results.finding import Finding
@@ -78,7 +78,7 @@ def _judge(framework: Framework, side: Side, finite: bool) -> Judge:
 
 def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wrong | None:
     """What is wrong with `program`, be it one that pushes cotangents back or one in forward mode."""
-    if any(map(is_push, program.calls)):
+    if any(map(pushes_gradients, program.calls)):
         return wrong_gradient(program, framework, RULE, finite=finite)
     return wrong_tangent(program, framework, RULE, finite=finite)
 
@@ -124,7 +124,7 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
     scripts = pair.scripts(program)
     sides = scripts[:1] if finding.first.side == "reference" else scripts
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
-    push = next((call for call in reversed(program.calls) if is_push(call)), None)
+    push = next((call for call in reversed(program.calls) if pushes_gradients(call)), None)
     what = f"{wrong.name}.grad" if push is not None else "forward mode"
     told: dict[str, Any] = {
         "title": f"{finding.operator}: {what} of {framework.name} is not the derivative of its own forward.",

@@ -11,7 +11,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.program import Call, Program, refs
-from autotest.program.rewriting import in_place, is_backward, is_class
+from autotest.program.semantics import in_place, is_backward, is_class
 from autotest.recording.freezing import freeze
 from autotest.replaying.replay import replay
 

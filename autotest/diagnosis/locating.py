@@ -15,7 +15,7 @@ from autotest.diagnosis.operands import Held, operands_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.isolation import isolated
-from autotest.program.rewriting import is_backward
+from autotest.program.semantics import is_backward, is_step
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _alone(
 
 def _step(program: Program, pair: Pair, settings: Settings) -> int | None:
     """The first step of an optimizer before which the sides agree, and after which they do not."""
-    steps = [call.slot for call in program.calls if call.kind == "method" and call.target == "step"]
+    steps = [call.slot for call in program.calls if is_step(call)]
     low, high = 0, len(steps)
     while low < high:
         middle = (low + high) // 2

@@ -10,7 +10,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, refs
-from autotest.program.rewriting import is_backward, is_class
+from autotest.program.semantics import is_backward, is_class, is_step
 from autotest.recording.freezing import PLAIN, freeze
 from autotest.replaying.replay import Contexts, perform
 
@@ -36,7 +36,7 @@ class _Lockstep:
         sides = list(zip((self._pair.reference, self._pair.candidate), self._values, strict=True))
         with Contexts() as contexts:
             for call in self._program.calls:
-                if call.kind == "method" and call.target == "step":
+                if is_step(call):
                     self._share_gradients()
                 try:
                     # Contexts are left in the opposite order: the sides may be one framework.
@@ -108,7 +108,7 @@ class _Lockstep:
                 yield from self._parts(slot, *parts)
             elif not isinstance(expected[slot], PLAIN):
                 yield expected[slot], actual[slot]
-        if call.kind == "method" and call.target == "step":
+        if is_step(call):
             for slot in self._modules:
                 yield from self._parts(slot, Framework.parameters)
             for earlier in self._program.inputs():

@@ -9,7 +9,7 @@ from typing import Any
 from autotest.frameworks import Framework
 from autotest.program import Call, Program, refs
 from autotest.program.isolation import ModuleState
-from autotest.program.rewriting import in_place
+from autotest.program.semantics import in_place
 from autotest.program.values import TensorValue
 from autotest.recording.freezing import PLAIN, freeze
 from autotest.replaying.replay import replay

@@ -15,7 +15,8 @@ from autotest.diagnosis.numpy_counterparts import vote
 from autotest.diagnosis.verdict import Witness
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, Ref, Root, map_operand, operator_of
-from autotest.program.rewriting import in_place, is_backward, with_arrays
+from autotest.program.rewriting import with_arrays
+from autotest.program.semantics import in_place, is_backward, is_module_call
 from autotest.replaying.replay import replay
 
 #: Stands for no rounding at all where one divides by what is allowed.
@@ -47,7 +48,7 @@ def third_voter(
     if call.kind not in ("function", "method", "operator"):
         return None
     held, _ = operands(program, pair.reference, slot)
-    args = call.args[1:] if call.target == "__call__" else call.args
+    args = call.args[1:] if is_module_call(call) else call.args
     unknown = object()
 
     def leaf(item: Any) -> Any:

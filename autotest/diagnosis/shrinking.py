@@ -19,9 +19,9 @@ from autotest.diagnosis import choice_reduction
 from autotest.diagnosis.agreement import Agreement, agree, results
 from autotest.diagnosis.operands import values_at
 from autotest.frameworks import Framework, Pair
-from autotest.gradients.differentiable import is_push
 from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
-from autotest.program.rewriting import in_place, widened, with_arrays
+from autotest.program.rewriting import widened, with_arrays
+from autotest.program.semantics import in_place, pushes_gradients, returns_gradients
 from autotest.replaying.replay import replay
 from autotest.trials.trial import Outcome, Test, run_trial
 
@@ -183,7 +183,7 @@ class Shrinker:
         """The smallest program without what its failure does not depend on."""
         best = self.result.agreement
         first = best.mismatches[0]
-        pushes = [call.slot for call in best.program.calls if first.stage == "backward" and is_push(call)]
+        pushes = [call.slot for call in best.program.calls if first.stage == "backward" and pushes_gradients(call)]
         return call_reduction.only(best.program, [first.slot, *pushes])
 
     def fails(self, program: Program) -> bool:
@@ -244,14 +244,14 @@ def mend(program: Program, framework: Framework) -> Program | None:
     """`program` with cotangents of the shapes that its results have now; None when it does not come that far."""
     mended: Program | None = program
     for call in program.calls:
-        if mended is not None and is_push(call):
+        if mended is not None and pushes_gradients(call):
             mended = _mended(mended, call, framework)
     return mended
 
 
 def _mended(program: Program, push: Call, framework: Framework) -> Program | None:
     """`program` with fitting cotangents for `push`, if `framework` comes that far."""
-    roots, cotangents = push.args[0], push.args[2 if push.target == "autograd.grad" else 1 :][:1]
+    roots, cotangents = push.args[0], push.args[2 if returns_gradients(push) else 1 :][:1]
     given = cotangents[0] if cotangents else None
     pairs = list(zip(roots, given or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, given)]
     pairs = [(root, one) for root, one in pairs if type(one) is Ref and program.calls[one.slot].kind == "tensor"]

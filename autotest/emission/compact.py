@@ -10,7 +10,8 @@ from autotest.emission import literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer
 from autotest.emission.script import Script, quotable
-from autotest.program import Call, Program, refs
+from autotest.program import Program, refs
+from autotest.program.semantics import in_place, is_backward
 
 _TRY = """\
 try:
@@ -149,7 +150,7 @@ def differing_fact(
 def refusing_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
     """The script for a program whose last call the candidate refuses."""
     last = program.calls[-1]
-    if last.kind not in ("function", "method", "operator", "builtin", "getattr") or last.target == "backward":
+    if last.kind not in ("function", "method", "operator", "builtin", "getattr") or is_backward(last):
         return None
     root = sides[0].namespace
     opening = _RUN + _TRY.format(imports=_imports(sides), reference=f"run({root})")
@@ -176,10 +177,10 @@ def dying_candidate(
     """
     own = naming.names(program)
     last = program.calls[-1]
-    if last.kind not in ("function", "method", "operator") or last.target == "backward":
+    if last.kind not in ("function", "method", "operator") or is_backward(last):
         return None
     # What a call changes in place is read: on one side or the other it may return nothing.
-    changed = next(refs(last), None) if _changes_in_place(last) else None
+    changed = next(refs(last), None) if in_place(last) else None
     check = READ + _IMPORTS.format(imports=_imports(sides))
     check += (_DIES if runs == ONCE else _DIES_IN_SOME_RUNS).format(
         root=sides[0].namespace, processes=runs.processes, calls=runs.calls, **_names(sides)
@@ -187,11 +188,6 @@ def dying_candidate(
     modules = "contextlib, os, subprocess, sys"
     expression = own[last.slot if changed is None else changed.slot]
     return _script(program, sides[0].namespace, title, notes, expression, modules, check)
-
-
-def _changes_in_place(call: Call) -> bool:
-    named_so = call.kind == "method" and call.target.endswith("_") and not call.target.endswith("__")
-    return named_so or call.target in ("setitem", "delitem")
 
 
 def _names(sides: tuple[Script, Script]) -> dict[str, str]:

@@ -19,6 +19,7 @@ import re
 from collections import Counter
 
 from autotest.program import Call, Captured, Program, captured, refs
+from autotest.program.semantics import assigns_items, is_backward, is_class, pushes_gradients
 
 #: Calls that leave no value of their own worth naming in a list of what can be observed.
 _WITHOUT_RESULT = frozenset(("setattr", "load_state", "overwrite", "enter", "exit"))
@@ -39,7 +40,7 @@ def names(program: Program) -> dict[int, str]:
         elif call.kind == "tensor":
             found[slot] = f"x{inputs}"
             inputs += 1
-        elif call.kind == "function" and call.target.rpartition(".")[2][:1].isupper():
+        elif is_class(call):
             found[slot] = f"o{slot}" if "optim" in call.target.split(".")[:-1] else f"m{slot}"
         else:
             found[slot] = f"v{slot}"
@@ -52,7 +53,7 @@ def _cotangents(program: Program) -> set[int]:
     as_cotangent: Counter[int] = Counter()
     for call in program.calls:
         reads.update(ref.slot for ref in refs(call))
-        if call.kind in ("method", "function") and call.target.rpartition(".")[2] in ("backward", "grad"):
+        if pushes_gradients(call):
             as_cotangent.update(ref.slot for ref in refs(call._replace(args=call.args[1:])))
     return {
         call.slot
@@ -86,7 +87,7 @@ def observables(program: Program) -> list[tuple[str, str]]:
         name = own[call.slot]
         if call.kind in _WITHOUT_RESULT or name.startswith(("ctx", "c")):
             continue
-        if call.kind in ("operator", "method") and call.target in ("setitem", "delitem", "backward", "zero_grad"):
+        if assigns_items(call) or is_backward(call) or (call.kind == "method" and call.target == "zero_grad"):
             continue
         found.append((name, name))
         if call.kind == "tensor" and call.kwargs.get("requires_grad"):

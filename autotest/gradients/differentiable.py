@@ -10,6 +10,7 @@ import numpy as np
 from autotest.gradients.gate import Evidence
 from autotest.gradients.nondifferentiable import Listed, listed
 from autotest.program import Call, Ref, operator_of, refs
+from autotest.program.semantics import OPERATIONS, is_step, pushes_gradients, returns_gradients
 from autotest.recording.record import Record
 
 #: Calls that hand on or set up a tensor and compute nothing that has a derivative.
@@ -17,8 +18,6 @@ _NO_OPERATION = frozenset(
     "requires_grad_ retain_grad backward grad zero_grad step parameters named_parameters state_dict children modules "
     "train eval register_hook".split()
 )
-_PUSHES = frozenset(("backward", "autograd.backward", "autograd.grad"))
-_OPERATES = frozenset(("function", "method", "operator"))
 _DISCARDS = frozenset(("zero_grad", "zero_"))
 
 
@@ -28,11 +27,11 @@ def examine(record: Record, compared: int) -> Evidence:
     pushes: list[Call] = []
     stepped = False
     for call in record.calls:
-        if call.kind not in _OPERATES:
+        if call.kind not in OPERATIONS:
             continue
-        if call.target in _PUSHES:
+        if pushes_gradients(call):
             pushes.append(call)
-        elif call.target == "step":
+        elif is_step(call):
             stepped = True
         else:
             operators.append(call)
@@ -53,16 +52,11 @@ def examine(record: Record, compared: int) -> Evidence:
     )
 
 
-def is_push(call: Call) -> bool:
-    """Whether `call` runs autograd backwards, leaving gradients in leaves or returning them."""
-    return call.kind in _OPERATES and call.target in _PUSHES
-
-
 def carrying_calls(record: Record) -> Iterator[Call]:
     """The calls whose result, on the reference, is computed from something that requires grad."""
     reference = record.pair.reference
     for call in record.calls:
-        if call.kind not in ("function", "method", "operator") or call.target.rpartition(".")[2] in _NO_OPERATION:
+        if call.kind not in OPERATIONS or call.target.rpartition(".")[2] in _NO_OPERATION:
             continue
         if any(
             reference.can_backpropagate(tensor) and not reference.holds_gradient(tensor)
@@ -121,7 +115,7 @@ def _nonzero(record: Record) -> bool:
 
 def _discarded(record: Record, last: int) -> str:
     """The call that wiped out the gradients of the backward in slot `last` while nobody had looked at them."""
-    if record.calls[last].target == "autograd.grad":
+    if returns_gradients(record.calls[last]):
         return ""
     for call in record.calls[last + 1 :]:
         name = call.target.rpartition(".")[2]
@@ -147,4 +141,4 @@ def _only_wiped(record: Record, slot: int) -> bool:
     return bool(readers) and all(later.target.rpartition(".")[2] in _DISCARDS for later in readers)
 
 
-__all__ = ["carrying_calls", "examine", "is_push", "tensors_in"]
+__all__ = ["carrying_calls", "examine", "tensors_in"]

@@ -10,11 +10,11 @@ from autotest.base.errors import AutotestError
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
 from autotest.gradients.checking import Checked, Rule, check, forward_rows
-from autotest.gradients.differentiable import is_push
 from autotest.gradients.function import Function, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.program import Array, Call, Program, Ref, leaves, refs
-from autotest.program.rewriting import is_class, widened
+from autotest.program.rewriting import widened
+from autotest.program.semantics import is_class, pushes_gradients
 from autotest.replaying.replay import perform
 
 
@@ -47,7 +47,7 @@ def check_program(
     Raises:
         NotNumeric: the program computes with undefined contents, or cannot run in double precision on this framework.
     """
-    if not any(map(is_push, program.calls)):
+    if not any(map(pushes_gradients, program.calls)):
         return Checked(), {}
     if program.undefined:
         raise NotNumeric("it computes with contents that nobody specifies, such as a random mask")
@@ -93,7 +93,7 @@ class Differentiated(NamedTuple):
 
 def differentiated(program: Program) -> Differentiated:
     """What of `program`, which pushes something back, is a function of its leaves."""
-    push = next(call for call in program.calls if is_push(call))
+    push = next(call for call in program.calls if pushes_gradients(call))
     wide, places = widened(program)
     roots = dict.fromkeys(places[item.slot] for item in leaves(push.args[0]) if type(item) is Ref)
     return Differentiated(wide, places[push.slot], list(roots), {new: old for old, new in places.items()})

@@ -11,12 +11,12 @@ import numpy as np
 
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.gradients.differentiable import is_push
 from autotest.gradients.exemptions import Rule
 from autotest.gradients.function import Real, from_reals, overlaps, real_shape, reals
 from autotest.gradients.programs import Replays, differentiated
 from autotest.program import Array, Call, Captured, Program, Ref, leaves
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
+from autotest.program.semantics import pushes_gradients, returns_gradients
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.gradient_rows import Row, failing, row_of
 
@@ -56,7 +56,7 @@ def pushing(program: Program, framework: Framework, order: int) -> Program | Non
     What autograd takes for a constant (``detach``, ``no_grad``) becomes one, since differences would see through it;
     leaves that are views are filled from an array of their own.
     """
-    pushes = [call.slot for call in program.calls if is_push(call)]
+    pushes = [call.slot for call in program.calls if pushes_gradients(call)]
     if program.undefined or len(pushes) < order:
         return None
     wide, first, roots, recorded = differentiated(program)
@@ -65,7 +65,7 @@ def pushing(program: Program, framework: Framework, order: int) -> Program | Non
     last = wide.calls[back[pushes[order - 1]]]
     if order == 1:
         last = _backward(last)
-    elif wide.calls[first].target != "autograd.grad" or last.target == "autograd.grad":
+    elif not returns_gradients(wide.calls[first]) or returns_gradients(last):
         return None
     calls = [*wide.calls[: last.slot], last]
     overwritten: list[Call] = []
@@ -91,7 +91,7 @@ def pushing(program: Program, framework: Framework, order: int) -> Program | Non
 
 def _backward(push: Call) -> Call:
     """`push` as a call that leaves gradients in the leaves."""
-    if push.target != "autograd.grad":
+    if not returns_gradients(push):
         return push
     return Call("function", "autograd.backward", (push.args[0], push.args[2]), {}, push.slot)
 
@@ -138,7 +138,7 @@ class _Pushed:
 
     def __init__(self, program: Program, framework: Framework, rule: Rule) -> None:
         self._program, self._framework, self._rule = program, framework, rule
-        self._push = next(call for call in reversed(program.calls) if is_push(call))
+        self._push = next(call for call in reversed(program.calls) if pushes_gradients(call))
         self._run = self._replayed(program, None)
         items = self._push.args[:2] if self._push.kind == "function" else ([item] for item in self._push.args[:2])
         roots, *cotangents = ([item.slot for item in leaves(one)] for one in items)

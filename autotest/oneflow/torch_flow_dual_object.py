@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Settings
 from autotest.decorator import decorate
-from autotest.gradients.differentiable import carrying_calls, is_push
+from autotest.gradients.differentiable import carrying_calls
 from autotest.gradients.nondifferentiable import listed
 from autotest.oneflow import switches
 from autotest.oneflow.dtypes import complex_too, dtype_of, random_dtype_name, real_or_complex
@@ -20,6 +20,7 @@ from autotest.oneflow.generators import Generator, drawn_array
 from autotest.oneflow.global_scope import globaltest, is_global
 from autotest.oneflow.sides import with_sides, without_sides
 from autotest.program import Array
+from autotest.program.semantics import pushes_gradients
 from autotest.recording.dual import DualObject, Value, torch
 from autotest.recording.record import as_array
 from autotest.recording.recorder import Recorder, current
@@ -157,7 +158,7 @@ def _pushed_into(recorder: Recorder, returned: Any) -> bool:
 
 def _push_from_the_last(recorder: Recorder) -> None:
     """Where a test returned only plain values, which nothing can be pushed into: its gradients count all the same."""
-    if not any(is_push(call) for call in recorder.calls):
+    if not any(pushes_gradients(call) for call in recorder.calls):
         carrying = [call for call in carrying_calls(recorder) if listed(call.target) is None]
         push_back(recorder, returned_tensors(Value(recorder, carrying[-1].slot), recorder) if carrying else ())
 

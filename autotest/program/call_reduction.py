@@ -9,16 +9,8 @@ import numpy as np
 
 from autotest.program import Array, Call, Operand, Program, Ref, map_operand, randomness, refs
 from autotest.program.isolation import onwards
-from autotest.program.rewriting import (
-    assembled,
-    bypassed,
-    in_place,
-    is_backward,
-    is_class,
-    needed,
-    tensor_call,
-    without,
-)
+from autotest.program.rewriting import assembled, bypassed, needed, tensor_call, without
+from autotest.program.semantics import in_place, is_backward, is_class
 from autotest.program.values import TensorValue
 
 Values = Mapping[int, TensorValue]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from autotest.program.calls import Array, Call, Captured, Operand, Program, Ref, map_operand, refs
-from autotest.program.rewriting import SETTINGS, assembled, in_place, tensor_call
+from autotest.program.rewriting import assembled, tensor_call
+from autotest.program.semantics import in_place, is_setting
 from autotest.program.values import TensorValue
 
 _MISSING = object()
@@ -152,7 +153,7 @@ class _Part:
         for later in self._program.calls[at + 1 : self._end]:
             if not later.args or later.args[0] != Ref(at):
                 continue
-            told = later.kind in ("setattr", "enter", "exit") or (later.kind == "method" and later.target in SETTINGS)
+            told = (is_setting(later) and later.kind != "load_state") or later.kind in ("enter", "exit")
             if told or (later.kind == "load_state" and state is None):
                 for ref in refs(later):
                     self.bring(ref.slot)

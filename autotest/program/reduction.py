@@ -10,7 +10,8 @@ import numpy as np
 
 from autotest.program import Array, Call, Program, leaves, map_operand
 from autotest.program.call_reduction import unread
-from autotest.program.rewriting import assembled, is_backward, with_arrays
+from autotest.program.rewriting import assembled, with_arrays
+from autotest.program.semantics import is_backward
 
 #: A pass: candidates for one program, by one idea.
 Pass = Callable[[Program], Iterator[Program]]

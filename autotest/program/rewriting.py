@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, map_operand, refs
+from autotest.program.semantics import in_place, is_class, is_setting
 
 WIDER: Mapping[str, str] = {
     "float16": "float64",
@@ -16,27 +16,6 @@ WIDER: Mapping[str, str] = {
     "complex64": "complex128",
 }
 _WIDER_METHODS: Mapping[str, str] = {"float": "double", "half": "double", "bfloat16": "double"}
-#: What a module is told between its making and its call.
-SETTINGS = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
-_IN_PLACE_OPERATOR = re.compile(r"i(add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor|lshift|rshift)_?|setitem")
-
-
-def is_class(call: Call) -> bool:
-    """Whether `call` makes an object of a class of the framework, such as a module."""
-    return call.kind == "function" and call.target.rpartition(".")[2][:1].isupper()
-
-
-def is_backward(call: Call) -> bool:
-    """Whether `call` pushes cotangents back."""
-    return call.kind in ("function", "method") and call.target.rpartition(".")[2] == "backward"
-
-
-def in_place(call: Call) -> bool:
-    """Whether `call` writes into its first operand."""
-    name = call.target.rpartition(".")[2]
-    if call.kind == "operator":
-        return _IN_PLACE_OPERATOR.fullmatch(name) is not None
-    return call.kind in ("function", "method") and name.endswith("_") and not name.endswith("__")
 
 
 def assembled(
@@ -121,8 +100,7 @@ def needed(program: Program, slots: Iterable[int]) -> set[int]:
             if call.slot in found:
                 found.update(ref.slot for ref in refs(call))
         for call in program.calls:
-            writes = in_place(call) or call.kind in ("setattr", "load_state", "overwrite", "enter", "exit")
-            writes = writes or (call.kind == "method" and call.target in SETTINGS)
+            writes = in_place(call) or is_setting(call) or call.kind in ("overwrite", "enter", "exit")
             if writes and call.args and type(call.args[0]) is Ref and call.args[0].slot in found:
                 found.add(call.slot)
         grown = len(found) > before

@@ -14,7 +14,8 @@ from autotest.comparison import Mismatch, Nothing, Stage, compare_values
 from autotest.emission import names
 from autotest.frameworks import ABSENT, Framework
 from autotest.program import refs
-from autotest.program.rewriting import in_place, is_backward
+from autotest.program.semantics import is_backward, is_module_call, is_step, reads_gradient, returns_gradients
+from autotest.program.semantics import written as written_by
 from autotest.recording.freezing import PLAIN, freeze, freezing
 from autotest.recording.record import Record
 
@@ -150,7 +151,7 @@ def _ordered(recorder: Record, found: Sequence[Mismatch]) -> list[Mismatch]:
     """`found` in program order: what the forward gave, then gradients, then what an optimizer made of these."""
     end = len(recorder.calls)
     pushed = max((call.slot for call in recorder.calls if is_backward(call)), default=end)
-    step = next((call.slot for call in recorder.calls if call.target == "step"), end)
+    step = next((call.slot for call in recorder.calls if is_step(call)), end)
     if step < pushed:
         step = end  # the gradients that are there at the end come after that step
 
@@ -190,13 +191,13 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
         if kind in _SILENT or slot in failed:
             continue
         expected, actual = recorder.expected[slot], recorder.actual[slot]
-        if kind != "tensor" and target.rpartition(".")[2] != "backward":
+        if kind != "tensor" and not is_backward(call):
             compared += 1
         if type(expected) not in tensor_types and isinstance(expected, PLAIN):
             if target == "type":
                 # A framework says "torch.FloatTensor", and the other calls it otherwise because of itself.
                 expected, actual = (str(side).rpartition(".")[2] for side in (expected, actual))
-            if target != "backward":
+            if not is_backward(call):
                 pairings.append(Pairing(slot, "", "forward", expected, actual, not recorder.is_undefined(slot)))
             continue
         identity = (id(expected), id(actual))
@@ -240,11 +241,7 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
 
 def _read_gradients(recorder: Record) -> int:
     """How many gradients the body itself took hold of, so that they are compared as results."""
-    taken = [
-        recorder.expected[call.slot]
-        for call in recorder.calls
-        if call.target == "autograd.grad" or (call.kind == "getattr" and call.target == "grad")
-    ]
+    taken = [recorder.expected[call.slot] for call in recorder.calls if returns_gradients(call) or reads_gradient(call)]
     flat = [item for value in taken for item in (value if isinstance(value, (tuple, list)) else (value,))]
     return sum(1 for item in flat if isinstance(item, recorder.pair.reference.tensor_types))
 
@@ -260,10 +257,10 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
             continue
         call = recorder.calls[slot]
         operands = [recorder.expected[ref.slot] for ref in refs(call)]
-        if call.target == "__call__" and isinstance(operands[0], recorder.pair.reference.module_types):
+        if is_module_call(call) and isinstance(operands[0], recorder.pair.reference.module_types):
             written |= {id(buffer) for buffer in recorder.pair.reference.buffers(operands[0]).values()}
-        asked = call.kwargs.get("inplace") or "out" in call.kwargs or any(item is True for item in call.args)
-        if asked or in_place(call) or any(getattr(operand, "inplace", False) for operand in operands):
+        written |= {id(recorder.expected[ref.slot]) for ref in written_by(call)}
+        if any(getattr(operand, "inplace", False) for operand in operands):
             written |= {id(operand) for operand in operands}
     return written
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from autotest.program import Call, Operand, Ref, leaves, randomness, refs
+from autotest.program.semantics import OPERATIONS, overwrites
 from autotest.recording.record import Record
 
 #: Names of calls that put new contents in place of their first operand's, for a first cheap look.
@@ -33,7 +34,7 @@ def _is_worth_keeping(record: Record, slot: int) -> bool:
 
 
 def _computes(call: Call) -> bool:
-    if call.kind not in ("function", "method", "operator") or call.target.rpartition(".")[2] in OVERWRITING:
+    if call.kind not in OPERATIONS or overwrites(call):
         return False
     return any(True for _ in refs(call))
 

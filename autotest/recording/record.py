@@ -12,7 +12,17 @@ from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Stage, TensorValue
 from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair
-from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, leaves, randomness, refs
+from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, leaves, refs
+from autotest.program.semantics import (
+    assigns_items,
+    clips_gradients,
+    is_backward,
+    is_module_call,
+    is_step,
+    overwrites,
+    pushes_gradients,
+    reads_gradient,
+)
 
 # What a NamedTuple's own constructor does, at half the cost: every call of every trial makes one.
 _made = tuple.__new__
@@ -122,7 +132,7 @@ class Record:
         if not self.backward_undefined:
             return set()
         found = {slot for slot in range(len(self.calls)) if self.is_undefined(slot)}
-        found = {slot for slot in found if self.calls[slot].target.rpartition(".")[2] not in ("backward", "grad")}
+        found = {slot for slot in found if not (pushes_gradients(self.calls[slot]) or reads_gradient(self.calls[slot]))}
         for call in reversed(self.calls):
             if call.slot in found:
                 found.update(ref.slot for ref in refs(call))
@@ -140,15 +150,14 @@ class Record:
     def spread_undefined(self, slot: int, owner: Any) -> None:
         """What call `slot` computed from undefined contents is undefined, unless the call fills it anew."""
         call, expected = self.calls[slot], self.expected[slot]
-        called = call.target == "__call__" and isinstance(owner, self.pair.reference.module_types)
+        called = is_module_call(call) and isinstance(owner, self.pair.reference.module_types)
         draws = called and id(owner) in self.random_modules and self.pair.reference.draws(owner)
         read = {ref.slot for ref in refs(call)}
         for filled in _filled(call):
             self.undefined.discard(id(self.expected[filled]))
             self.undefined_slots.discard(filled)
             read.discard(filled)
-        name = call.target.rpartition(".")[2]
-        pushed = self.backward_undefined and (name == "step" or name.startswith("clip_grad"))
+        pushed = self.backward_undefined and (is_step(call) or clips_gradients(call))
         if not (
             draws
             or pushed
@@ -156,13 +165,13 @@ class Record:
             or (called and any(id(value) in self.undefined for value in self._state(owner)))
         ):
             return
-        if name == "backward":
+        if is_backward(call):
             self.backward_undefined = True
-        if call.kind == "operator" and name == "setitem":
+        if assigns_items(call):
             self.mark_undefined(call.args[0].slot, self.expected[call.args[0].slot])
         if called and self.pair.reference.is_training(owner):
             self._hold_undefined(self.pair.reference.buffers(owner).values())  # such as running means
-        if name == "step":
+        if is_step(call):
             self._hold_undefined(self.pair.reference.optimized(owner))
         self.mark_undefined(slot, expected)
 
@@ -179,7 +188,7 @@ class Record:
 def _filled(call: Call) -> list[int]:
     """The slots whose contents `call` defines, whatever they held."""
     read = [ref.slot for ref in refs(call)]
-    if read and (randomness.fills(call.target) or _assigns_all(call)):
+    if read and ((overwrites(call) and not assigns_items(call)) or _assigns_all(call)):
         return read[:1]
     return [item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref]
 

@@ -9,20 +9,20 @@ from typing import Any
 
 from autotest.frameworks import ABSENT, Framework
 from autotest.program import Call, Captured, Ref, captured, leaves, refs
+from autotest.program.semantics import (
+    always_shares_memory,
+    assigns_items,
+    is_backward,
+    is_step,
+    reads_gradient,
+    returns_gradients,
+    writes,
+)
 from autotest.recording.record import Record
 from autotest.replaying.replay import perform
 
-_IN_PLACE_OPERATORS = frozenset(("setitem", "delitem"))
 #: Methods that, called on what stands outside of the graph, belong there too.
 _OUTSIDE = frozenset(("to_global", "to_local", "requires_grad_", "placement", "sbp"))
-
-_VIEWS = frozenset(
-    (
-        "T as_strided broadcast_to chunk data detach diagonal expand expand_as flatten getitem movedim mT narrow "
-        "permute reshape select slice split squeeze swapaxes swapdims t transpose unbind unflatten unfold unsqueeze "
-        "view view_as"
-    ).split()
-)
 
 
 #: Calls that put captured arrays into tensors, so that other numbers make no other graph.
@@ -141,9 +141,9 @@ def _divide(staged: Stage, call: Call, drawn: dict[int, Captured], outside: dict
             raise CannotStage("complex numbers")
         outside[slot] = framework.tensor(array)
         staged.before.append(slot)
-    elif name == "backward":
+    elif is_backward(call):
         staged.backward.append(call)
-    elif name == "grad":
+    elif returns_gradients(call) or reads_gradient(call):
         raise CannotStage("gradients as values")
     elif isinstance(actual, framework.module_types) or _sets_up(staged, call):
         if any(ref in set(refs(earlier)) for earlier in staged.inside for ref in refs(call)):
@@ -155,13 +155,13 @@ def _divide(staged: Stage, call: Call, drawn: dict[int, Captured], outside: dict
         staged.before.append(slot)
         if isinstance(actual, framework.module_types):
             staged.modules[slot] = made
-    elif name == "step":
+    elif is_step(call):
         raise CannotStage("steps of optimizers")
     elif call.kind == "setattr":
         raise CannotStage("assigned attributes")
     elif name == "Parameter":
         raise CannotStage("creation of parameters")
-    elif call.kind == "operator" and name in _IN_PLACE_OPERATORS:
+    elif assigns_items(call):
         raise CannotStage("assignments to items")
     elif not any(True for _ in _tensors(framework, actual)):
         staged.constants[slot] = actual
@@ -172,7 +172,7 @@ def _divide(staged: Stage, call: Call, drawn: dict[int, Captured], outside: dict
         outside[slot] = perform(call, framework, values, tuple(record.arrays), {})
         staged.before.append(slot)
     else:
-        if _in_place(call) and _has_views(record):
+        if writes(call) and _has_views(record):
             raise CannotStage("calls in place, with views")
         staged.inside.append(call)
 
@@ -201,18 +201,9 @@ def _sets_up(staged: Stage, call: Call) -> bool:
     )
 
 
-def _in_place(call: Call) -> bool:
-    name = call.target.rpartition(".")[2]
-    if call.kind == "operator":
-        return name in _IN_PLACE_OPERATORS or (name[0] == "i" and name not in ("invert", "index", "is_", "is_not"))
-    return (name.endswith("_") and not name.endswith("__") and name != "requires_grad_") or any(
-        call.kwargs.get(key) not in (None, False) for key in ("inplace", "out")
-    )
-
-
 def _has_views(record: Record) -> bool:
     """Whether one tensor of the program may share memory with another, which no value inside of a graph does."""
-    return any(call.target.rpartition(".")[2] in _VIEWS for call in record.calls)
+    return any(map(always_shares_memory, record.calls))
 
 
 def _choose_inputs(staged: Stage, outside: dict[int, Any], backward: bool) -> None:

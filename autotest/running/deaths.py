@@ -20,6 +20,7 @@ from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
 from autotest.program import operator_of, refs
+from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
 from autotest.results import ledger
 from autotest.results.finding import Finding
@@ -44,7 +45,6 @@ from autotest.trials.trial import COMPARED_AT_ONCE
 
 #: Fresh processes that a trial is run in until one dies of it, and how often all but the first run it.
 ATTEMPTS, TIMES = 3, 20
-_BACKWARD = ("backward", "autograd.backward")
 
 
 def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | Known:
@@ -172,7 +172,7 @@ def _slot(traced: Traced) -> int:
     last = max(0, len(calls) - 1)
     if traced.graph is None:
         return last
-    return next((call.slot for call in reversed(calls) if call.kind != "tensor" and call.target not in _BACKWARD), last)
+    return next((call.slot for call in reversed(calls) if call.kind != "tensor" and not is_backward(call)), last)
 
 
 def _operator(traced: Traced, otherwise: str) -> str:
@@ -181,7 +181,7 @@ def _operator(traced: Traced, otherwise: str) -> str:
     if not calls:
         return otherwise
     call = calls[_slot(traced)]
-    if call.target in _BACKWARD:
+    if is_backward(call):
         return operator_of(calls, next((ref.slot for ref in refs(call)), call.slot)) or otherwise
     return operator_of(calls, call.slot) or otherwise
 
@@ -192,7 +192,7 @@ def _stage(traced: Traced, otherwise: Stage) -> Stage:
         return "replay"
     if traced.program is None or not traced.program.calls:
         return otherwise
-    return "backward" if traced.program.calls[-1].target in _BACKWARD else "forward"
+    return "backward" if is_backward(traced.program.calls[-1]) else "forward"
 
 
 def _described(finding: Finding, operator: str, symptom: Symptom, traced: Traced) -> Finding:

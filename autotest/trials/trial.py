@@ -16,6 +16,7 @@ from autotest.frameworks import Pair
 from autotest.gradients import differentiable, gate
 from autotest.gradients.numeric_check import held_against_numbers
 from autotest.program import Array, Program, refs
+from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
 from autotest.recording.dual import DualObject, Value
 from autotest.recording.observation import Observed, compare, observe
 from autotest.recording.overwritten import is_kept_copy
@@ -195,7 +196,7 @@ def _was_observed(recorder: Recorder, item: Any) -> bool:
 
 def unused_results(recorder: Recorder) -> Iterator[Value]:
     """The results that nothing used, for a body that returned nothing: its gradients are not forgotten."""
-    if any(call.target.rpartition(".")[2] in ("backward", "grad") for call in recorder.calls):
+    if any(pushes_gradients(call) or reads_gradient(call) for call in recorder.calls):
         return
     read = {ref.slot for call in recorder.calls for ref in refs(call)}
     for call in recorder.calls:
@@ -236,7 +237,7 @@ def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = Fal
             recorder.call("function", "autograd.backward", (outputs, cotangents), {})
     except TrialEnd:
         # A body that ran its own backward may have freed the graph: then its own was the one to compare.
-        if recorder.rejection is None or not any(call.target == "backward" for call in recorder.calls[:own]):
+        if recorder.rejection is None or not any(is_backward(call) for call in recorder.calls[:own]):
             raise
         recorder.rejection = None
 

@@ -1,0 +1,161 @@
+"""What a call means beyond its result: what it writes into, shares memory with, pushes back or makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from autotest.program.calls import Call, Ref, leaves
+from autotest.program.randomness import FILLING
+
+#: Kinds of calls that carry out an operation of a framework.
+OPERATIONS: Final = frozenset(("function", "method", "operator"))
+
+_IN_PLACE_OPERATORS: Final = frozenset(
+    "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift setitem delitem".split()
+)
+#: Methods whose name ends as that of an in-place one, and which leave the contents alone.
+_ATTRIBUTES_ONLY: Final = frozenset(("requires_grad_", "rename_"))
+#: The position of the argument `inplace` in functions that have one.
+_INPLACE_AT: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        **dict.fromkeys(("relu", "relu6", "selu", "silu", "mish", "hardswish", "hardsigmoid"), 1),
+        **dict.fromkeys(("elu", "celu", "leaky_relu"), 2),
+        **dict.fromkeys(("threshold", "hardtanh", "alpha_dropout", "feature_alpha_dropout"), 3),
+        **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), 3),
+        "rrelu": 4,
+    }
+)
+#: Positions and names of the running statistics that a normalisation updates while it trains.
+_STATISTICS: Final[Mapping[str, tuple[tuple[int, str], ...]]] = MappingProxyType(
+    dict.fromkeys(("batch_norm", "instance_norm"), ((1, "running_mean"), (2, "running_var")))
+)
+_VIEWS: Final = frozenset(
+    (
+        "H T adjoint alias align_to as_strided bfloat16 broadcast_tensors broadcast_to chunk conj contiguous "
+        "cpu cuda data detach diagonal double dsplit expand expand_as flatten float getitem half hsplit imag "
+        "mH mT matrix_H moveaxis movedim narrow numpy_T permute positive ravel real refine_names rename "
+        "reshape reshape_as resolve_conj resolve_neg select slice split split_with_sizes squeeze swapaxes "
+        "swapdims t tensor_split to transpose type_as unbind unflatten unfold unsqueeze values view view_as "
+        "view_as_complex view_as_real vsplit"
+    ).split()
+)
+#: What may return its operand itself, or memory of its own: which of them depends on the operand.
+_SOMETIMES_VIEWS: Final = frozenset(
+    "contiguous cpu cuda float double half bfloat16 positive ravel reshape reshape_as flatten to type_as conj "
+    "resolve_conj resolve_neg".split()
+)
+_RETURN_GRADIENTS: Final = frozenset(("autograd.grad",))
+_LEAVE_GRADIENTS: Final = frozenset(("backward", "autograd.backward"))
+#: What a module or a tensor is told, which computes nothing.
+_SETTINGS: Final = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
+
+
+def base_name(call: Call) -> str:
+    """The last part of what `call` names: ``relu`` of ``nn.functional.relu``."""
+    return call.target.rpartition(".")[2]
+
+
+def in_place(call: Call) -> bool:
+    """Whether `call` writes into its first operand, whatever it is told: ``add_``, ``x[...] = y``, ``x += y``."""
+    name = base_name(call)
+    if call.kind == "operator":
+        return name in _IN_PLACE_OPERATORS
+    if call.kind not in ("function", "method"):
+        return False
+    return name.endswith("_") and not name.endswith("__") and name not in _ATTRIBUTES_ONLY
+
+
+def assigns_items(call: Call) -> bool:
+    """Whether `call` is ``x[...] = y`` or ``del x[...]``, which return nothing."""
+    return call.kind == "operator" and call.target in ("setitem", "delitem")
+
+
+def asked_in_place(call: Call) -> bool:
+    """Whether `call` was told to write into its first operand: ``relu(x, inplace=True)``."""
+    if call.kind not in ("function", "method"):
+        return False
+    position = _INPLACE_AT.get(base_name(call))
+    given = call.kwargs.get("inplace")
+    if given is None and position is not None and len(call.args) > position:
+        given = call.args[position]
+    return given is True
+
+
+def written(call: Call) -> Iterator[Ref]:
+    """The earlier values that `call` writes into, but for what a module does to its own buffers and operands."""
+    if call.kind in ("overwrite", "load_state", "setattr") or in_place(call) or asked_in_place(call):
+        yield from (item for item in call.args[:1] if type(item) is Ref)
+    for item in leaves(call.kwargs.get("out")):
+        if type(item) is Ref:
+            yield item
+    for position, name in _STATISTICS.get(base_name(call), ()) if call.kind == "function" else ():
+        given = call.kwargs.get(name, call.args[position] if len(call.args) > position else None)
+        if type(given) is Ref:
+            yield given
+
+
+def writes(call: Call) -> bool:
+    """Whether `call` writes into any earlier value."""
+    return next(written(call), None) is not None
+
+
+def overwrites(call: Call) -> bool:
+    """Whether `call` gives its first operand contents that need not depend on what it held."""
+    return (call.kind in ("function", "method") and base_name(call) in FILLING) or assigns_items(call)
+
+
+def may_share_memory(call: Call) -> bool:
+    """Whether the result of `call` may share memory with its first operand, as views do."""
+    return base_name(call) in _VIEWS and call.kind in (*OPERATIONS, "getattr")
+
+
+def always_shares_memory(call: Call) -> bool:
+    """Whether the result of `call` is a view of its first operand, whatever that is."""
+    return may_share_memory(call) and base_name(call) not in _SOMETIMES_VIEWS
+
+
+def is_backward(call: Call) -> bool:
+    """Whether `call` pushes cotangents back and leaves gradients in leaves."""
+    return call.kind in ("function", "method") and call.target in _LEAVE_GRADIENTS
+
+
+def returns_gradients(call: Call) -> bool:
+    """Whether `call` pushes cotangents back and returns the gradients."""
+    return call.kind == "function" and call.target in _RETURN_GRADIENTS
+
+
+def pushes_gradients(call: Call) -> bool:
+    """Whether `call` runs autograd backwards, leaving gradients in leaves or returning them."""
+    return is_backward(call) or returns_gradients(call)
+
+
+def reads_gradient(call: Call) -> bool:
+    """Whether `call` is ``x.grad``."""
+    return call.kind == "getattr" and call.target == "grad"
+
+
+def is_step(call: Call) -> bool:
+    """Whether `call` lets an optimizer or a scheduler change what it holds."""
+    return call.kind == "method" and call.target == "step"
+
+
+def clips_gradients(call: Call) -> bool:
+    """Whether `call` scales the gradients of parameters in place: ``nn.utils.clip_grad_norm_``."""
+    return base_name(call).startswith("clip_grad")
+
+
+def is_module_call(call: Call) -> bool:
+    """Whether `call` calls an object, such as a module."""
+    return call.kind == "method" and call.target == "__call__"
+
+
+def is_class(call: Call) -> bool:
+    """Whether `call` makes an object of a class of the framework, such as a module."""
+    return call.kind == "function" and base_name(call)[:1].isupper()
+
+
+def is_setting(call: Call) -> bool:
+    """Whether `call` tells a module or a tensor something, and computes nothing."""
+    return call.kind in ("load_state", "setattr") or (call.kind == "method" and call.target in _SETTINGS)

@@ -1,0 +1,135 @@
+"""What a call means is answered by one table, which torch's own schemas agree with."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch as real
+
+from autotest.program import Call, Ref
+from autotest.program import semantics as of
+from autotest.program.semantics import always_shares_memory, in_place, may_share_memory, overwrites, writes, written
+
+
+def function(target, *args, **kwargs):
+    return Call("function", target, args, kwargs, 9)
+
+
+def method(target, *args, **kwargs):
+    return Call("method", target, (Ref(0), *args), kwargs, 9)
+
+
+def operator(target, *args):
+    return Call("operator", target, (Ref(0), *args), {}, 9)
+
+
+def schemas():
+    """The schemas of tensors' methods and functions, but for private ones and those of lists and dicts."""
+    for schema in real._C._jit_get_all_schemas():
+        namespace, _, name = schema.name.partition("::")
+        public = namespace == "aten" and not name.startswith("_")
+        if public and schema.arguments and str(schema.arguments[0].type) == "Tensor" and hasattr(real.Tensor, name):
+            yield name, schema
+
+
+def changed(argument):
+    return bool(argument.alias_info is not None and argument.alias_info.is_write)
+
+
+#: What the schemas call writing, although no contents change.
+ATTRIBUTES_ONLY = {"rename_", "requires_grad_", "retain_grad", "record_stream"}
+
+
+def test_in_place_is_what_torchs_schemas_say():
+    wrong = {
+        name
+        for name, schema in schemas()
+        if not any(argument.name == "out" for argument in schema.arguments)
+        and in_place(method(name)) != changed(schema.arguments[0])
+    }
+    assert wrong - ATTRIBUTES_ONLY == set()
+
+
+def test_a_view_is_what_torchs_schemas_say():
+    views = {
+        name
+        for name, schema in schemas()
+        if not any(map(changed, schema.arguments)) and any(r.alias_info is not None for r in schema.returns)
+    }
+    unknown = {"slice", "is_pinned", "pin_memory", "to_here", "local_value", "keys", "get"}
+    sparse = {"indices", "crow_indices", "col_indices", "ccol_indices", "row_indices", "coalesce"}
+    assert {name for name in views if not may_share_memory(method(name))} - unknown - sparse == set()
+
+
+@pytest.mark.parametrize("name", ["t", "detach", "squeeze", "unsqueeze", "diagonal", "expand", "view", "select"])
+def test_what_always_shares_memory_does_so_on_strided_operands_too(name):
+    arguments = {"unsqueeze": (0,), "expand": (2, 3), "view": (2, 3), "select": (0, 0)}.get(name, ())
+    x = real.arange(6.0).reshape(2, 3)
+    assert always_shares_memory(method(name))
+    assert getattr(x, name)(*arguments).untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+
+
+def test_reshape_may_share_memory_but_need_not():
+    assert may_share_memory(method("reshape"))
+    assert not always_shares_memory(method("reshape"))
+
+
+def test_positions_of_inplace_are_those_of_torchs_signatures():
+    signatures = {
+        name: list(inspect.signature(value).parameters)
+        for name, value in vars(real.nn.functional).items()
+        if inspect.isfunction(value) and not name.startswith("_") and not name.endswith("_")
+    }
+    known = {name: names.index("inplace") for name, names in signatures.items() if "inplace" in names}
+    assert known == dict(of._INPLACE_AT)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        method("add_", 1),
+        operator("iadd", 1),
+        operator("setitem", 0, 1),
+        function("nn.functional.relu", Ref(0), inplace=True),
+        function("nn.functional.elu", Ref(0), 1.0, True),
+        function("add", Ref(1), Ref(2), out=Ref(0)),
+        function("nn.functional.batch_norm", Ref(1), Ref(0), None, training=True),
+        function("nn.init.normal_", Ref(0)),
+        Call("overwrite", "", (Ref(0), 1), {}, 9),
+    ],
+    ids=lambda call: f"{call.kind} {call.target} {call.kwargs}",
+)
+def test_what_writes_into_an_operand_is_known(call):
+    assert Ref(0) in list(written(call))
+    assert writes(call)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        method("add", 1),
+        method("requires_grad_"),
+        operator("invert"),
+        operator("is_"),
+        method("__call__", Ref(1)),
+        function("nn.functional.relu", Ref(0), inplace=False),
+        function("nn.functional.gelu", Ref(0)),
+        Call("getattr", "real_", (Ref(0),), {}, 9),
+    ],
+    ids=lambda call: f"{call.kind} {call.target}",
+)
+def test_what_writes_into_nothing_is_known(call):
+    assert not writes(call)
+
+
+def test_new_contents_need_not_depend_on_the_old_ones():
+    assert all(map(overwrites, [method("zero_"), method("copy_", Ref(1)), operator("setitem", 0, 1)]))
+    assert not any(map(overwrites, [method("add_", 1), operator("iadd", 1), method("clone")]))
+
+
+def test_gradients_are_pushed_back_by_three_calls():
+    pushes = [method("backward"), function("autograd.backward", Ref(0)), function("autograd.grad", Ref(0), Ref(1))]
+    assert all(map(of.pushes_gradients, pushes))
+    assert [of.returns_gradients(call) for call in pushes] == [False, False, True]
+    assert not of.pushes_gradients(Call("getattr", "grad", (Ref(0),), {}, 1))

@@ -10,8 +10,8 @@ from typing import Any
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
-from autotest.program import Call, Program, refs
-from autotest.program.semantics import in_place, is_backward, is_class
+from autotest.program import Call, Program, Ref, refs
+from autotest.program.semantics import is_backward, is_class, is_module_call, writes, written
 from autotest.recording.freezing import freeze
 from autotest.replaying.replay import replay
 
@@ -55,11 +55,16 @@ def flow(program: Program, framework: Framework) -> Flow:
 
     replay(program, framework, look=look)
     # What a call wrote into has lost the gradient of what it held before.
-    written = {id(kept.get((ref.slot, ""))) for call in program.calls if in_place(call) for ref in [*refs(call)][:1]}
+    changed = {id(kept.get((ref.slot, ""))) for call in program.calls for ref in _changed(call)}
     last: dict[int, Place] = {id(tensor): place for place, tensor in kept.items()}
-    known = {place: one for place, one in kept.items() if id(one) not in written or last[id(one)] == place}
+    known = {place: one for place, one in kept.items() if id(one) not in changed or last[id(one)] == place}
     found.gradients = _gradients(known, framework)
     return found
+
+
+def _changed(call: Call) -> Iterator[Ref]:
+    """What `call` may write into: of a module's call nobody knows."""
+    return refs(call) if is_module_call(call) else written(call)
 
 
 def _gradients(tensors: dict[Place, Any], framework: Framework) -> dict[Place, TensorValue | None]:
@@ -108,7 +113,7 @@ def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
             continue
         read = dict.fromkeys(ref.slot for ref in refs(call))
         outgoing = [agreed for slot in read for agreed in of_slot.get(slot, ())]
-        unknown = in_place(call) or any(_is_computed(program.calls[slot]) and slot not in of_slot for slot in read)
+        unknown = writes(call) or any(_is_computed(program.calls[slot]) and slot not in of_slot for slot in read)
         if not all(outgoing) or (unknown and call.slot not in of_slot):
             found.append(call.slot)
     return Suspects(tuple(found), own.gradients, pairs)

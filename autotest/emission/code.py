@@ -184,6 +184,9 @@ class Printer:
         if kind == "method":
             owner = self._owner(args[0])
             return self._call(owner if call.target == "__call__" else f"{owner}.{call.target}", args[1:], kwargs)
+        if kind == "builtin" and call.target == "deepcopy":
+            self.imports.add("copy")
+            return self._call("copy.deepcopy", args, kwargs)
         if kind == "builtin":
             return self._call(call.target, args, kwargs)
         if kind == "getattr":

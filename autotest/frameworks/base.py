@@ -13,6 +13,7 @@ from __future__ import annotations
 import abc
 import builtins
 import contextlib
+import copy
 import dataclasses
 import functools
 import operator
@@ -125,7 +126,7 @@ class Framework(abc.ABC):
         if kind == "operator":
             return getattr(operator, target)  # type: ignore[no-any-return]
         if kind == "builtin":
-            return getattr(builtins, target)  # type: ignore[no-any-return]
+            return copy.deepcopy if target == "deepcopy" else getattr(builtins, target)
         if kind == "getattr":
             return lambda owner: self.member(owner, target)
         if kind == "setattr":
@@ -300,6 +301,10 @@ class Framework(abc.ABC):
     @abc.abstractmethod
     def buffers(self, module: Any) -> dict[str, Any]:
         """The module's named buffers, nested ones by dotted name."""
+
+    def children(self, module: Any) -> Mapping[str, Any]:
+        """The modules right inside of `module`, by name; None under a name that is taken and empty."""
+        return module._modules  # type: ignore[no-any-return]
 
     def is_training(self, module: Any) -> bool:
         """Whether `module` is in training mode."""

@@ -95,6 +95,8 @@ class Call(NamedTuple):
     slot: int
     #: Says what the reader of a reproducer cannot see, such as "drawn by torch.randn".
     note: str = ""
+    #: Where in a network it was made: the class of the network and the path of the module, ``"Net.encoder.norm1"``.
+    scope: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -159,3 +159,8 @@ def is_class(call: Call) -> bool:
 def is_setting(call: Call) -> bool:
     """Whether `call` tells a module or a tensor something, and computes nothing."""
     return call.kind in ("load_state", "setattr") or (call.kind == "method" and call.target in _SETTINGS)
+
+
+def is_holder(call: Call) -> bool:
+    """Whether `call` makes a module that does nothing but hold others: what stands for a class of a test's own."""
+    return call.kind == "function" and call.target == "nn.Module"

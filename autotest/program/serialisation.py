@@ -39,7 +39,7 @@ def to_json(program: Program) -> dict[str, Any]:
             kwargs = {key: encode(item) for key, item in call.kwargs.items()}
         except NotReplayable as error:
             raise NotReplayable(f"call {call.slot} ({call.kind} {call.target}): {error}") from None
-        calls.append([call.kind, call.target, args, kwargs, call.note])
+        calls.append([call.kind, call.target, args, kwargs, call.note, *([call.scope] if call.scope else [])])
     return {
         "format": "autotest program",
         "version": VERSION,
@@ -61,8 +61,8 @@ def from_json(document: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Prog
         raise ValueError(f"the program is of format version {document.get('version')!r}; this reads {VERSION}")
     try:
         calls = tuple(
-            Call(kind, target, tuple([decode(item) for item in args]), _decode_kwargs(kwargs), slot, note)
-            for slot, (kind, target, args, kwargs, note) in enumerate(document["calls"])
+            Call(kind, target, tuple([decode(item) for item in args]), _decode_kwargs(kwargs), slot, note, *scope)
+            for slot, (kind, target, args, kwargs, note, *scope) in enumerate(document["calls"])
         )
         contents = tuple(Array(arrays[f"a{index}"], dtype) for index, dtype in enumerate(document["dtypes"]))
         program = Program(calls, contents, frozenset(document["undefined"]))

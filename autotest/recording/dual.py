@@ -5,18 +5,17 @@ from __future__ import annotations
 import operator
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from autotest.base.errors import UsageError, of_the_test
-from autotest.base.settings import Tolerance
-from autotest.comparison import compare_values
 from autotest.frameworks import ABSENT, Both, Pair, chosen
 from autotest.program import Operand, Ref, Root
 from autotest.recording.external_values import adopt, synchronize_module
+from autotest.recording.module_table import ModuleClass
+from autotest.recording.outside_trials import agree_now
 from autotest.recording.recorder import Recorder, current
-from autotest.results.divergence import Divergence
 
 __tracebackhide__ = of_the_test  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
@@ -49,10 +48,10 @@ class DualObject:
         expected = self._sides()[0]
         return isinstance(instance._sides()[0] if isinstance(instance, DualObject) else instance, expected)
 
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> NoReturn:
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         raise UsageError(
-            f"{self!r} cannot be a base class: classes over dual modules are not supported. Build the network from "
-            "torch.nn.Sequential and the like, or call its layers one after the other in the test body"
+            f"{self!r} cannot be a base class: only modules can, such as torch.nn.Module. Keep the object in an "
+            "attribute of a class of your own, and call its methods from there"
         )
 
     def __copy__(self) -> NoReturn:
@@ -199,6 +198,12 @@ class Symbol(DualObject):
             synchronize_module(recorder, slot)
         return wrap(recorder, slot)
 
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        expected, reference = self._sides()[0], self._recorder_now().pair.reference
+        if isinstance(expected, type) and issubclass(expected, reference.module_types):
+            return (Value.of_modules.as_base(self._path),)
+        return super().__mro_entries__(bases)
+
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Symbol):
             expected, actual = self._sides()
@@ -264,6 +269,8 @@ class Value(DualObject):
     """What a call returned: a tensor, a module, a container, a context manager, ..."""
 
     __slots__ = ("_actual", "_expected", "_recorder", "_slot")
+    #: The class of those that are modules; `autotest.recording` puts it here, since it is built on this one.
+    of_modules: ClassVar[ModuleClass]
 
     def __init__(self, recorder: Recorder, slot: int) -> None:
         _set_recorder(self, recorder)
@@ -344,10 +351,12 @@ def wrap(recorder: Recorder, slot: int) -> Any:
         return Value(recorder, slot)
     if kind in _PLAIN:
         if current() is not recorder:
-            _agree_now(recorder, slot)
+            agree_now(recorder, slot)
         return expected
     if kind in _ITERATORS:
         return Value(recorder, recorder.builtin("list", Value(recorder, slot)))
+    if isinstance(expected, reference.module_types):
+        return Value.of_modules.holding(recorder, slot)
     neutral = reference.literal(expected)
     if isinstance(neutral, Root):
         return Symbol(neutral.path)
@@ -359,15 +368,6 @@ def wrap(recorder: Recorder, slot: int) -> Any:
 def _read(recorder: Recorder, slot: int) -> Any:
     read = wrap(recorder, slot)
     return read if isinstance(read, DualObject) else recorder.as_read(read, recorder.actual[slot])
-
-
-def _agree_now(recorder: Recorder, slot: int) -> None:
-    """Outside of any trial nobody compares later: a plain value that the sides disagree in is refused at once."""
-    call, sides = recorder.calls[slot], recorder.pair.sides
-    pair = (recorder.expected[slot], recorder.actual[slot])
-    found = compare_values(call.target, slot, "forward", *pair, Tolerance(), sides=sides)
-    if found and not recorder.is_undefined(slot):
-        raise Divergence(found[0].message)
 
 
 def _items(recorder: Recorder, value: DualObject) -> list[Any]:

@@ -13,14 +13,24 @@ from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Mismatch, Nothing, Stage, compare_values
 from autotest.emission import names
 from autotest.frameworks import ABSENT, Framework
-from autotest.program import refs
-from autotest.program.semantics import is_backward, is_module_call, is_step, reads_gradient, returns_gradients
+from autotest.program import Call, refs
+from autotest.program.semantics import (
+    is_backward,
+    is_class,
+    is_holder,
+    is_module_call,
+    is_step,
+    reads_gradient,
+    returns_gradients,
+)
 from autotest.program.semantics import written as written_by
 from autotest.recording.freezing import PLAIN, freeze, freezing
 from autotest.recording.record import Record
 
 #: Calls whose result says nothing about agreement: inputs, assignments, the machinery of the record.
 _SILENT = frozenset(("load_state", "overwrite", "setattr", "enter", "exit"))
+#: Methods and operators that put modules into another.
+_PUTTING = frozenset("add_module register_module append insert extend update setitem".split())
 
 
 class Pairing(NamedTuple):
@@ -186,7 +196,7 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
     written = _written_by(recorder, failed) if failed else set()
     # Where the candidate's backward failed, its missing gradients are no findings of their own.
     pushed_back = not any(mismatch.stage == "backward" for mismatch in recorder.mismatches)
-    for call in recorder.calls:
+    for call in _holders_last(recorder.calls):
         slot, kind, target = call.slot, call.kind, call.target
         if kind in _SILENT or slot in failed:
             continue
@@ -237,6 +247,23 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
         else:
             compared -= 1
     return pairings, compared
+
+
+def _holders_last(calls: Sequence[Call]) -> Sequence[Call]:
+    """What is in modules that only hold others is told of where it was made; then come those that nothing holds."""
+    holders = {call.slot for call in calls if is_holder(call)}
+    if not holders:
+        return calls
+    held = {ref.slot for call in calls if _holds(call) for ref in [*refs(call)][call.kind != "function" :]}
+    return [
+        *(call for call in calls if call.slot not in holders),
+        *(call for call in calls if call.slot in holders and call.slot not in held),
+    ]
+
+
+def _holds(call: Call) -> bool:
+    """Whether `call` puts modules into another."""
+    return call.kind == "setattr" or is_class(call) or call.target in _PUTTING
 
 
 def _read_gradients(recorder: Record) -> int:

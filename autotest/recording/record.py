@@ -23,6 +23,7 @@ from autotest.program.semantics import (
     pushes_gradients,
     reads_gradient,
 )
+from autotest.recording.module_table import ModuleTable
 
 # What a NamedTuple's own constructor does, at half the cost: every call of every trial makes one.
 _made = tuple.__new__
@@ -44,10 +45,12 @@ class Record:
         "expected",
         "held",
         "mismatches",
+        "modules",
         "opaque",
         "pair",
         "random_modules",
         "rejection",
+        "scope",
         "synced",
         "twins",
         "undefined",
@@ -80,6 +83,9 @@ class Record:
         self.twins: dict[int, io.BytesIO] = {}
         #: id of what was adopted from another record, or of that record -> slot here.
         self.adopted: dict[int, int] = {}
+        self.modules = ModuleTable()
+        #: The path of the module whose forward is running.
+        self.scope = ""
 
     def append(
         self,
@@ -93,7 +99,7 @@ class Record:
     ) -> int:
         """Write a call down with its results; returns its slot."""
         slot = len(self.calls)
-        self.calls.append(_made(Call, (kind, target, args, kwargs, slot, note)))
+        self.calls.append(_made(Call, (kind, target, args, kwargs, slot, note, self.scope)))
         self.expected.append(expected)
         self.actual.append(actual)
         return slot

@@ -138,7 +138,11 @@ def decorated_function():
     return doubled(rows())
 
 
-@pytest.mark.parametrize("body", [applied_function, hook, closure_of_a_step, decorated_function])
+def test_a_function_that_is_applied_to_modules_gets_dual_ones():
+    assert agrees(trial(applied_function))
+
+
+@pytest.mark.parametrize("body", [hook, closure_of_a_step, decorated_function])
 def test_a_function_that_one_side_calls_cannot_use_both(body):
     with pytest.raises(UsageError, match="given a function of the test"):
         trial(body)

@@ -1,0 +1,55 @@
+"""What a record knows of the modules in it: which dual object stands for which, their hooks, and where they are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Protocol
+
+
+@dataclasses.dataclass(slots=True)
+class Hooks:
+    """Functions with dual bodies to be called around a module's own call, by the order of their registration."""
+
+    before: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
+    after: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
+
+    def copied(self) -> Hooks:
+        """The same functions, for a copy of the module."""
+        return Hooks(dict(self.before), dict(self.after))
+
+
+@dataclasses.dataclass(slots=True)
+class ModuleTable:
+    """All of it by the id of the reference's module (or parameter), which its dual object keeps alive."""
+
+    duals: dict[int, Any] = dataclasses.field(default_factory=dict)
+    hooks: dict[int, Hooks] = dataclasses.field(default_factory=dict)
+    #: Modules that stand for instances of the test's own classes.
+    networks: set[int] = dataclasses.field(default_factory=set)
+    #: Modules that a copy made of such, with what they are copies of.
+    copies: dict[int, Any] = dataclasses.field(default_factory=dict)
+    #: While a network is called: the path of each module in it, beginning with the name of the outermost class.
+    paths: dict[int, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the frameworks can call every module by themselves."""
+        return not (self.networks or self.hooks)
+
+    def take_over(self, other: ModuleTable) -> None:
+        """Know what `other` knows, too."""
+        self.duals.update(other.duals)
+        self.hooks.update(other.hooks)
+        self.networks |= other.networks
+        self.copies.update(other.copies)
+
+
+class ModuleClass(Protocol):
+    """The class of the dual objects of modules, as far as other dual objects need to know it."""
+
+    def holding(self, recorder: Any, slot: int) -> Any:
+        """The dual object of the module in `slot` of `recorder`."""
+
+    def as_base(self, path: str) -> type:
+        """What stands for the framework's class at `path` where a test writes it as a base class."""

@@ -1,0 +1,269 @@
+"""Dual modules: their children are dual objects too, and hooks and containers work with classes of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autotest.base.errors import UsageError, of_the_test
+from autotest.program import Operand
+from autotest.recording.dual import Value, wrap
+from autotest.recording.module_table import Hooks
+from autotest.recording.recorder import Recorder, current
+
+__tracebackhide__ = of_the_test  # as in the recorder
+
+_MISSING = object()
+
+
+class Module(Value):
+    """A module of the framework's own on both sides."""
+
+    __slots__ = ()
+
+    def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
+        lowered = super()._lower(recorder)
+        if recorder is not self._recorder and recorder.modules.duals.get(id(self._expected)) is not self:
+            recorder.modules.take_over(self._recorder.modules)
+        return lowered
+
+    def _dual_now(self) -> Recorder:
+        """The recorder of this moment, which knows this module and all that are in it."""
+        recorder = self._recorder_now()
+        if recorder is not self._recorder:
+            self._lower(recorder)
+        return recorder
+
+    # -- children ---------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        recorder = current() or self._recorder
+        if recorder.pair.side(name) is None and not recorder.pair.is_method(self._expected, name):
+            known = self._dual_known(name)
+            if known is not _MISSING:
+                return known
+        elif name in _VIEWS and self._dual_is_a("nn.ModuleDict"):
+            return lambda: _VIEWS[name](dict(self._dual_children()))
+        return super().__getattr__(name)
+
+    def _dual_known(self, name: str) -> Any:
+        """The dual object for the member `name`, where there is one already."""
+        recorder = self._dual_now()
+        own = getattr(self._expected, name, _MISSING)
+        dual = recorder.modules.duals.get(id(own), _MISSING)
+        if dual is _MISSING or getattr(self._actual, name, None) is not dual._actual:
+            return _MISSING
+        return dual
+
+    def _dual_child(self, name: str) -> Any:
+        known = self._dual_known(name)
+        if known is not _MISSING:
+            return known
+        recorder = self._dual_now()
+        if name.isdigit():
+            return wrap(recorder, recorder.operate("getitem", (self, int(name))))
+        return wrap(recorder, recorder.getattr(self, name))
+
+    def _dual_children(self) -> Iterator[tuple[str, Any]]:
+        """Names and dual objects of the modules right inside, those that stand there twice, too."""
+        for name, child in [*self._recorder_now().pair.reference.children(self._expected).items()]:
+            if child is not None:
+                yield name, self._dual_child(name)
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        for name, child in self._dual_children():
+            if id(child._expected) not in seen:
+                seen.add(id(child._expected))
+                yield name, child
+
+    def children(self) -> Iterator[Any]:
+        return (child for _, child in self.named_children())
+
+    def named_modules(self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[Any]:
+        seen: set[int] = set() if memo is None else memo
+        if id(self._expected) in seen:
+            return
+        if remove_duplicate:
+            seen.add(id(self._expected))
+        yield prefix, self
+        for name, child in self._dual_children():
+            yield from child.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self) -> Iterator[Any]:
+        return (module for _, module in self.named_modules())
+
+    def get_submodule(self, target: str) -> Any:
+        found: Any = self
+        for name in target.split(".") if target else ():
+            found = found._dual_child(name)
+        return found
+
+    def apply(self, function: Callable[[Any], Any]) -> Any:
+        for child in self.children():
+            child.apply(function)
+        function(self)
+        return self
+
+    def _dual_is_a(self, path: str) -> bool:
+        reference = self._recorder_now().pair.reference
+        return isinstance(self._expected, reference.resolve(path))
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._dual_is_a("nn.ModuleDict"):
+            return iter([name for name, _ in self._dual_children()])
+        if self._dual_is_a("nn.ModuleList") or self._dual_is_a("nn.Sequential"):
+            return iter([child for _, child in self._dual_children()])
+        return super().__iter__()
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is str and self._dual_is_a("nn.ModuleDict"):
+            children = dict(self._dual_children())
+            if key in children:
+                return children[key]
+        if type(key) is int and (self._dual_is_a("nn.ModuleList") or self._dual_is_a("nn.Sequential")):
+            found = [child for _, child in self._dual_children()]
+            if -len(found) <= key < len(found):
+                return found[key]
+        recorder = self._dual_now()
+        return wrap(recorder, recorder.operate("getitem", (self, key)))
+
+    # -- calls ------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recorder = self._dual_now()
+        table = recorder.modules
+        if table.plain:
+            return super().__call__(*args, **kwargs)
+        before = recorder.scope
+        recorder.scope = table.paths.get(id(self._expected), before)
+        try:
+            return self._dual_hooked(table.hooks.get(id(self._expected)), args, kwargs)
+        finally:
+            recorder.scope = before
+
+    def _dual_hooked(self, hooks: Hooks | None, args: Any, kwargs: Any) -> Any:
+        if hooks is None:
+            return self._dual_forward(*args, **kwargs)
+        for hook, named in [*hooks.before.values()]:
+            changed = hook(self, args, kwargs) if named else hook(self, args)
+            if changed is None:
+                continue
+            if named:
+                args, kwargs = changed
+            else:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        result = self._dual_forward(*args, **kwargs)
+        for hook, named in [*hooks.after.values()]:
+            changed = hook(self, args, kwargs, result) if named else hook(self, args, result)
+            result = result if changed is None else changed
+        return result
+
+    def _dual_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's own call; a Sequential calls what is in it one after the other, as its own does."""
+        if self._dual_is_a("nn.Sequential") and len(args) == 1 and not kwargs:
+            (result,) = args
+            for child in self:
+                result = child(result)
+            return result
+        table = self._recorder_now().modules
+        inside = [
+            module
+            for module in self._dual_inside(self._expected)
+            if id(module) in table.networks or id(module) in table.hooks
+        ]
+        if inside:
+            raise calls_by_itself(type(self._expected).__name__)
+        return super().__call__(*args, **kwargs)
+
+    def _dual_inside(self, module: Any) -> Iterator[Any]:
+        """The reference's modules in `module`, at any depth."""
+        children = self._recorder_now().pair.reference.children
+        waiting = [*children(module).values()]
+        while waiting:
+            inner = waiting.pop()
+            if inner is not None:
+                yield inner
+                waiting.extend(children(inner).values())
+
+    # -- text and copies ----------------------------------------------------------------------------------------
+
+    def _dual_text(self, side: int) -> str:
+        """What ``repr`` says of it on one side, with the names of the test's own classes."""
+        live = self._sides()[side]
+        return self._dual_tree(type(live).__name__, [], side) if [*self._dual_children()] else repr(live)
+
+    def _dual_tree(self, name: str, lines: list[str], side: int) -> str:
+        children = [f"({key}): {child._dual_text(side)}" for key, child in self._dual_children()]
+        inside = "".join("\n  " + line.replace("\n", "\n  ") for line in (*lines, *children))
+        return f"{name}({inside}{chr(10) if children else ''})"
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        recorder = self._dual_now()
+        slot = recorder.builtin("deepcopy", self)
+        table = recorder.modules
+        made = [recorder.expected[slot], *self._dual_inside(recorder.expected[slot])]
+        for old, new in zip([self._expected, *self._dual_inside(self._expected)], made, strict=True):
+            if id(old) in table.networks:
+                table.copies[id(new)] = table.duals[id(old)]
+            if id(old) in table.hooks:
+                table.hooks[id(new)] = table.hooks[id(old)].copied()
+            if id(old) in recorder.random_modules:
+                recorder.random_modules.add(id(new))
+        memo[id(self)] = copied = wrap(recorder, slot)
+        return copied
+
+    # -- hooks ------------------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> Handle:
+        """`hook` is called with dual objects before each call of this module, and may return other arguments."""
+        return Handle(self._dual_hooks().before, hook, with_kwargs, prepend)
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> Handle:
+        """`hook` is called with dual objects after each call of this module, and may return another result."""
+        return Handle(self._dual_hooks().after, hook, with_kwargs, prepend)
+
+    def _dual_hooks(self) -> Hooks:
+        return self._dual_now().modules.hooks.setdefault(id(self._expected), Hooks())
+
+
+class Handle:
+    """What registering a hook returns: ``handle.remove()`` takes the hook away again."""
+
+    def __init__(
+        self, hooks: dict[int, tuple[Callable[..., Any], bool]], hook: Any, named: bool, prepend: bool
+    ) -> None:
+        self._hooks = hooks
+        self._key = max(hooks, default=0) + 1
+        later = {} if not prepend else dict(hooks)
+        if prepend:
+            hooks.clear()
+        hooks[self._key] = (hook, named)
+        hooks.update(later)
+
+    def remove(self) -> None:
+        self._hooks.pop(self._key, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.remove()
+
+
+def calls_by_itself(name: str) -> UsageError:
+    """Why a module of the framework cannot hold what only this library can call."""
+    return UsageError(
+        f"{name} calls what is in it by itself, so that a class over the dual modules, or a hook with a dual body, "
+        "cannot be in it: call its parts one after the other in a forward instead"
+    )
+
+
+_VIEWS: dict[str, Callable[[dict[str, Any]], Any]] = {"keys": dict.keys, "values": dict.values, "items": dict.items}
+
+
+__all__ = ["Handle", "Module", "calls_by_itself"]

@@ -1,0 +1,32 @@
+"""Test bodies over the models: a network is built, set to a mode, and called with drawn inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import autotest as at
+from autotest import torch as dual
+from tests.networks.models import INPUTS, MODELS
+
+
+def inputs(name: str) -> list[Any]:
+    """Drawn dual inputs for the model called `name`."""
+    drawn = []
+    for spec in INPUTS[name]:
+        if isinstance(spec[0], tuple):
+            drawn.append(at.random_tensor(shape=spec[0], low=0, high=spec[1], dtype="int64"))
+        else:
+            drawn.append(at.random_tensor(shape=spec, low=-1, high=1))
+    return drawn
+
+
+def calling(name: str, *, training: bool) -> Callable[[], Any]:
+    """A body that calls the model `name` once."""
+
+    def body() -> Any:
+        network = MODELS[name](dual)
+        network.train(training)
+        return network(*inputs(name))
+
+    return body

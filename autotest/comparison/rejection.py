@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from autotest.base.errors import UsageError
 
+#: The type of a rejection that is no refusal: the candidate has no name for what the call asks.
+ABSENT: Final = "Absent"
+
 
 class Rejection(NamedTuple):
-    """A call that the reference refused, which ends a trial without a verdict."""
+    """A call that the reference refused, or that the candidate has no name for: the trial ends without a verdict."""
 
     target: str
     type: str

@@ -1,12 +1,13 @@
 """Takes names of frameworks; leaves adapters and pairs, and is the only room that imports a framework."""
 
-from autotest.frameworks.base import ABSENT, Framework, Made, StandIns
+from autotest.frameworks.base import ABSENT, Absent, Framework, Made, StandIns
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.pair import Both, Pair, warnings_shown
-from autotest.frameworks.registry import chosen, framework, names, pair
+from autotest.frameworks.registry import chosen, framework, names, pair, speaking_torch
 
 __all__ = [
     "ABSENT",
+    "Absent",
     "Both",
     "Framework",
     "Made",
@@ -17,5 +18,6 @@ __all__ = [
     "framework",
     "names",
     "pair",
+    "speaking_torch",
     "warnings_shown",
 ]

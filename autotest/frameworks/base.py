@@ -20,6 +20,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks.samples import SampleDatabase
@@ -34,6 +35,21 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
+
+
+class Absent(AttributeError):
+    """A framework has nothing for what a call asks of it: no finding, but a reason for which a trial cannot be made."""
+
+    def __init__(self, framework: str, what: str) -> None:
+        super().__init__(f"{framework} has no {what}")
+
+
+def missing(name: str, error: BaseException) -> FrameworkMissing:
+    """What to raise where the framework called `name` cannot be imported."""
+    return FrameworkMissing(
+        f"the framework {name!r} cannot be imported ({error}); install it, or choose another candidate "
+        f"with AUTOTEST_CANDIDATE=NAME"
+    )
 
 
 class Made(NamedTuple):
@@ -91,6 +107,7 @@ class Framework(abc.ABC):
         tensor_types: its tensor classes.
         module_types: its neural-network module classes.
         fragile: whether ordinary edge inputs may kill the process, so that they are tried elsewhere first.
+        translates: whether it spells things otherwise than torch: what it has no name for is absent, and no finding.
         asynchronous: whether a call returns before it is carried out, so that it pays to run the next trial meanwhile.
         forkable: whether a process that has used it can be forked, for eager calls inside of `around_trials`.
     """
@@ -98,6 +115,7 @@ class Framework(abc.ABC):
     name: str
     alias: str
     fragile: bool = False
+    translates: bool = False
     asynchronous: bool = False
     forkable: bool = False
     tensor_types: tuple[type[Any], ...]
@@ -259,6 +277,10 @@ class Framework(abc.ABC):
     def shape(self, tensor: Any) -> tuple[int, ...]:
         """The shape of `tensor`."""
         return tuple(tensor.shape)
+
+    def is_dense(self, tensor: Any) -> bool:
+        """Whether `tensor` holds all its numbers in an array."""
+        return "strided" in str(getattr(tensor, "layout", "strided"))
 
     def dtype_of(self, tensor: Any) -> str:
         """The shared name of the dtype of `tensor`, such as ``"float32"``."""

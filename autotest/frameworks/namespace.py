@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.emission import Script
-from autotest.frameworks.base import ABSENT, Framework
+from autotest.frameworks.base import ABSENT, Framework, missing
 from autotest.frameworks.signatures import Signatures
 from autotest.program import Array, Operand, Root
 
@@ -69,10 +68,7 @@ class Namespace(Framework):
         try:
             return importlib.import_module(self._module_name)
         except ImportError as error:
-            raise FrameworkMissing(
-                f"the framework {self.name!r} cannot be imported ({error}); install it, or choose another candidate "
-                f"with AUTOTEST_CANDIDATE=NAME"
-            ) from error
+            raise missing(self.name, error) from error
 
     @functools.cached_property
     def root(self) -> Any:

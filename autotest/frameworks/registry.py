@@ -9,6 +9,7 @@ import os
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.frameworks.base import Framework
 from autotest.frameworks.pair import Pair
+from autotest.frameworks.speaking import Speaking
 
 GROUP = "autotest.frameworks"
 #: Where the frameworks that ship with the library are, so that a plain source checkout works too.
@@ -28,6 +29,11 @@ def framework(name: str) -> Framework:
     if not isinstance(made, Framework):
         raise UsageError(f"{target!r} made a {type(made).__name__}; expected an autotest.frameworks.Framework")
     return made
+
+
+def speaking_torch(name: str) -> Speaking:
+    """A namespace of torch's names over the framework called `name`, for programs to run on."""
+    return Speaking(framework(name))
 
 
 def names() -> list[str]:

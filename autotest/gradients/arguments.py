@@ -60,7 +60,7 @@ def check_function(framework: Framework, fn: Callable[..., Any], inputs: Sequenc
     varied = {at: item for at, item in enumerate(inputs) if is_varied(framework, item)}
     if not varied:
         raise UsageError("gradcheck: expected an input that requires grad; call .requires_grad_() on one")
-    dense = {at: item for at, item in varied.items() if is_dense(item)}
+    dense = {at: item for at, item in varied.items() if framework.is_dense(item)}
     before = [value.data.copy() for value in framework.values(list(dense.values()))]
     returned = fn(*inputs)
     for at, item in enumerate(returned if isinstance(returned, (tuple, list)) else (returned,)):
@@ -75,8 +75,3 @@ def check_function(framework: Framework, fn: Callable[..., Any], inputs: Sequenc
             raise UsageError(
                 f"gradcheck: fn changed input {at} in place, which is what is varied; let it clone it first"
             )
-
-
-def is_dense(tensor: Any) -> bool:
-    """Whether `tensor` holds all its numbers in an array; a sparse one is torch's own to check."""
-    return "strided" in str(getattr(tensor, "layout", "strided"))

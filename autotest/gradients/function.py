@@ -149,10 +149,10 @@ def second_order(framework: Framework, function: Callable[..., Any], count: int)
     return first
 
 
-def overlaps(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether two indices may reach one place in memory."""
+def overlaps(framework: Framework, tensor: Any) -> bool:
+    """Whether two indices of `tensor` may reach one place in memory."""
     reach = 0
-    for stride, size in sorted(zip(strides, shape, strict=True)):
+    for stride, size in sorted(zip(framework.strides(tensor), framework.shape(tensor), strict=True)):
         if size > 1:
             if stride <= reach:
                 return True

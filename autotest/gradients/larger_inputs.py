@@ -87,7 +87,7 @@ def _measured(program: Program, framework: Framework) -> _Measured | None:
     except Exception:  # noqa: BLE001 - the framework's, whatever it is
         return None
     own = names(program)
-    shapes = {own[back[leaf.slot]] + leaf.suffix: tuple(leaf.tensor.shape) for leaf in runner.leaves}
+    shapes = {own[back[leaf.slot]] + leaf.suffix: framework.shape(leaf.tensor) for leaf in runner.leaves}
     with np.errstate(all="ignore"):
         magnitude = max((float(np.abs(one.data).max(initial=0.0)) for one in outputs), default=0.0)
     return _Measured(shapes, sum(one.data.size for one in outputs), magnitude)

@@ -158,7 +158,7 @@ class Replays:
         tensor = isinstance(value, framework.tensor_types)
         leaf = call.kind == "tensor" or call.target == "requires_grad_"
         if leaf and tensor and framework.can_backpropagate(value):
-            if overlaps(tuple(value.shape), tuple(value.stride())):
+            if overlaps(framework, value):
                 value = self._made(*self._frozen(value), requires_grad=True)  # it could not be varied in place
             self._kept[call.slot] = value
         elif self._builds(call, value):

@@ -17,7 +17,6 @@ from autotest.gradients.arguments import (
     check_function,
     check_numbers,
     framework_of,
-    is_dense,
     is_varied,
 )
 from autotest.gradients.checking import Checked, Rule, check
@@ -155,7 +154,10 @@ def gradgradcheck(fn: Callable[..., Any], inputs: Any, grad_outputs: Any = None,
     check_function(framework, fn, given)
     made = made_cotangents(framework, fn, given)
     cotangents = made if grad_outputs is None else as_inputs(grad_outputs)
-    shapes, wanted = ([tuple(getattr(item, "shape", ("?",))) for item in each] for each in (cotangents, made))
+    types = framework.tensor_types
+    shapes, wanted = (
+        [framework.shape(item) if isinstance(item, types) else ("?",) for item in each] for each in (cotangents, made)
+    )
     if shapes != wanted:
         raise UsageError(
             f"gradgradcheck(grad_outputs=...): expected tensors of the outputs' shapes {wanted}, got {shapes}"
@@ -195,10 +197,10 @@ def _without_overlap(framework: Framework, inputs: tuple[Any, ...]) -> tuple[Any
     """`inputs` with those that hold a number in several places at once copied: it cannot be varied in one of them."""
     kept: list[Any] = []
     for position, item in enumerate(inputs):
-        if is_varied(framework, item) and is_dense(item) and overlaps(tuple(item.shape), tuple(item.stride())):
+        if is_varied(framework, item) and framework.is_dense(item) and overlaps(framework, item):
             warnings.warn(
-                f"gradcheck: elements of input {position} share memory (strides {tuple(item.stride())}); a contiguous "
-                "copy is checked instead",
+                f"gradcheck: elements of input {position} share memory (strides {framework.strides(item)}); a "
+                "contiguous copy is checked instead",
                 stacklevel=3,
             )
             (value,) = framework.values([item])

@@ -74,7 +74,7 @@ def pushing(program: Program, framework: Framework, order: int) -> Program | Non
     for leaf in runner.leaves:
         if leaf.suffix or leaf.slot in direct:
             continue
-        if overlaps(tuple(leaf.tensor.shape), tuple(leaf.tensor.stride())):
+        if overlaps(framework, leaf.tensor):
             return None
         (value,) = framework.values([leaf.tensor])
         arrays.append(Array(value.data.copy(), value.dtype))

@@ -251,13 +251,11 @@ class Method(DualObject):
         return recorder.expected[slot], recorder.actual[slot], Ref(slot)
 
     def __getattr__(self, name: str) -> Any:
-        side = self._recorder_now().pair.side(name)
-        owner = (self._owner._expected, self._owner._actual)
-        return (
-            getattr(self._owner._expected, self._name).__getattribute__(name)
-            if side is None
-            else getattr(owner[side], self._name)
-        )
+        pair = self._recorder_now().pair
+        if pair.side(name) == 1:
+            return pair.candidate.member(self._owner._actual, self._name)
+        method = pair.reference.member(self._owner._expected, self._name)
+        return method if pair.side(name) == 0 else getattr(method, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         owner = self._owner

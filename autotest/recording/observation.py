@@ -57,8 +57,9 @@ class Observed:
     @property
     def elements(self) -> int:
         """How many numbers the reference's tensors hold: as long as this lives, the record keeps them alive."""
-        types = self.record.pair.reference.tensor_types
-        return sum([math.prod(pairing.expected.shape) for pairing in self.pairings if type(pairing.expected) in types])
+        reference = self.record.pair.reference
+        types, shape = reference.tensor_types, reference.shape
+        return sum([math.prod(shape(pairing.expected)) for pairing in self.pairings if type(pairing.expected) in types])
 
 
 def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
@@ -224,9 +225,10 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
                 pairings.append(_gradient(candidate, slot, "", gradient, actual, slot not in undefined))
         elif isinstance(expected, module_types):
             compared -= 1  # a module is compared by its state, which is no result by itself
-            for part in (Framework.parameters, Framework.buffers):
-                own = getattr(reference, part.__name__)(expected)
-                other = getattr(candidate, part.__name__)(actual)
+            for own, other in (
+                (reference.parameters(expected), candidate.parameters(actual)),
+                (reference.buffers(expected), candidate.buffers(actual)),
+            ):
                 for name in own:
                     identity = (id(own[name]), id(other.get(name)))
                     if identity in seen or id(own[name]) in written:
@@ -289,7 +291,7 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
         if call.kind == "overwrite":
             continue  # this library's own doing: that it fails says something of the value which was to be replaced
         written |= {id(recorder.expected[ref.slot]) for ref in written_by(call)}
-        if any(getattr(operand, "inplace", False) for operand in operands):
+        if any(map(recorder.pair.reference.works_in_place, operands)):
             written |= {id(operand) for operand in operands}
     return written
 

@@ -11,9 +11,9 @@ from typing import Any, NoReturn, Protocol
 
 import generators
 from autotest.base.errors import TrialEnd, made_by_the_test, of_the_test
-from autotest.comparison import Mismatch, Symptom
+from autotest.comparison import Mismatch, Symptom, rejection
 from autotest.comparison.rejection import Rejection, called_back, first_line, is_mistake, is_out_of_memory
-from autotest.frameworks import ABSENT, Pair
+from autotest.frameworks import ABSENT, Absent, Pair
 from autotest.program import Array, CallKind, Operand, Ref, operator_of, randomness
 from autotest.program.randomness import Contents
 from autotest.recording.lowering import LITERALS, LiveRecord, lower
@@ -366,6 +366,11 @@ class Recorder(LiveRecord):
     def _failed(self, slot: int, function: Any, error: Exception) -> None:
         reference, candidate = self.pair.sides
         target = operator_of(self.calls, slot)
+        unnamed = function is ABSENT or isinstance(error, AttributeError)
+        if isinstance(error, Absent) or (unnamed and self.pair.candidate.translates):
+            said = str(error) if isinstance(error, Absent) else f"{candidate} has no {self.calls[slot].target}"
+            self.rejection = Rejection(target, rejection.ABSENT, said)
+            return
         if function is ABSENT:
             what = f"{candidate} has no such function"
         else:

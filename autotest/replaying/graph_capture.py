@@ -101,7 +101,7 @@ class Stage:
             for index, array in enumerate(record.arrays)
         ]
         calls = [(call.kind, call.target, call.args, call.kwargs) for call in record.calls]
-        results = [(result.slot, result.path, tuple(result.eager.shape)) for result in self.results]
+        results = [(result.slot, result.path, self.framework.shape(result.eager)) for result in self.results]
         trained = [(slot, name) for slot, name, *_ in self.trained]
         return repr((calls, arrays, results, [*self.inputs], [*self.leaves], trained, self.constants, self.backward))
 
@@ -185,7 +185,9 @@ def _belongs_outside(staged: Stage, call: Call, outside: dict[int, Any]) -> bool
         return False
     owner = staged.record.actual[call.args[0].slot]
     # What is global already, a graph can move; and its gradient then is looked at.
-    return call.target == "requires_grad_" or not owner.requires_grad or staged.framework.placed_like(owner) is None
+    if call.target == "requires_grad_" or not staged.framework.can_backpropagate(owner):
+        return True
+    return staged.framework.placed_like(owner) is None
 
 
 def _sets_up(staged: Stage, call: Call) -> bool:
@@ -218,7 +220,7 @@ def _choose_inputs(staged: Stage, outside: dict[int, Any], backward: bool) -> No
                 wanted
                 and framework.holds_gradient(eager)
                 and framework.gradient(eager) is not None
-                and 0 not in eager.shape
+                and 0 not in framework.shape(eager)
             )
             (staged.leaves if leaf else staged.inputs)[slot] = tensor
     seen: set[int] = set()

@@ -20,6 +20,7 @@ from autotest.base.errors import (
     annotate,
 )
 from autotest.base.options import Options
+from autotest.comparison.rejection import ABSENT
 from autotest.diagnosis import failed_trial
 from autotest.frameworks import Pair
 from autotest.processes import breadcrumb
@@ -162,10 +163,13 @@ class _Trials:
             self.waiting.append((planned, outcome))
             if self._is_time(planned, outcome, needed):
                 self._judge_waiting()
-            if tally.accepted >= needed:
+            if tally.accepted + tally.absent.total() >= needed:
                 break
         self._judge_waiting()
-        if tally.accepted < needed and self.options.trial is None:
+        if tally.absent and not tally.accepted:
+            ((what, times),) = tally.absent.most_common(1)
+            raise unittest.SkipTest(f"{what} ({times} of {sum(tally.rejections.values())} trials)")
+        if tally.accepted + tally.absent.total() < needed and self.options.trial is None:
             raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
         self._agree_in_graph_mode()
         if self.options.usual:
@@ -200,6 +204,8 @@ class _Trials:
         match judgement:
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1
+                if rejection.type == ABSENT:
+                    tally.absent[rejection.text] += 1
             case Diverged():
                 raise self._divergence(planned.base, planned.trial, outcome)
             case Vacuous():

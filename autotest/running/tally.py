@@ -12,6 +12,8 @@ class Tally:
 
     accepted: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: Of these, trials that the candidate has no name for, by reason.
+    absent: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     compared: int = 0
     gradients: int = 0
     #: Trials whose mismatches proved to be rounding, where the test gave no tolerance of its own.

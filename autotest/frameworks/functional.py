@@ -1,0 +1,355 @@
+"""An adapter for frameworks of immutable arrays and functions, which have no tensor methods, views or in-place calls.
+
+A subclass says how arrays are made, read and differentiated, and how torch's functions are spelt (`spelling`); what
+torch's tensors do beyond that is brought about here and in `functional_calls`.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import importlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from autotest.comparison import TensorValue
+from autotest.emission import Script
+from autotest.frameworks import functional_calls as calls
+from autotest.frameworks.base import ABSENT, Absent, Framework, missing
+from autotest.frameworks.functional_modules import Module, module_class
+from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
+from autotest.frameworks.tape import ArrayLike, Node, Pure, Tensor, listed, parent_of, pull, written
+from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
+
+#: What a spelt function may return beside arrays.
+_PLAIN = (type(None), bool, int, float, complex, str)
+
+
+class Dtype(str):
+    """The name of a dtype, where a call expects one."""
+
+    __slots__ = ()
+
+
+class Functional(Framework):
+    """Torch's calls on a framework of functions.
+
+    Attributes:
+        module: what to import.
+        spelling: torch's name (a path, or its last part) -> a function of the framework's arrays, whose parameters are
+            called as torch's are. Methods and operators are spelt as the functions of their names.
+        dtypes: the names of the dtypes that it has.
+    """
+
+    module: str
+    dtypes: Sequence[str] = DTYPES
+    translates = True
+    tensor_types = (Tensor,)
+    module_types = (Module,)
+
+    def __init__(self, name: str, origin: str = "") -> None:
+        self.name = self.alias = name
+        #: What the registry knows it by, for reproducers.
+        self.origin = origin or name
+        self._operations: dict[tuple[str, str], Callable[..., Any]] = {}
+        #: Whether calls are put on the tape.
+        self.recording = True
+
+    # -- what a subclass says ---------------------------------------------------------------------------
+
+    @functools.cached_property
+    @abc.abstractmethod
+    def spelling(self) -> Mapping[str, Pure]:
+        """How torch's functions are spelt."""
+
+    @abc.abstractmethod
+    def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
+        """An array with a copy of `data`, of the dtype called `dtype`."""
+
+    @abc.abstractmethod
+    def numpy(self, array: ArrayLike) -> np.ndarray[Any, Any]:
+        """The contents of `array`; bfloat16 as float32."""
+
+    @abc.abstractmethod
+    def dtype_of_array(self, array: ArrayLike) -> str:
+        """The shared name of the dtype of `array`."""
+
+    @abc.abstractmethod
+    def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
+        """`array` in another dtype."""
+
+    @abc.abstractmethod
+    def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
+        """The elements of a flat array at `places`, in their shape."""
+
+    @abc.abstractmethod
+    def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
+        """The gradients of `arrays` for `cotangents` of the list of arrays that `function` returns."""
+
+    def shape_of(self, array: ArrayLike) -> tuple[int, ...]:
+        return tuple(array.shape)
+
+    # -- calls ------------------------------------------------------------------------------------------
+
+    def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
+        known = self._operations.get((kind, target))
+        if known is None:
+            known = self._operations[kind, target] = calls.operation(self, kind, target)
+        return known
+
+    def provides(self, kind: CallKind, target: str, owner: Any) -> bool:
+        try:
+            self.operation(kind, target)
+        except AttributeError:
+            return False
+        return True
+
+    def spelt(self, path: str) -> Pure:
+        """The function that torch calls `path`; raises `Absent` where there is none."""
+        prefix, _, name = path.rpartition(".")
+        found = self.spelling.get(path)
+        if found is None and prefix in ("", "nn.functional", "special", "_C._nn"):
+            found = self.spelling.get(name)
+        if found is None:
+            raise Absent(self.name, path)
+        return found
+
+    def apply(self, function: Pure, args: tuple[Any, ...], kwargs: dict[str, Any], *, view: bool = False) -> Any:
+        """Carry out `function` on what tensors anywhere in its arguments hold, and put it on the tape."""
+        tensors = [leaf for leaf in leaves((args, kwargs)) if type(leaf) is Tensor]
+        arrays = [self.read(tensor) for tensor in tensors]
+
+        def pure(*given: ArrayLike) -> Any:
+            rest = iter(given)
+
+            def leaf(item: Any) -> Any:
+                return next(rest) if type(item) is Tensor else item
+
+            return function(
+                *[map_operand(item, leaf) for item in args],
+                **{key: map_operand(item, leaf) for key, item in kwargs.items()},
+            )
+
+        made = pure(*arrays)
+        parents = [parent_of(tensor) for tensor in tensors] if self.recording else []
+        node = None
+        if any(parent is not None for parent in parents):
+            node = Node(pure, arrays, parents, listed(made))
+        if not isinstance(made, (tuple, list)):
+            return self._result(made, node, 0, tensors[0] if view else None, pure)
+        picked = [
+            self._result(item, node, at, tensors[0] if view else None, lambda array, at=at: listed(pure(array))[at])
+            for at, item in enumerate(made)
+        ]
+        return tuple(picked) if isinstance(made, tuple) else picked
+
+    def _result(self, made: Any, node: Node | None, at: int, source: Tensor | None, path: Pure) -> Any:
+        if isinstance(made, _PLAIN):
+            return made
+        result = Tensor(made, (node, at) if node is not None and self.is_floating(made) else None)
+        if source is not None:
+            self.alias_of(result, source, path)
+        return result
+
+    def alias_of(self, result: Tensor, source: Tensor, path: Pure) -> None:
+        """Let `result`, which `path` makes of what `source` holds, be a view of it."""
+        inner = source.view
+        result.base = source if source.base is None else source.base
+        result.view = path if inner is None else lambda array: path(inner(array))
+        result.seen = result.base.version
+
+    def read(self, tensor: Tensor) -> ArrayLike:
+        """What `tensor` holds now; a view is made again when its base was written to."""
+        base = tensor.base
+        if base is not None and tensor.view is not None and tensor.seen != base.version:
+            tensor.seen = base.version
+            fresh = self.apply(tensor.view, (base,), {})
+            tensor.array = fresh.array
+            if not tensor.detached:
+                tensor.edge, tensor.requires_grad = fresh.edge, fresh.requires_grad
+        return tensor.array
+
+    def write(self, tensor: Tensor, made: Any, computed: Any = None) -> Tensor:
+        """Let `tensor`, and all that shares its memory, hold what `made` holds; broadcast and cast as torch does.
+
+        `computed` is `made` where it was computed of `tensor` itself, to which gradients then go on.
+        """
+        if self.recording and tensor.requires_grad and tensor.is_leaf:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        if not isinstance(made, Tensor):
+            made = Tensor(self.array(np.asarray(made), self.dtype_of_array(tensor.array)))
+        shape, dtype = self.shape_of(self.read(tensor)), self.dtype_of_array(tensor.array)
+        if self.shape_of(self.read(made)) != shape:
+            made = self.apply(self.spelt("broadcast_to"), (made, shape), {})
+        if self.dtype_of_array(made.array) != dtype:
+            made = self.apply(self.cast, (made, dtype), {})
+        if computed is not made:  # what is overwritten gets a gradient of zeros, as torch has it
+            made = self.apply(lambda own, new: new, (tensor, made), {})
+        target = tensor
+        if tensor.base is not None and tensor.view is not None:
+            target = tensor.base
+            whole = self.shape_of(target.array)
+            numbers = self.array(np.arange(int(np.prod(whole, dtype=np.int64))).reshape(whole), "int64")
+            selected = written(whole, self.numpy(tensor.view(numbers)))
+            made = self.apply(lambda own, part: self._put(own, part, selected), (target, made), {})
+        target.array = made.array
+        target.edge = made.edge
+        target.requires_grad = target.requires_grad or made.requires_grad
+        target.version += 1
+        self.read(tensor)
+        return tensor
+
+    def _put(self, whole: ArrayLike, part: ArrayLike, selected: np.ndarray[Any, Any]) -> ArrayLike:
+        reshape, cat = self.spelt("reshape"), self.spelt("cat")
+        both = cat([reshape(whole, (-1,)), reshape(part, (-1,))], 0)
+        return reshape(self.take(both, selected), self.shape_of(whole))
+
+    # -- gradients --------------------------------------------------------------------------------------
+
+    def push_back(self, roots: Iterable[tuple[Tensor, Tensor | None]], *, keep: bool = False) -> dict[Any, ArrayLike]:
+        """The gradient of every leaf, and of every output on the tape, that `roots` were computed from."""
+        starts = []
+        for root, cotangent in roots:
+            if cotangent is None and int(np.prod(self.shape_of(root.array), dtype=np.int64)) != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            self.read(root)
+            one = self.array(np.ones(self.shape_of(root.array)), self.dtype_of_array(root.array))
+            starts.append((root, one if cotangent is None else self.read(cotangent)))
+        return dict(pull(self, starts, keep=keep))
+
+    def is_floating(self, array: ArrayLike) -> bool:
+        return self.dtype_of_array(array) in DIFFERENTIABLE
+
+    def zeros_like(self, array: ArrayLike) -> ArrayLike:
+        return self.array(np.zeros(self.shape_of(array)), self.dtype_of_array(array))
+
+    def add(self, one: ArrayLike, other: ArrayLike) -> ArrayLike:
+        return self.spelt("add")(one, other)
+
+    def gradient(self, tensor: Any) -> Any:
+        return tensor.grad
+
+    def holds_gradient(self, tensor: Any) -> bool:
+        return bool(tensor.requires_grad and (tensor.is_leaf or tensor.retains))
+
+    def can_backpropagate(self, tensor: Any) -> bool:
+        return bool(tensor.requires_grad) and self.is_floating(tensor.array)
+
+    def modes(self) -> bool:
+        return self.recording
+
+    def restore(self, modes: bool) -> None:
+        self.recording = modes
+
+    def gradients(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], *, create_graph: bool = False
+    ) -> list[Any]:
+        named = {"create_graph": create_graph, "allow_unused": True}
+        return list(self.invoke("function", "autograd.grad", (outputs, inputs, cotangents), named))
+
+    def forget_gradient(self, tensor: Any) -> None:
+        if tensor.is_leaf:
+            tensor.grad = None
+
+    # -- tensors ----------------------------------------------------------------------------------------
+
+    def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Tensor:
+        if array.dtype not in self.dtypes:
+            raise Absent(self.name, array.dtype)
+        return Tensor(self.array(array.data, array.dtype), requires_grad=requires_grad)
+
+    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
+        return [
+            TensorValue(self.numpy(self.read(one)), self.dtype_of_array(one.array), "cpu", one.requires_grad)
+            for one in tensors
+        ]
+
+    def device_type(self, tensor: Any) -> str:
+        return "cpu"
+
+    def dtype_of(self, tensor: Any) -> str:
+        return self.dtype_of_array(self.read(tensor))
+
+    def strides(self, tensor: Any) -> tuple[int, ...]:
+        shape = self.shape(tensor)  # as if it were contiguous: what a view shares is this adapter's own doing
+        return tuple(math.prod(shape[at + 1 :]) for at in range(len(shape)))
+
+    def is_dense(self, tensor: Any) -> bool:
+        return True
+
+    def is_training(self, module: Any) -> bool:
+        return bool(module.training)
+
+    def shape(self, tensor: Any) -> tuple[int, ...]:
+        return self.shape_of(self.read(tensor))
+
+    def overwrite(self, tensor: Any, array: Array) -> None:
+        recording, self.recording = self.recording, False
+        try:
+            self.write(tensor, self.tensor(array))
+        finally:
+            self.recording = recording
+
+    # -- modules ----------------------------------------------------------------------------------------
+
+    def parameters(self, module: Any) -> dict[str, Any]:
+        return dict(module.trained)
+
+    def buffers(self, module: Any) -> dict[str, Any]:
+        return {}
+
+    def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
+        own = module.trained
+        for name, array in state.items():
+            self.overwrite(own[name], array)
+
+    # -- the rest ---------------------------------------------------------------------------------------
+
+    def import_root(self) -> ModuleType:
+        """Import the framework; raises `FrameworkMissing` with what to do about it."""
+        try:
+            return importlib.import_module(self.module)
+        except (ImportError, OSError) as error:
+            raise missing(self.name, error) from error
+
+    @functools.cached_property
+    def root(self) -> Any:
+        return self.import_root()
+
+    @property
+    def version(self) -> str:
+        return str(getattr(self.root, "__version__", "unknown"))
+
+    def resolve(self, path: str) -> Any:
+        if path in self.dtypes:
+            return Dtype(path)
+        made = module_class(self, path)
+        return self.operation("function", path) if made is None else made
+
+    def literal(self, value: Any) -> Operand:
+        return Root(str(value)) if isinstance(value, Dtype) else ABSENT
+
+    def dtype_name(self, dtype: Any) -> str:
+        return str(dtype)
+
+    def devices(self) -> tuple[str, ...]:
+        return ("cpu",)
+
+    def seed(self, seed: int) -> None:
+        """Random numbers are the reference's."""
+
+    def synchronize(self) -> None:
+        """Whatever is lazy is computed when it is read."""
+
+    def annotations(
+        self, path: str, function: Any, positional: int, keywords: Iterable[str]
+    ) -> Mapping[int | str, Any]:
+        return {}
+
+    def script(self) -> Script:
+        lines = ("from autotest.frameworks import speaking_torch", f"{self.name} = speaking_torch({self.origin!r})")
+        return Script(self.name, lines, self.name)

@@ -1,0 +1,97 @@
+"""torch's ways to ask for gradients, on tensors of a functional framework."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from autotest.frameworks.base import Absent
+from autotest.frameworks.tape import Tensor, parent_of
+
+#: `autotest.frameworks.functional.Functional`, which uses what stands here.
+Functional: TypeAlias = Any
+
+
+def backward(
+    framework: Functional,
+    tensor: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    autograd_backward(framework, [tensor], [gradient], retain_graph, create_graph)
+
+
+def autograd_backward(
+    framework: Functional,
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    if create_graph:
+        raise Absent(framework.name, "backward(create_graph=True)")
+    roots = list(tensors) if isinstance(tensors, (tuple, list)) else [tensors]
+    given = list(grad_tensors) if isinstance(grad_tensors, (tuple, list)) else [grad_tensors] * len(roots)
+    found = framework.push_back(zip(roots, given, strict=True), keep=bool(retain_graph))
+    for target, gradient in found.items():
+        holder = target if isinstance(target, Tensor) else target[0].retained.get(target[1])
+        if holder is not None:
+            before = holder.grad
+            made = Tensor(gradient if before is None else framework.add(framework.read(before), gradient))
+            if before is None or not holder.is_leaf:
+                holder.grad = made
+            else:  # as torch does it: whoever holds the gradient of a leaf sees it grow
+                framework.write(before, made)
+
+
+def autograd_grad(
+    framework: Functional,
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[Any, ...]:
+    if create_graph:
+        raise Absent(framework.name, "autograd.grad(create_graph=True)")
+    roots = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
+    wanted = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
+    given = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs] * len(roots)
+    found = framework.push_back(zip(roots, given, strict=True), keep=bool(retain_graph))
+    gradients = [found.get(parent_of(item)) for item in wanted]
+    if any(gradient is None for gradient in gradients) and not allow_unused:
+        raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph.")
+    return tuple(None if gradient is None else Tensor(gradient) for gradient in gradients)
+
+
+class GradMode:
+    """A context in which calls are put on the tape, or not."""
+
+    def __init__(self, framework: Functional, recording: bool) -> None:
+        self._framework, self._recording, self._before = framework, recording, framework.recording
+
+    def __enter__(self) -> GradMode:
+        self._before, self._framework.recording = self._framework.recording, self._recording
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._framework.recording = self._before
+
+
+def set_requires_grad(framework: Functional, tensor: Any, requires_grad: bool = True) -> Any:
+    tensor.requires_grad = requires_grad
+    return tensor
+
+
+def retain_grad(framework: Functional, tensor: Tensor) -> None:
+    if tensor.edge is not None:
+        tensor.retains = True
+        tensor.edge[0].retained[tensor.edge[1]] = tensor
+
+
+def detach(framework: Functional, tensor: Tensor) -> Tensor:
+    made = Tensor(framework.read(tensor))
+    framework.alias_of(made, tensor, lambda array: array)
+    made.detached = True
+    return made

@@ -1,0 +1,319 @@
+"""torch's calls on tensors of a functional framework: which function, method, operator or attribute does what."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from autotest.frameworks import functional_autograd as autograd
+from autotest.frameworks.base import Absent
+from autotest.frameworks.functional_modules import Module, module_class
+from autotest.frameworks.tape import Tensor
+from autotest.program import CallKind, map_operand
+
+#: `autotest.frameworks.functional.Functional`, which uses what stands here.
+Functional: TypeAlias = Any
+
+#: Names of calls whose result shares the memory of their first operand.
+VIEWS: Final = frozenset(
+    "view view_as reshape flatten transpose t permute squeeze unsqueeze narrow select expand expand_as broadcast_to "
+    "chunk split unbind diagonal movedim swapaxes swapdims unflatten".split()
+)
+#: Operators by the names that torch has for what they do.
+OPERATORS: Final[Mapping[str, str]] = {
+    "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "and_": "bitwise_and", "or_": "bitwise_or",
+    "xor": "bitwise_xor", "invert": "bitwise_not", "pos": "positive", "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+    **{name: name for name in "add sub mul pow matmul neg abs lt le gt ge eq ne".split()},
+}  # fmt: skip
+_CASTS: Final[Mapping[str, str]] = {
+    "float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32", "short": "int16",
+    "bool": "bool", "bfloat16": "bfloat16", "char": "int8", "byte": "uint8",
+}  # fmt: skip
+
+
+def operation(framework: Functional, kind: CallKind, target: str) -> Callable[..., Any]:
+    """What carries out calls of this kind and target on `framework`; raises `Absent` where it has nothing for it."""
+    if kind == "function":
+        made = module_class(framework, target)
+        if made is not None:
+            return made
+        general = _FUNCTIONS.get(target)
+        if general is not None:
+            return functools.partial(general, framework)
+        return _named(framework, target)
+    if kind == "method":
+        general = _METHODS.get(target)
+        if general is not None:
+            return functools.partial(general, framework)
+        return functools.partial(_method, framework, target)
+    if kind == "operator":
+        return _operator(framework, target)
+    tables: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+        "builtin": _BUILTINS,
+        "getattr": _ATTRIBUTES,
+        "setattr": _ASSIGNED,
+    }
+    if kind in tables:
+        found = tables[kind].get(target)
+        if found is None:
+            raise Absent(framework.name, target)
+        return functools.partial(found, framework)
+    if kind == "enter":
+        return lambda context: context.__enter__()
+    if kind == "exit":
+        return lambda context, *details: context.__exit__(*(details or (None, None, None)))
+    raise Absent(framework.name, f"{kind} {target}")
+
+
+def _named(framework: Functional, path: str) -> Callable[..., Any]:
+    """The function that torch calls `path`, out of place or, by an underscore or ``inplace=True``, in place."""
+    prefix, _, name = path.rpartition(".")
+    stays = name.endswith("_") and not name.endswith("__")
+    pure = framework.spelt(f"{prefix}.{name[:-1]}".lstrip(".") if stays else path)
+    view = name in VIEWS
+
+    def call(*args: Any, inplace: bool = False, out: Any = None, **kwargs: Any) -> Any:
+        try:
+            made = framework.apply(pure, args, kwargs, view=view)
+        except TypeError as error:
+            raise _understood(framework, path, pure, args, kwargs) or error from error
+        if stays or inplace:
+            return framework.write(args[0], made, made)
+        return made if out is None else framework.write(out, made)
+
+    return call
+
+
+def _understood(
+    framework: Functional, path: str, pure: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Absent | None:
+    """What to raise instead of a `TypeError` where the function is spelt without some argument of torch's."""
+    try:
+        inspect.signature(pure).bind(*args, **kwargs)
+    except TypeError as error:
+        return Absent(framework.name, f"{path} of such arguments ({error})")
+    except ValueError:  # a built-in function without a signature
+        pass
+    return None
+
+
+def _method(framework: Functional, name: str, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    if isinstance(owner, Tensor):
+        return framework.operation("function", name)(owner, *args, **kwargs)
+    found = getattr(owner, name, None)  # of a module, or of a plain container
+    if found is None:
+        raise Absent(framework.name, f"{type(owner).__name__}.{name}")
+    return found(*args, **kwargs)
+
+
+def _operator(framework: Functional, name: str) -> Callable[..., Any]:
+    if name == "getitem":
+        return functools.partial(_getitem, framework)
+    if name == "setitem":
+        return functools.partial(_setitem, framework)
+    plain = getattr(operator, name)
+    in_place = name[0] == "i" and name[1:] in {*OPERATORS, "and", "or"}
+    known = OPERATORS.get(f"{name[1:]}_" if name in ("iand", "ior") else name[1:] if in_place else name)
+
+    def call(*operands: Any) -> Any:
+        if not any(isinstance(operand, Tensor) for operand in operands):
+            return plain(*operands)
+        if known is None:
+            raise Absent(framework.name, f"operator.{name}")
+        made = framework.apply(framework.spelt(known), operands, {})
+        return framework.write(operands[0], made, made) if in_place else made
+
+    return call
+
+
+# -- indexing -------------------------------------------------------------------------------------------------
+
+
+def _places(framework: Functional, tensor: Tensor, key: Any) -> tuple[np.ndarray[Any, Any], bool]:
+    """The flat indices of the elements that `key` selects, and whether it is a basic index, which makes a view."""
+    shape = framework.shape_of(framework.read(tensor))
+    advanced = False
+
+    def leaf(item: Any) -> Any:
+        nonlocal advanced
+        if isinstance(item, Tensor):
+            advanced = True
+            return framework.numpy(framework.read(item))
+        advanced = advanced or isinstance(item, (bool, np.ndarray))
+        return item
+
+    index = map_operand(key, leaf)
+    if isinstance(key, list) or (isinstance(key, tuple) and any(isinstance(item, list) for item in key)):
+        advanced = True
+    numbers = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
+    return np.asarray(numbers[index]), not advanced
+
+
+def _getitem(framework: Functional, owner: Any, key: Any) -> Any:
+    if not isinstance(owner, Tensor):
+        return owner[key]
+    places, basic = _places(framework, owner, key)
+    reshape = framework.spelt("reshape")
+    return framework.apply(lambda array: framework.take(reshape(array, (-1,)), places), (owner,), {}, view=basic)
+
+
+def _setitem(framework: Functional, owner: Any, key: Any, value: Any) -> None:
+    if not isinstance(owner, Tensor):
+        owner[key] = value
+        return
+    places, _ = _places(framework, owner, key)
+    reshape = framework.spelt("reshape")
+    part = Tensor(owner.array)
+    framework.alias_of(part, owner, lambda array: framework.take(reshape(array, (-1,)), places))
+    part.array = framework.take(reshape(framework.read(owner), (-1,)), places)
+    if framework.recording and owner.requires_grad and owner.is_leaf:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    framework.write(part, value)
+
+
+# -- what torch's tensors can do besides -----------------------------------------------------------------------
+
+
+def _clone(framework: Functional, tensor: Tensor, *, memory_format: Any = None) -> Any:
+    return framework.apply(lambda array: array, (tensor,), {})
+
+
+def _cast(framework: Functional, tensor: Tensor, dtype: str) -> Any:
+    if framework.dtype_of(tensor) == dtype:
+        return tensor
+    if dtype not in framework.dtypes:
+        raise Absent(framework.name, dtype)
+    return framework.apply(framework.cast, (tensor, str(dtype)), {})
+
+
+def _to(framework: Functional, owner: Any, *args: Any, dtype: Any = None, device: Any = None, **rest: Any) -> Any:
+    for item in args:
+        if isinstance(item, Tensor):
+            dtype = framework.dtype_of(item)
+        elif isinstance(item, str) and item in framework.dtypes:
+            dtype = item
+    if isinstance(owner, Module):
+        return owner if dtype is None else owner.cast(str(dtype))
+    return owner if dtype is None else _cast(framework, owner, str(dtype))
+
+
+def _copy_(framework: Functional, tensor: Tensor, source: Any, *rest: Any) -> Any:
+    return framework.write(tensor, source)
+
+
+def _fill_(framework: Functional, tensor: Tensor, value: Any) -> Any:
+    return framework.write(tensor, value)
+
+
+def _size(framework: Functional, tensor: Tensor, dim: int | None = None) -> Any:
+    shape = framework.shape(tensor)
+    return shape if dim is None else shape[dim]
+
+
+def _array(framework: Functional, tensor: Tensor) -> Any:
+    return framework.numpy(framework.read(tensor))
+
+
+def _rows(framework: Functional, value: Any) -> list[Any]:
+    if not isinstance(value, Tensor):
+        return list(value)
+    return [_getitem(framework, value, index) for index in range(framework.shape(value)[0])]
+
+
+def _from_data(framework: Functional, data: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+    if isinstance(data, Tensor):
+        data = _array(framework, data)
+    array = np.asarray(data)
+    name = str(dtype) if dtype is not None else {"float64": "float32"}.get(str(array.dtype), str(array.dtype))
+    if isinstance(data, np.ndarray) and dtype is None:
+        name = str(array.dtype)
+    return Tensor(framework.array(array, name), requires_grad=requires_grad)
+
+
+_FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    "autograd.backward": autograd.autograd_backward,
+    "autograd.grad": autograd.autograd_grad,
+    "no_grad": lambda framework: autograd.GradMode(framework, False),
+    "enable_grad": lambda framework: autograd.GradMode(framework, True),
+    "set_grad_enabled": autograd.GradMode,
+    "clone": _clone,
+    "detach": autograd.detach,
+    "tensor": _from_data,
+    "from_numpy": _from_data,
+    "is_tensor": lambda framework, value: isinstance(value, Tensor),
+    "numel": lambda framework, tensor: int(np.prod(framework.shape(tensor), dtype=np.int64)),
+}
+_METHODS: Final[Mapping[str, Callable[..., Any]]] = {
+    "__call__": lambda framework, owner, *args, **kwargs: owner(*args, **kwargs),
+    "backward": autograd.backward,
+    "requires_grad_": autograd.set_requires_grad,
+    "retain_grad": autograd.retain_grad,
+    "detach": autograd.detach,
+    "clone": _clone,
+    "contiguous": lambda framework, tensor, **_: tensor,
+    "to": _to,
+    "cpu": lambda framework, owner: owner,
+    "type_as": lambda framework, tensor, other: _cast(framework, tensor, framework.dtype_of(other)),
+    "copy_": _copy_,
+    "fill_": _fill_,
+    "zero_": lambda framework, tensor: _fill_(framework, tensor, 0),
+    "size": _size,
+    "dim": lambda framework, tensor: len(framework.shape(tensor)),
+    "ndimension": lambda framework, tensor: len(framework.shape(tensor)),
+    "numel": _FUNCTIONS["numel"],
+    "nelement": _FUNCTIONS["numel"],
+    "is_floating_point": lambda framework, tensor: framework.is_floating(tensor.array),
+    "numpy": _array,
+    "item": lambda framework, tensor: _array(framework, tensor).item(),
+    "tolist": lambda framework, tensor: _array(framework, tensor).tolist(),
+    **{
+        name: lambda framework, owner, *rest, dtype=dtype, **_: _to(framework, owner, dtype=dtype)
+        for name, dtype in _CASTS.items()
+    },
+}
+_BUILTINS: Final[Mapping[str, Callable[..., Any]]] = {
+    "len": lambda framework, value: framework.shape(value)[0] if isinstance(value, Tensor) else len(value),
+    "list": _rows,
+    **{
+        kind.__name__: lambda framework, value, kind=kind: kind(
+            _array(framework, value).item() if isinstance(value, Tensor) else value
+        )
+        for kind in (bool, int, float, complex)
+    },
+}
+
+
+def _transposed(framework: Functional, tensor: Tensor) -> Any:
+    order: Sequence[int] = range(len(framework.shape(tensor)))[::-1]
+    return framework.apply(framework.spelt("permute"), (tensor, tuple(order)), {}, view=True)
+
+
+def _assigned_data(framework: Functional, tensor: Tensor, value: Tensor) -> None:
+    tensor.array, tensor.version = framework.read(value), tensor.version + 1
+
+
+_ATTRIBUTES: Final[Mapping[str, Callable[..., Any]]] = {
+    "shape": lambda framework, tensor: framework.shape(tensor),
+    "ndim": lambda framework, tensor: len(framework.shape(tensor)),
+    "dtype": lambda framework, tensor: framework.resolve(framework.dtype_of(tensor)),
+    "device": lambda framework, tensor: "cpu",
+    "grad": lambda framework, tensor: tensor.grad,
+    "requires_grad": lambda framework, owner: owner.requires_grad,
+    "is_leaf": lambda framework, tensor: tensor.is_leaf,
+    "data": autograd.detach,
+    "T": _transposed,
+    "training": lambda framework, module: module.training,
+    "weight": lambda framework, module: module.trained["weight"],
+    "bias": lambda framework, module: module.trained.get("bias"),
+}
+_ASSIGNED: Final[Mapping[str, Callable[..., Any]]] = {
+    "grad": lambda framework, tensor, value: setattr(tensor, "grad", value),
+    "requires_grad": lambda framework, tensor, value: setattr(tensor, "requires_grad", value),
+    "data": _assigned_data,
+}

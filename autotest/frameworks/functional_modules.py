@@ -1,0 +1,188 @@
+"""torch's modules for frameworks that have none: their parameters, and their forward in torch's own functions."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from autotest.frameworks.tape import Tensor
+
+#: `autotest.frameworks.functional.Functional`, which uses what stands here.
+Functional: TypeAlias = Any
+#: (call a function of torch's by name, own tensors by name, what the module is called with) -> result
+Forward: TypeAlias = Callable[..., Any]
+#: Shapes of parameters, None for one that there is not, and the forward.
+Plan: TypeAlias = tuple[dict[str, tuple[int, ...] | None], Forward]
+
+
+class Module:
+    """A module of torch's: tensors of its own, and a function of these and of what it is called with."""
+
+    def __init__(self, framework: Functional, plan: Plan, children: Mapping[str, Module] | None = None) -> None:
+        shapes, self._forward = plan
+        self._framework = framework
+        self.training = True
+        self.children_by_name = dict(children or {})
+        self.trained: dict[str, Tensor] = {
+            name: Tensor(framework.array(np.zeros(shape), "float32"), requires_grad=True)
+            for name, shape in shapes.items()
+            if shape is not None
+        }
+        for prefix, child in self.children_by_name.items():
+            self.trained |= {f"{prefix}.{name}": tensor for name, tensor in child.trained.items()}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        def call(path: str, *operands: Any, **named: Any) -> Any:
+            return self._framework.operation("function", path)(*operands, **named)
+
+        return self._forward(call, self, *args, **kwargs)
+
+    def parameters(self) -> list[Tensor]:
+        return list(self.trained.values())
+
+    def named_parameters(self) -> list[tuple[str, Tensor]]:
+        return list(self.trained.items())
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        for tensor in self.trained.values():
+            tensor.grad = None
+
+    def train(self, mode: bool = True) -> Module:
+        self.training = mode
+        for child in self.children_by_name.values():
+            child.train(mode)
+        return self
+
+    def eval(self) -> Module:
+        return self.train(False)
+
+    def to(self, *args: Any, **kwargs: Any) -> Module:
+        return self
+
+    def cast(self, dtype: str) -> Module:
+        """This module, with its parameters in another dtype."""
+        for tensor in self.trained.values():
+            tensor.array = self._framework.cast(tensor.array, dtype)
+        return self
+
+    def __getitem__(self, index: int) -> Module:
+        return list(self.children_by_name.values())[index]
+
+
+def module_class(framework: Functional, path: str) -> Callable[..., Module] | None:
+    """What makes torch's module at `path`, or None for a path that is none of those known here."""
+    if not path.startswith("nn."):
+        return None
+    name = path.removeprefix("nn.")
+    if name == "Sequential":
+        return functools.partial(_sequential, framework)
+    plan = _PLANS.get(name)
+    if plan is not None:
+        return lambda *args, **kwargs: Module(framework, plan(*args, **kwargs))
+    function = _OF_FUNCTIONS.get(name)
+    if function is None:
+        return None
+    framework.spelt(function[0])  # what cannot be called later is absent now
+    return functools.partial(_of_function, framework, *function)
+
+
+def _of_function(framework: Functional, path: str, names: tuple[str, ...], *args: Any, **kwargs: Any) -> Module:
+    """A module that calls a function with what it was made with."""
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    return Module(framework, ({}, lambda call, module, *operands: call(path, *operands, **given)))
+
+
+def _sequential(framework: Functional, *children: Any) -> Module:
+    named = children[0] if len(children) == 1 and isinstance(children[0], OrderedDict) else None
+    held = dict(named) if named is not None else {str(at): child for at, child in enumerate(children)}
+
+    def forward(call: Any, module: Module, value: Any) -> Any:
+        for child in module.children_by_name.values():
+            value = child(value)
+        return value
+
+    return Module(framework, ({}, forward), held)
+
+
+def _linear(in_features: int, out_features: int, bias: bool = True, **_: Any) -> Plan:
+    shapes: dict[str, tuple[int, ...] | None] = {"weight": (out_features, in_features)}
+    shapes["bias"] = (out_features,) if bias else None
+    return shapes, lambda call, module, x: call("nn.functional.linear", x, *_weights(module))
+
+
+def _layer_norm(normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, **_: Any) -> Plan:
+    shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+    own = shape if elementwise_affine else None
+    return (
+        {"weight": own, "bias": own},
+        lambda call, module, x: call("nn.functional.layer_norm", x, shape, *_weights(module), eps),
+    )
+
+
+def _embedding(num_embeddings: int, embedding_dim: int, **_: Any) -> Plan:
+    return (
+        {"weight": (num_embeddings, embedding_dim)},
+        lambda call, module, x: call("nn.functional.embedding", x, module.trained["weight"]),
+    )
+
+
+def _convolution(
+    rank: int,
+    in_channels: int,
+    out_channels: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    bias: bool = True,
+    **_: Any,
+) -> Plan:
+    kernel = tuple(kernel_size) if isinstance(kernel_size, (tuple, list)) else (kernel_size,) * rank
+    shapes = {"weight": (out_channels, in_channels // groups, *kernel), "bias": (out_channels,) if bias else None}
+    path = f"nn.functional.conv{rank}d"
+    return shapes, lambda call, module, x: call(path, x, *_weights(module), stride, padding, dilation, groups)
+
+
+def _weights(module: Module) -> tuple[Tensor | None, Tensor | None]:
+    return module.trained.get("weight"), module.trained.get("bias")
+
+
+_PLANS: Final[Mapping[str, Callable[..., Plan]]] = {
+    "Linear": _linear,
+    "LayerNorm": _layer_norm,
+    "Embedding": _embedding,
+    "Conv1d": functools.partial(_convolution, 1),
+    "Conv2d": functools.partial(_convolution, 2),
+    "Identity": lambda *args, **kwargs: ({}, lambda call, module, x: x),
+}
+#: The function that a module calls, and the names of what it is made with.
+_OF_FUNCTIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "ReLU": ("relu", ("inplace",)),
+    "ReLU6": ("relu6", ("inplace",)),
+    "Sigmoid": ("sigmoid", ()),
+    "Tanh": ("tanh", ()),
+    "SiLU": ("silu", ("inplace",)),
+    "GELU": ("gelu", ("approximate",)),
+    "ELU": ("elu", ("alpha", "inplace")),
+    "CELU": ("celu", ("alpha", "inplace")),
+    "SELU": ("selu", ("inplace",)),
+    "LeakyReLU": ("leaky_relu", ("negative_slope", "inplace")),
+    "Softplus": ("softplus", ("beta", "threshold")),
+    "Softsign": ("softsign", ()),
+    "LogSigmoid": ("logsigmoid", ()),
+    "Hardtanh": ("hardtanh", ("min_val", "max_val")),
+    "Hardsigmoid": ("hardsigmoid", ("inplace",)),
+    "Hardswish": ("hardswish", ("inplace",)),
+    "Mish": ("mish", ("inplace",)),
+    "Softmax": ("softmax", ("dim",)),
+    "LogSoftmax": ("log_softmax", ("dim",)),
+    "Flatten": ("flatten", ("start_dim", "end_dim")),
+    "MSELoss": ("mse_loss", ("size_average", "reduce", "reduction")),
+    "L1Loss": ("l1_loss", ("size_average", "reduce", "reduction")),
+    "SmoothL1Loss": ("smooth_l1_loss", ("size_average", "reduce", "reduction", "beta")),
+}

@@ -1,0 +1,174 @@
+"""torch's tensors over immutable arrays: variables that can be written to, views of them, and a tape of gradients."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+#: A framework's array, which nobody changes.
+ArrayLike: TypeAlias = Any
+#: A function of arrays alone, to one array or a tuple or list of arrays.
+Pure: TypeAlias = Callable[..., Any]
+
+
+class Arrays(Protocol):
+    """What a tape asks of the framework whose arrays it keeps."""
+
+    def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
+        """The gradients of `arrays` for `cotangents` of the list of arrays that `function` returns."""
+
+    def is_floating(self, array: ArrayLike) -> bool:
+        """Whether `array` can carry a gradient."""
+
+    def zeros_like(self, array: ArrayLike) -> ArrayLike:
+        """Zeros of the shape and dtype of `array`."""
+
+    def add(self, one: ArrayLike, other: ArrayLike) -> ArrayLike:
+        """The sum of two gradients."""
+
+
+class Tensor:
+    """A variable that holds an array: what stands for a torch tensor.
+
+    Attributes:
+        array: its present contents.
+        edge: which output of which node the contents are, None for a leaf or a constant.
+        base: the tensor that this one is a view of, and `view` the function from the base's contents to its own.
+        version: counts writes; `seen` is the base's version when a view was last read.
+        detached: whether gradients end here, whatever the base was computed from.
+    """
+
+    __slots__ = (
+        *("__weakref__", "array", "base", "detached", "edge", "grad", "requires_grad", "retains", "seen", "version"),
+        "view",
+    )
+
+    def __init__(self, array: ArrayLike, edge: tuple[Node, int] | None = None, *, requires_grad: bool = False) -> None:
+        self.array = array
+        self.edge = edge
+        self.requires_grad = requires_grad or edge is not None
+        self.grad: Tensor | None = None
+        self.retains = False
+        self.detached = False
+        self.base: Tensor | None = None
+        self.view: Pure | None = None
+        self.version = 0
+        self.seen = 0
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.edge is None
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Node:
+    """One call on the tape: `function` of `arrays`; gradients of array i go to `parents[i]`, or nowhere."""
+
+    function: Pure
+    arrays: list[ArrayLike]
+    parents: list[Tensor | tuple[Node, int] | None]
+    outputs: list[ArrayLike]
+    #: Output -> tensors whose `grad` is to be kept although they are no leaves.
+    retained: dict[int, Tensor] = dataclasses.field(default_factory=dict)
+    freed: bool = False
+
+
+def parent_of(tensor: Tensor) -> Tensor | tuple[Node, int] | None:
+    """Where a gradient of the present contents of `tensor` goes."""
+    return tensor.edge or (tensor if tensor.requires_grad else None)
+
+
+def pull(
+    framework: Arrays, roots: Iterable[tuple[Tensor, ArrayLike]], *, keep: bool
+) -> Iterator[tuple[Tensor | tuple[Node, int], ArrayLike]]:
+    """Push cotangents back from `roots`; gives each leaf, and each output of a node, with its whole gradient.
+
+    Raises `RuntimeError` when the tape was used up before, as torch does; `keep` leaves it for another time.
+    """
+    leaves: dict[Tensor, ArrayLike] = {}
+    pending: dict[Node, list[ArrayLike | None]] = {}
+
+    def give(target: Tensor | tuple[Node, int], gradient: ArrayLike) -> None:
+        if isinstance(target, Tensor):
+            leaves[target] = framework.add(leaves[target], gradient) if target in leaves else gradient
+            return
+        node, at = target
+        held = pending.setdefault(node, [None] * len(node.outputs))
+        held[at] = gradient if held[at] is None else framework.add(held[at], gradient)
+
+    starts: list[Node] = []
+    for root, cotangent in roots:
+        target = parent_of(root)
+        if target is None:
+            raise RuntimeError("a tensor that does not require grad has nothing to push back")
+        give(target, cotangent)
+        if isinstance(target, tuple):
+            starts.append(target[0])
+    for node in _ordered(starts):
+        held = pending.get(node)
+        if held is None:
+            continue
+        yield from (((node, at), gradient) for at, gradient in enumerate(held) if gradient is not None)
+        if node.freed:
+            raise RuntimeError("Trying to backward through the graph a second time")
+        node.freed = not keep
+        for parent, gradient in zip(*_gradients(framework, node, held), strict=True):
+            give(parent, gradient)
+    yield from leaves.items()
+
+
+def _gradients(
+    framework: Arrays, node: Node, held: Sequence[ArrayLike | None]
+) -> tuple[list[Tensor | tuple[Node, int]], list[ArrayLike]]:
+    """The parents of a node that take gradients, and these."""
+    wanted = [at for at, parent in enumerate(node.parents) if parent is not None]
+    floating = [at for at, output in enumerate(node.outputs) if framework.is_floating(output)]
+
+    def function(*varied: ArrayLike) -> list[ArrayLike]:
+        arrays = list(node.arrays)
+        for at, array in zip(wanted, varied, strict=True):
+            arrays[at] = array
+        made = listed(node.function(*arrays))
+        return [made[at] for at in floating]
+
+    cotangents = [framework.zeros_like(node.outputs[at]) if held[at] is None else held[at] for at in floating]
+    parents = [parent for parent in node.parents if parent is not None]
+    return parents, framework.vjp(function, [node.arrays[at] for at in wanted], cotangents)
+
+
+def _ordered(starts: Sequence[Node]) -> list[Node]:
+    """Every node that `starts` were computed from, each before those that it was computed from."""
+    found: list[Node] = []
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(node, False) for node in starts]
+    while stack:
+        node, left = stack.pop()
+        if left:
+            found.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((parent[0], False) for parent in node.parents if isinstance(parent, tuple))
+    return found[::-1]
+
+
+def listed(made: Any) -> list[Any]:
+    """The arrays that a pure function returned, as a list."""
+    return list(made) if isinstance(made, (tuple, list)) else [made]
+
+
+def written(shape: Sequence[int], places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Which elements of a whole of `shape`, followed by a part, make the whole with the part put at `places`.
+
+    `places` holds the flat index in the whole of every element of the part.
+    """
+    size = int(np.prod(shape, dtype=np.int64))
+    chosen = np.arange(size)
+    chosen[places.reshape(-1)] = size + np.arange(places.size)
+    return chosen

@@ -1,0 +1,102 @@
+"""A framework without tensor methods, autograd or in-place calls, and with other names, is a candidate too."""
+
+from __future__ import annotations
+
+import importlib
+import unittest
+
+import pytest
+
+from autotest import Divergence, random_tensor, torch
+from tests.support import running
+from tests.support.otherwise import Block, framework, with_wrong_sine
+
+#: Test bodies of tests/alignment, as they stand there.
+FUNCTIONS = [
+    ("test_activation", "test_function", "relu"),
+    ("test_activation", "test_function", "sigmoid"),
+    ("test_activation", "test_module", "ReLU"),
+    ("test_activation", "test_module_of_special_values", "ReLU"),
+    ("test_activation", "test_in_place", "ReLU"),
+    ("test_matmul", "test_linear", True),
+    ("test_reduction", "test_of_all_elements", "sum"),
+    ("test_reduction", "test_along_one_dimension", "mean"),
+]
+METHODS = [
+    ("test_elementwise", "TestInPlace", "test_copying"),
+    ("test_elementwise", "TestInPlace", "test_filling_cuts_the_gradient"),
+    ("test_elementwise", "TestInPlace", "test_zeroing_cuts_the_gradient"),
+    ("test_optimizer", "TestAroundOptimizers", "test_updates_without_autograd"),
+]
+
+
+@pytest.fixture
+def alignment(monkeypatch):
+    """``alignment(name)``: a module of tests/alignment, whose candidate is the strange framework."""
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.otherwise:framework")
+    return lambda name: importlib.import_module(f"tests.alignment.{name}")
+
+
+@pytest.mark.parametrize(("file", "name", "argument"), FUNCTIONS)
+def test_a_body_passes_unchanged(alignment, file, name, argument):
+    getattr(alignment(file), name)(argument)
+
+
+@pytest.mark.parametrize(("file", "case", "name"), METHODS)
+def test_a_method_passes_unchanged(alignment, file, case, name):
+    getattr(alignment(file), case)(name).debug()
+
+
+def test_what_it_has_no_name_for_is_skipped_and_told(alignment):
+    with pytest.raises(unittest.SkipTest, match=r"otherwise has no nn.functional.mish \(20 of 20 trials\)"):
+        alignment("test_activation").test_function("mish")
+
+
+def test_an_argument_that_it_does_not_have_is_absent_too(alignment):
+    with pytest.raises(unittest.SkipTest, match=r"no div of such arguments .*rounding_mode"):
+        alignment("test_elementwise").TestArithmetic("test_division_that_rounds").debug()
+
+
+def test_views_are_seen_through_what_is_written():
+    def body():
+        x = random_tensor(shape=(3, 4)) * 2
+        row, turned = x[1], x.transpose(0, 1)
+        turned.mul_(3)
+        x[:, 2:] = torch.sin(x[:, :2].clone())
+        row += 1
+        return x, row, turned, x.sum(dim=1, keepdim=True)
+
+    assert running.agrees(running.trial(body, framework()))
+
+
+def test_gradients_of_kept_and_detached_values():
+    def body():
+        x = random_tensor(shape=(4,))
+        y = torch.sin(x)
+        y.retain_grad()
+        (y * y.detach() + y).sum().backward(retain_graph=True)
+        return y * x, y.grad, x.grad
+
+    outcome = running.trial(body, framework())
+    assert running.agrees(outcome)
+    assert outcome.gradients >= 2
+
+
+def test_a_planted_fault_is_found_diagnosed_shrunk_and_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(importlib.import_module("tests").__path__[0] + "/.."))
+
+    def body():
+        x = random_tensor(shape=(3, 4))
+        return torch.exp(torch.sin(x.transpose(0, 1)) * 2).sum(dim=0)
+
+    with pytest.raises(Divergence) as raised:
+        running.trials(body, tmp_path, with_wrong_sine(), options={"verify": True, "shrink": 5.0})
+    finding = raised.value.finding
+    assert finding.operator == "sin"
+    assert finding.verified == "verified in a fresh interpreter"
+    assert len(finding.program.calls) <= 4
+    assert sum(array.data.size for array in finding.program.arrays) <= 4
+
+
+def test_its_arrays_have_nothing_but_their_class():
+    assert [name for name in dir(Block) if not name.startswith("_")] == []

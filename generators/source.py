@@ -58,6 +58,15 @@ def _into(kind: ChoiceKind, value: Primitive, low: Primitive, high: Primitive) -
     return min(max(int(value), int(low)), int(high) - 1)
 
 
+#: A trial's seed says above these bits which trial of its test it is: its row of the plan.
+TRIAL_BITS = 40
+
+
+def trial_of(seed: int) -> int:
+    """The index of the trial that `seed` belongs to; 0 for a seed of fewer than `TRIAL_BITS` bits."""
+    return seed >> TRIAL_BITS & 0xFFFFFF
+
+
 class Source:
     """Makes and logs the choices of one trial.
 
@@ -72,7 +81,7 @@ class Source:
     Raises `GeneratorError` when the seed or a forced choice cannot be read.
     """
 
-    __slots__ = ("_bits", "_forced", "_scripted", "_words", "choices", "memo", "seed")
+    __slots__ = ("_bits", "_forced", "_scripted", "_words", "choices", "features", "memo", "seed")
 
     def __init__(
         self,
@@ -87,6 +96,8 @@ class Source:
         #: What was drawn in this trial. Keyed by the generator itself: the reference keeps it alive, so that no other
         #: can take its place (an ``id()`` alone is given again after it is freed).
         self.memo: dict[Any, Any] = {}
+        #: The level of each factor of the plan that the test left open, by the factor's name.
+        self.features: dict[str, int] = {}
         self._forced: tuple[Choice, ...] = () if forced is None else _read(forced)
         if then not in ("seed", "simplest"):
             raise GeneratorError(f'Source(then={then!r}): expected "seed" or "simplest"')
@@ -170,6 +181,15 @@ class Source:
         value = int(self._script(position, "bits", 0, 1 << 64)) if scripted else self._word(position)
         choices.append(_made(Choice, ("bits", value, 0, 1 << 64)))
         return value
+
+    def planned(self, level: int, count: int) -> int:
+        """A position in ``range(count)`` that a plan chose: `level`, where nothing else is forced."""
+        choices = self.choices
+        position = len(choices)
+        if position < self._scripted:
+            level = int(self._script(position, "index", 0, count))
+        choices.append(_made(Choice, ("index", level, 0, count)))
+        return level
 
     def vary(self, scripted: int | None = None) -> int:
         """Make choices from the seed once the forced ones are used up, even with ``then="simplest"``.

@@ -1,0 +1,321 @@
+"""Draws the arrays of a trial whose shape, dtype, numbers and layout a test leaves open: by the plan, then at random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from generators.annotations import SIZE
+from generators.arrays import Drawn
+from generators.contents import Filling, Spec, array_from, check_contents
+from generators.core import Generator
+from generators.dtypes import DTYPES, INTEGRAL, dtype_name
+from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.layouts import check_layout, expanded_dim, fitting
+from generators.plan import BLOCK, LEVELS, NAMES, row
+from generators.shapes import Shape, given_shape
+from generators.source import Source, current, trial_of
+from generators.values import REACH, WHOLE_REACH, Open
+from generators.where import Where, here, text
+
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
+
+#: Elements of an array that is more than one vectorised or one threaded loop takes in one go.
+LARGE = (4100, 6200)
+#: How many rows of a block every tensor of a trial is plain in.
+PLAIN_ROWS = 2
+_HUGE_SIZES = frozenset(("long", "large"))
+_SPECIAL = frozenset(("nan", "infinite", "tiny", "huge"))
+
+
+class Exploration:
+    """What the tensors of one trial have in common: its row of the plan, and the shapes that others broadcast with."""
+
+    __slots__ = ("_arrays", "_index", "_partners", "_source", "special_values")
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._index = trial_of(source.seed)
+        self._arrays = 0
+        self._partners: dict[Any, tuple[Shape, Shape]] = {}
+
+    @staticmethod
+    def of(source: Source) -> Exploration:
+        """The one of `source`, made when first asked for."""
+        found = source.memo.get(Exploration)
+        if found is None:
+            found = source.memo[Exploration] = Exploration(source)
+        return found  # type: ignore[no-any-return]
+
+    def begin_array(self) -> int:
+        """The number of the next array in its trial, from 0."""
+        self._arrays += 1
+        return self._arrays - 1
+
+    def level(self, factor: str, number: int = 0) -> str:
+        """The level of `factor` for array `number` of this trial, logged as a choice."""
+        position = NAMES.index(factor)
+        chosen = self._source.planned(self._planned(position, number), len(LEVELS[position]))
+        self._source.features.setdefault(factor, chosen)
+        return LEVELS[position][chosen]
+
+    def _planned(self, position: int, number: int) -> int:
+        own = row(self._index)[position]
+        factor = NAMES[position]
+        if not number or self._index < PLAIN_ROWS or factor in ("dtype", "rank", "partner"):
+            return own
+        # The arrays of a trial differ in what they need not have in common; two of three still have like numbers.
+        block, place = divmod(self._index, BLOCK)
+        other = row(block * BLOCK + (place + 7 * number) % BLOCK)[position]
+        if factor == "values":
+            return own if (self._index + number) % 3 or LEVELS[position][other] in _SPECIAL else other
+        if factor == "sizes" and LEVELS[position][other] in _HUGE_SIZES:
+            return 0
+        return other
+
+    # --- shapes ---
+
+    def shape(self, ndim: Any, dims: Sequence[Any], number: int, where: Where) -> Shape:
+        """A shape of rank `ndim` with these `dims`, drawn where they are open.
+
+        Arrays that ask for the same have one shape, or shapes that broadcast together.
+        """
+        if ndim is not None and not any(size is None for size in dims[: ndim if type(ndim) is int else len(dims)]):
+            return self._given(ndim, dims, where)
+        key = (ndim, *dims)
+        if key in self._partners:
+            return self._partner(key, ndim, dims, where)
+        rank = self._rank(ndim, dims, where)
+        common = self._sizes(rank, dims, self.level("sizes", number), where)
+        partner = self.level("partner", number)
+        own = self._with_ones(common, dims) if partner in ("first", "both") and len(self._partners) == 0 else common
+        self._partners[key] = (common, own)
+        return own
+
+    def _given(self, ndim: Any, dims: Sequence[Any], where: Where) -> Shape:
+        rank = _rank(ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim, where)
+        sizes = [*dims[:rank], *[None] * (rank - len(dims))]
+        if any(size is None for size in sizes):
+            return self._sizes(rank, dims, "small", where)
+        return given_shape(sizes).draw_in(self._source)  # type: ignore[no-any-return]
+
+    def _rank(self, ndim: Any, dims: Sequence[Any], where: Where) -> int:
+        if ndim is None:
+            least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
+            return max(least, int(self.level("rank")))
+        return _rank(ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim, where)
+
+    def _sizes(self, rank: int, dims: Sequence[Any], level: str, where: Where) -> Shape:
+        source = self._source
+        sizes: list[Any] = [*dims[:rank], *[None] * (rank - len(dims))]
+        for axis, size in enumerate(sizes):
+            if isinstance(size, Generator):
+                sizes[axis] = given_shape(size).draw_in(source)[0]
+        free = [axis for axis, size in enumerate(sizes) if size is None]
+        taken = math.prod(size for size in sizes if size is not None)
+        if not free:
+            return tuple(sizes)
+        if level == "long" or (level == "large" and len(free) == 1):
+            for axis in free:
+                sizes[axis] = source.integer(1, 3)
+            rest = taken * math.prod(sizes[axis] for axis in free)
+            axis = free[-1 - source.index(len(free))]
+            sizes[axis] = max(2, source.integer(*LARGE) * sizes[axis] // max(rest, 1))
+        elif level == "large":
+            each = (source.integer(*LARGE) / max(taken, 1)) ** (1 / len(free))
+            for axis in free:
+                sizes[axis] = max(2, math.ceil(each) + source.integer(0, 2))
+        elif level in ("nine", "seventeen"):
+            for axis in free:
+                sizes[axis] = source.integer(1, 4)
+            sizes[free[-1]] = 9 if level == "nine" else (17, 33)[source.index(2)]
+        else:
+            for axis in free:
+                sizes[axis] = source.integer(2, 7)
+            if level == "ones":
+                for axis in _some(source, free):
+                    sizes[axis] = 1
+        return tuple(sizes)
+
+    def _partner(self, key: Any, ndim: Any, dims: Sequence[Any], where: Where) -> Shape:
+        common, first = self._partners[key]
+        level = self.level("partner")
+        if level in ("same", "first"):
+            return common
+        if level == "other":
+            return self._sizes(len(common), dims, "small", where)
+        if level == "fewer" and ndim is None and not any(size is not None for size in dims) and common:
+            return common[self._source.integer(1, len(common) + 1) :]
+        if level == "both":  # where the first has no ones, if there is such a place
+            wide = [axis for axis in _open(common, dims) if first[axis] != 1]
+            return self._with_ones(common, dims, wide or None)
+        return self._with_ones(common, dims)
+
+    def _with_ones(self, shape: Shape, dims: Sequence[Any], axes: list[int] | None = None) -> Shape:
+        ones = _some(self._source, _open(shape, dims) if axes is None else axes)
+        return tuple([1 if axis in ones else size for axis, size in enumerate(shape)])
+
+    def broadcasting(self, count: int, ndim: Any, where: Where) -> tuple[Shape, ...]:
+        """`count` shapes that broadcast together: alike, with ones in some dimensions, with fewer dimensions."""
+        source = self._source
+        number = self.begin_array()
+        common = self._sizes(self._rank(ndim, (), where), (), self.level("sizes", number), where)
+        level = self.level("partner", number)
+        shapes = []
+        for place in range(count):
+            shape = common
+            if level in ("both", "other") or (place == 0) == (level == "first") and level in ("first", "second"):
+                shape = self._with_ones(shape, ())
+            if level in ("fewer", "other") and place and ndim is None and shape:
+                shape = shape[source.integer(0 if level == "other" else 1, len(shape) + 1) :]
+            shapes.append(shape)
+        return tuple(shapes)
+
+
+def _rank(ndim: Any, where: Where) -> int:
+    if type(ndim) is int and ndim >= 0:
+        return ndim
+    raise GeneratorError(f"ndim={ndim!r} at {text(where)}: expected a whole number >= 0")
+
+
+def _open(shape: Shape, dims: Sequence[Any]) -> list[int]:
+    return [axis for axis in range(len(shape)) if axis >= len(dims) or dims[axis] is None]
+
+
+def _some(source: Source, axes: Sequence[int]) -> set[int]:
+    """At least one of `axes`, if there are any."""
+    if not axes:
+        return set()
+    surely = axes[source.index(len(axes))]
+    return {axis for axis in axes if axis == surely or source.boolean()}
+
+
+def explored_array(
+    ndim: Any = None,
+    dims: Sequence[Any] = (),
+    *,
+    shape: Any = None,
+    dtype: Any = None,
+    low: Any = None,
+    high: Any = None,
+    contents: Any = None,
+    layout: Any = None,
+) -> Drawn:
+    """An array of the current trial. What is None is open, and is drawn as the plan says; what is not is law.
+
+    Arguments as for `random_array`, each of them a value or a generator. Of open dtype, it is float32 or float64.
+    Raises `GeneratorError` where arguments contradict each other, and `BadBounds` where nothing is between `low` and
+    `high`, naming the line that wrote it.
+    """
+    where = here()
+    source = current()
+    exploration = Exploration.of(source)
+    number = exploration.begin_array()
+    _consistent(ndim, dims, shape, dtype, low, high, contents, layout, where)
+    if shape is not None:
+        sizes: Shape = given_shape(shape).draw_in(source)
+    else:
+        sizes = exploration.shape(ndim, dims, number, where)
+    low, high, dtype, contents, layout = (
+        item.draw_in(source) if isinstance(item, Generator) else item for item in (low, high, dtype, contents, layout)
+    )
+    if dtype is None:
+        name = ("float32", "float64")[exploration.level("dtype", number) == "double"]
+    else:
+        name = dtype_name(dtype)
+    _check_bounds(low, high, where)
+    filling = _filling(exploration, number, name, low, high, contents, math.prod(sizes))
+    filling = filling.drawn(source) if isinstance(filling, Filling) else filling
+    layout = _lying(exploration.level("layout", number), sizes) if layout is None else check_layout(layout)
+    layout = fitting(sizes, layout)
+    least, greatest = _range(name, low, high, math.prod(sizes))
+    seed = source.bits()
+    try:
+        if layout == "expanded":
+            dim = expanded_dim(sizes)
+            once = array_from(Spec((*sizes[:dim], 1, *sizes[dim + 1 :]), name, least, greatest, filling), seed)
+            return Drawn(np.repeat(once, sizes[dim], axis=dim), name, layout)
+        return Drawn(array_from(Spec(sizes, name, least, greatest, filling), seed), name, layout)
+    except GeneratorError as error:
+        raise type(error)(f"random_tensor at {text(where)}: {error}") from None
+
+
+def _filling(
+    exploration: Exploration, number: int, dtype: str, low: Any, high: Any, contents: Any, count: int
+) -> Any:
+    if contents is not None:
+        return check_contents(contents)
+    return Open(exploration.level("values", number), low, high)
+
+
+def _range(dtype: str, low: Any, high: Any, count: int) -> tuple[Any, Any]:
+    """The bounds of contents that have a name, and so need some: as wide as what is drawn where nothing is said."""
+    reach = max(WHOLE_REACH, count) + 1 if dtype in INTEGRAL else REACH
+    least = low if low is not None else -reach if high is None else high - 2 * reach
+    if dtype in INTEGRAL and low is None and (dtype == "uint8" or (high is not None and high > 0)):
+        least = 0
+    if dtype.startswith("int8") or dtype == "uint8":
+        least = max(least, -128)
+        return least, high if high is not None else min(least + 2 * reach, 128 if dtype == "int8" else 256)
+    return least, high if high is not None else least + 2 * reach
+
+
+def _lying(level: str, shape: Shape) -> str:
+    return "strided" if level == "transposed" and len(shape) == 1 else level
+
+
+def _check_bounds(low: Any, high: Any, where: Where) -> None:
+    for name, bound in (("low", low), ("high", high)):
+        if bound is not None and not (isinstance(bound, (int, float, np.number)) and math.isfinite(bound)):
+            raise BadBounds(f"random_tensor({name}={bound!r}) at {text(where)}: expected a finite number")
+    if low is not None and high is not None and not low < high:
+        raise BadBounds(
+            f"random_tensor(low={low!r}, high={high!r}) at {text(where)}: expected finite numbers with low < high"
+        )
+
+
+def _consistent(
+    ndim: Any,
+    dims: Sequence[Any],
+    shape: Any,
+    dtype: Any,
+    low: Any,
+    high: Any,
+    contents: Any,
+    layout: Any,
+    where: Where,
+) -> None:
+    """Raise for arguments of which one says the contrary of another."""
+
+    def wrong(what: str, why: str) -> GeneratorError:
+        return GeneratorError(f"random_tensor({what}) at {text(where)}: {why}")
+
+    given = [axis for axis, size in enumerate(dims) if size is not None]
+    if shape is not None and (ndim is not None or given):
+        other = "ndim" if ndim is not None else f"dim{given[0]}"
+        raise wrong(f"shape={shape!r}, {other}=...", f"expected either the shape or {other}, which is a part of it")
+    if type(ndim) is int and given and given[-1] >= ndim:
+        axis = given[-1]
+        raise wrong(
+            f"ndim={ndim}, dim{axis}={dims[axis]!r}",
+            f"expected dimensions up to dim{ndim - 1}, for a tensor of rank {ndim} has no more"
+            if ndim
+            else "expected no dimensions, for a tensor of rank 0 has none",
+        )
+    plain = dtype is not None and not isinstance(dtype, Generator)
+    if plain and dtype_name(dtype) == "bool" and not (low is None and high is None):
+        raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, for truth values have none")
+    if isinstance(contents, str) and contents == "indices" and high is None:
+        raise wrong(f"contents={contents!r}", "expected high=, which is how many there are to point at")
+    if isinstance(layout, str) and layout != "contiguous":
+        rank = ndim if type(ndim) is int else len(shape) if isinstance(shape, (tuple, list)) else None
+        needed = 2 if layout == "transposed" else 1
+        if rank is not None and rank < needed:
+            raise wrong(f"layout={layout!r}", f"expected rank {needed} or more, got {rank}: it can lie in no other way")
+
+
+__all__ = ["DTYPES", "Exploration", "explored_array"]

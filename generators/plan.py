@@ -1,0 +1,187 @@
+"""Which features each trial of a test has, where the test leaves them open: a covering array, plain trials first."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from generators.errors import GeneratorError
+
+#: How many rows are dealt at once: as many as a test has trials by default.
+BLOCK: Final = 20
+
+#: For each factor its levels, the plain one first, with how many of `BLOCK` rows have each.
+FACTORS: Final = MappingProxyType(
+    {
+        "values": MappingProxyType(
+            {
+                "unit": 3,
+                "signed": 5,
+                "whole": 2,
+                "wide": 2,
+                "ties": 2,
+                "zeros": 1,
+                "nan": 2,
+                "infinite": 1,
+                "tiny": 1,
+                "huge": 1,
+            }
+        ),
+        "layout": MappingProxyType({"contiguous": 9, "transposed": 3, "strided": 3, "offset": 2, "expanded": 3}),
+        "sizes": MappingProxyType({"small": 9, "ones": 3, "nine": 2, "seventeen": 3, "long": 1, "large": 2}),
+        "rank": MappingProxyType({"2": 8, "1": 4, "3": 3, "4": 3, "0": 2}),
+        "dtype": MappingProxyType({"single": 15, "double": 5}),
+        "partner": MappingProxyType({"same": 10, "second": 3, "first": 2, "both": 2, "fewer": 2, "other": 1}),
+    }
+)
+NAMES: Final = tuple(FACTORS)
+LEVELS: Final = tuple(tuple(levels) for levels in FACTORS.values())
+
+#: Levels whose numbers (or lack of a dimension) hide what other features would show: a NaN is all that is left of a sum.
+_HIDING: Final = frozenset((("values", "nan"), ("values", "infinite"), ("values", "tiny"), ("values", "huge"), ("rank", "0")))
+#: What a row had better not have together, for the one leaves nothing of the other.
+_USELESS: Final = MappingProxyType(
+    {
+        ("rank", "0"): ("layout",),
+        ("values", "nan"): ("layout", "sizes", "dtype"),
+        ("values", "infinite"): ("sizes", "dtype"),
+        ("values", "tiny"): ("layout", "sizes", "dtype"),
+        ("values", "huge"): ("layout", "sizes", "dtype"),
+        ("values", "zeros"): ("layout", "sizes"),
+        ("layout", "expanded"): ("sizes",),
+        ("sizes", "long"): ("partner", "layout"),
+        ("sizes", "large"): ("partner", "rank"),
+    }
+)
+_COST_OF_USELESS: Final = 3.0
+
+
+#: Factor, level, another factor, its level.
+Pair = tuple[int, int, int, int]
+
+
+class Row(NamedTuple):
+    """The levels of one trial, as positions in `LEVELS`; 0 is the plain one."""
+
+    values: int = 0
+    layout: int = 0
+    sizes: int = 0
+    rank: int = 0
+    dtype: int = 0
+    partner: int = 0
+
+    def level(self, factor: str) -> str:
+        """The name of this row's level of `factor`."""
+        return LEVELS[NAMES.index(factor)][getattr(self, factor)]
+
+
+def row(index: int) -> Row:
+    """The features of trial `index`: the same for every test, whatever it leaves open of them.
+
+    Within every `BLOCK` rows each level of each factor has its turns; pairs that no row had before go first.
+    Raises `GeneratorError` for a negative index.
+    """
+    if index < 0:
+        raise GeneratorError(f"row({index!r}): expected the index of a trial, at least 0")
+    block, place = divmod(index, BLOCK)
+    return _block(block % _BLOCKS)[0][place]
+
+
+#: After so many blocks they come again; what is drawn within them is new all the same.
+_BLOCKS: Final = 12
+
+
+@lru_cache(maxsize=_BLOCKS)
+def _block(number: int) -> tuple[tuple[Row, ...], frozenset[Pair]]:
+    """The rows of one block, and the pairs that they and all before them have."""
+    covered = set(_block(number - 1)[1]) if number else set()
+    dealt = _dealt(covered, number)
+    # Plain ones first: what they show needs no features to be told of.
+    return tuple(sorted(dealt, key=_oddness) if number == 0 else dealt), frozenset(covered)
+
+
+def _dealt(covered: set[Pair], number: int) -> list[Row]:
+    """`BLOCK` rows in which every level is used as often as it should be; adds the pairs they have to `covered`."""
+    left = [[*levels.values()] for levels in FACTORS.values()]
+    rows: list[Row] = []
+    plain = [Row(), Row(values=1)] if number == 0 else []
+    # What goes together with little else is dealt while everything is still there to go with it.
+    difficult = [
+        (NAMES.index(factor), LEVELS[NAMES.index(factor)].index(level))
+        for factor, level in _USELESS
+        for _ in range(FACTORS[factor][level])
+    ]
+    for place in range(BLOCK):
+        chosen = [*plain.pop()] if plain else _next_row(left, covered, difficult, place + BLOCK * number)
+        for factor, level in enumerate(chosen):
+            left[factor][level] -= 1
+        covered.update(_pairs(chosen))
+        rows.append(Row(*chosen))
+    return rows
+
+
+def _next_row(
+    left: list[list[int]], covered: set[Pair], difficult: list[tuple[int, int]], place: int
+) -> list[int]:
+    while difficult and left[difficult[0][0]][difficult[0][1]] <= 0:
+        difficult.pop(0)
+    fixed = difficult.pop(0) if difficult else None
+    best: list[int] = []
+    best_score = -math.inf
+    # A few rows are built, each from another factor on, and the one with most new pairs is taken.
+    for start in range(len(NAMES)):
+        chosen = [-1] * len(NAMES)
+        score = 0.0
+        if fixed is not None:
+            chosen[fixed[0]] = fixed[1]
+        for step in range(len(NAMES)):
+            factor = (start + step) % len(NAMES)
+            if chosen[factor] < 0:
+                chosen[factor], gain = _best_level(chosen, factor, left, covered, place)
+                score += gain
+        if score > best_score:
+            best, best_score = chosen, score
+    return best
+
+
+def _best_level(
+    chosen: list[int], factor: int, left: list[list[int]], covered: set[Pair], place: int
+) -> tuple[int, float]:
+    best, best_score = 0, -math.inf
+    for level, remaining in enumerate(left[factor]):
+        if remaining <= 0:
+            continue
+        score = remaining / BLOCK + (place * 7 + level * 3 + factor) % 5 * 1e-3  # the most frequent are not left over
+        for other, taken in enumerate(chosen):
+            if taken >= 0:
+                score += _worth(factor, level, other, taken, covered)
+        if score > best_score:
+            best, best_score = level, score
+    return best, best_score
+
+
+def _worth(factor: int, level: int, other: int, taken: int, covered: set[Pair]) -> float:
+    one, two = (NAMES[factor], LEVELS[factor][level]), (NAMES[other], LEVELS[other][taken])
+    if (taken and _hides(one, two)) or (level and _hides(two, one)) or (one in _HIDING and two in _HIDING):
+        return -_COST_OF_USELESS
+    pair = (factor, level, other, taken) if factor < other else (other, taken, factor, level)
+    return 0.0 if pair in covered else 1.0
+
+
+def _hides(one: tuple[str, str], two: tuple[str, str]) -> bool:
+    """Whether feature `one` leaves nothing of feature `two`."""
+    return two[0] in _USELESS.get(one, ())
+
+
+def _pairs(chosen: list[int]) -> list[Pair]:
+    return [
+        (factor, level, other, chosen[other])
+        for factor, level in enumerate(chosen)
+        for other in range(factor + 1, len(chosen))
+    ]
+
+
+def _oddness(row: Row) -> int:
+    return sum(1 for level in row if level)

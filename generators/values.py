@@ -1,0 +1,225 @@
+"""What the numbers of an array are like where a test does not say: a kind of numbers for each level of the plan."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from generators.contents import Filling, Spec, special_values, uniform
+from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, float_range, integer_range, numpy_dtype, part_dtype
+from generators.entropy import Bits
+from generators.errors import BadBounds
+
+#: Half the width of what is drawn where no bound is given: wide enough to be on both sides of 1, where many functions
+#: change what they do, and narrow enough for `exp` to be a number.
+REACH = 4.0
+#: The same for whole numbers.
+WHOLE_REACH = 9
+#: Powers of ten of the least and the greatest magnitude of wide numbers.
+DECADES = (-4.0, 4.0)
+#: The share of special numbers among ordinary ones.
+SHARE = 0.25
+
+
+@dataclasses.dataclass(frozen=True)
+class Open(Filling):
+    """Numbers of the kind `level`, within the bounds that the test gave: `low`, `high`, both or none.
+
+    Where bounds are given, nothing outside of them is drawn: no NaN and no infinity lies between any.
+    """
+
+    level: str
+    low: float | None = None
+    high: float | None = None
+
+    def fill(self, bits: Bits, spec: Spec) -> Array:
+        dtype = spec.dtype
+        count = math.prod(spec.shape)
+        if dtype == "bool":
+            values = _truths(bits, count, self.level)
+        elif dtype in COMPLEX:
+            parts = self.fill(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(dtype)))
+            return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
+        elif dtype in INTEGRAL:
+            values = _whole(bits, count, dtype, self.level, *self._whole_bounds(dtype))
+        elif self.low is None and self.high is None:
+            values = _boundless(bits, count, dtype, self.level)
+        else:
+            values = _bounded(bits, count, dtype, self.level, self.low, self.high)
+        return values.reshape(spec.shape)
+
+    def _whole_bounds(self, dtype: str) -> tuple[int | None, int | None]:
+        """The first whole number, and the one after the last, where a bound says so."""
+        limits = np.iinfo(numpy_dtype(dtype))
+        low, high = self.low, self.high
+        if low is None and high is None:
+            return None, None
+        if low is None:
+            # As in torch.randint(high): numbers that have but an upper bound are mostly counts, or positions.
+            low = 0 if high is not None and high > 0 else limits.min
+        if high is None:
+            first, _ = integer_range(dtype, low, max(float(limits.max), low + 1))
+            return first, None
+        return integer_range(dtype, low, high)
+
+
+def _truths(bits: Bits, count: int, level: str) -> Array:
+    share = {"zeros": 0.1, "tiny": 0.1, "huge": 0.9, "infinite": 0.9, "ties": 1.0, "nan": 0.0}.get(level, 0.5)
+    return bits.unit64(count) < share
+
+
+def _boundless(bits: Bits, count: int, dtype: str, level: str) -> Array:
+    if level == "unit":
+        return uniform(bits, Spec((count,), dtype))
+    if level == "wide":
+        return _signed(bits, _magnitudes(bits, count, dtype), dtype)
+    if level == "whole":
+        return cast(bits.below(4 * int(REACH) + 1, count).astype(np.float64) / 2 - REACH, dtype)
+    values = uniform(bits, Spec((count,), dtype, -REACH, REACH))
+    if level == "signed" or not count:
+        return values
+    if level == "ties":
+        return _tied(bits, values, dtype)
+    return _mixed(bits, values, _among(level, dtype))
+
+
+def _among(level: str, dtype: str) -> Array:
+    """What stands among ordinary numbers at `level`, the most telling first."""
+    edges = special_values(dtype)  # NaN, both infinities, -0.0, 0.0, the greatest two, the smallest three
+    greatest, normal, subnormal = float(edges[5]), float(edges[7]), float(edges[8])
+    numbers = {
+        "nan": [math.nan],
+        "infinite": [math.inf, -math.inf],
+        "zeros": [-0.0, 0.0],
+        "tiny": [-0.0, subnormal, -subnormal, normal, -normal, math.sqrt(normal)],
+        "huge": [greatest, -greatest, math.sqrt(greatest) * 2, -math.sqrt(greatest) * 2],
+    }[level]
+    return cast(np.array(numbers), dtype)
+
+
+def _mixed(bits: Bits, values: Array, edges: Array) -> Array:
+    """`values` with a share of them replaced: by each of `edges` once, if there is room, and then by any."""
+    count = values.size
+    places = bits.order(count)[: max(1, round(count * SHARE))]
+    picks = bits.below(len(edges), len(places)).astype(np.intp)
+    surely = min(len(places), len(edges))
+    picks[:surely] = (np.arange(surely) + (picks[0] if len(places) < len(edges) else 0)) % len(edges)
+    values[places] = edges[picks]
+    return values
+
+
+def _tied(bits: Bits, values: Array, dtype: str) -> Array:
+    """Three different numbers, the last two of them neighbours."""
+    pool = values[bits.below(values.size, 3).astype(np.intp)]
+    if dtype != "bfloat16":  # whose neighbours are not its carrier's
+        pool[2] = np.nextafter(pool[1], pool.dtype.type(math.copysign(REACH, float(pool[0]))))
+    return pool[bits.below(3, values.size).astype(np.intp)]
+
+
+def _magnitudes(bits: Bits, count: int, dtype: str) -> Array:
+    least, greatest = DECADES
+    return cast(10.0 ** (least + (greatest - least) * bits.unit64(count)), dtype)
+
+
+def _signed(bits: Bits, values: Array, dtype: str) -> Array:
+    return cast(np.where(bits.half_words(values.size) >> np.uint32(31), -values, values), dtype)
+
+
+def _bounded(bits: Bits, count: int, dtype: str, level: str, low: float | None, high: float | None) -> Array:
+    """Numbers in [low, high), one of which may be open; NaN and infinities lie in no such range."""
+    if high is None or low is None:
+        low, high = _other_bound(bits, level, low, high)
+    least, greatest = float_range(dtype, low, high)
+    values = uniform(bits, Spec((count,), dtype, low, high))
+    if not count:
+        return values
+    if level == "wide":
+        # Magnitudes from the bound on that is nearer to zero, as far as there are any.
+        near = low if abs(low) <= abs(high) else high
+        steps = _magnitudes(bits, count, "float64") * (1 if near == low else -1)
+        found = cast(near + steps, dtype)
+        return np.where((found >= least) & (found <= greatest), found, values)
+    if level == "whole":
+        first, last = math.ceil(2 * least), math.floor(2 * greatest)
+        if last - first >= 1:
+            return cast((first + bits.below(min(last - first + 1, 1 << 20), count).astype(np.float64)) / 2, dtype)
+        return values
+    if level == "ties":
+        tied = _tied(bits, values, dtype)
+        return np.clip(tied, tied.dtype.type(least), tied.dtype.type(greatest))
+    edges = [least, greatest]
+    if low <= 0 < high and level in ("zeros", "tiny"):
+        edges = [0.0] if low == 0 else [float(one) for one in _among(level, dtype) if low <= one < high]
+    return _mixed(bits, values, cast(np.array(edges), dtype)) if level in ("zeros", "tiny", "huge") else values
+
+
+def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) -> tuple[float, float]:
+    reach = {"unit": 1.0, "wide": 10.0 ** DECADES[1], "huge": 10.0 ** DECADES[1]}.get(level, 2 * REACH)
+    if low is not None:
+        return low, low + max(reach, abs(low) * reach * 0.5)
+    assert high is not None
+    return high - max(reach, abs(high) * reach * 0.5), high
+
+
+def _whole(bits: Bits, count: int, dtype: str, level: str, first: int | None, end: int | None) -> Array:
+    """Whole numbers from `first` to before `end`; both open where neither is given."""
+    limits = np.iinfo(numpy_dtype(dtype))
+    if end is None:
+        least = limits.min if first is None else first
+        if level in ("huge", "infinite", "nan"):
+            return _extremes(bits, count, dtype, level, least)
+        if level == "wide":
+            return _whole_magnitudes(bits, count, dtype, least)
+        start, stop = _reach(level) if first is None else (first, first + WHOLE_REACH + 1)
+        start, stop = max(start, limits.min), min(stop, limits.max)
+        if start >= stop:  # negative numbers of a dtype that has none
+            start, stop = 0, WHOLE_REACH + 1
+    else:
+        assert first is not None
+        start, stop = first, end
+    if start >= stop:
+        raise BadBounds(f"expected a whole number of {dtype} from {start} to before {stop}, and there is none")
+    values = uniform(bits, Spec((count,), dtype, start, stop))
+    if not count:
+        return values
+    if level == "ties":
+        pool = values[bits.below(count, 2).astype(np.intp)]
+        return pool[bits.below(2, count).astype(np.intp)]
+    if level == "zeros" and start <= 0 < stop:
+        return _mixed(bits, values, np.array([0], values.dtype))
+    if level in ("huge", "nan") and end is not None:
+        return _mixed(bits, values, np.array([start, stop - 1], values.dtype))
+    return values
+
+
+def _reach(level: str) -> tuple[int, int]:
+    if level == "unit":
+        return 0, WHOLE_REACH + 1
+    if level == "whole":
+        return -2, 3
+    return (-WHOLE_REACH, 0) if level == "tiny" else (-WHOLE_REACH, WHOLE_REACH + 1)
+
+
+def _extremes(bits: Bits, count: int, dtype: str, level: str, least: int) -> Array:
+    """Ordinary numbers among the least and the greatest, or among those that a float does not hold."""
+    limits = np.iinfo(numpy_dtype(dtype))
+    start = max(least, limits.min, -WHOLE_REACH)
+    values = uniform(bits, Spec((count,), dtype, start, min(start + 2 * WHOLE_REACH, limits.max)))
+    edges = [limits.min, limits.max, -1, 0, 1, limits.min + 1, limits.max - 1]
+    if level == "infinite":  # the first whole numbers that float32 and float64 do not hold, and those past 32 bits
+        edges = [2**24 + 1, -(2**24) - 1, 2**24 + 3, 2**53 + 1, -(2**53) - 1, -(2**31) - 1, 2**31]
+        # A count of 2**31 is memory that there may be, and is not worth it.
+        edges = edges[:-1] if least >= 0 or count < WHOLE_REACH else edges
+    held = [edge for edge in edges if max(least, limits.min) <= edge <= limits.max] or [limits.max]
+    return _mixed(bits, values, np.array(held, values.dtype)) if count else values
+
+
+def _whole_magnitudes(bits: Bits, count: int, dtype: str, least: int) -> Array:
+    limits = np.iinfo(numpy_dtype(dtype))
+    most = int(limits.max).bit_length() - 1
+    sizes = np.exp2(most * bits.unit64(count)).astype(np.int64)
+    drawn: Any = np.where(bits.half_words(count) >> np.uint32(31), -sizes, sizes)
+    return np.clip(drawn, max(least, limits.min), limits.max).astype(numpy_dtype(dtype))

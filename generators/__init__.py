@@ -21,10 +21,11 @@ from generators.derived import MOST_REFUSALS
 from generators.dtypes import DTYPES, dtype_name, numpy_dtype, round_bfloat16
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, NotAValue, Unsatisfiable
+from generators.exploring import explored_array, explored_shapes
 from generators.layouts import LAYOUTS, apply_steps, lay_out
 from generators.scalars import random, random_bool, random_or_nothing
 from generators.shapes import broadcastable_shapes, random_shape
-from generators.source import Choice, Source, current, simplest, using
+from generators.source import TRIAL_BITS, Choice, Source, current, simplest, using
 
 __all__ = [
     "CONTENTS",
@@ -32,6 +33,7 @@ __all__ = [
     "LAYOUTS",
     "MOST_REFUSALS",
     "NOTHING",
+    "TRIAL_BITS",
     "BadBounds",
     "Bits",
     "Choice",
@@ -53,6 +55,8 @@ __all__ = [
     "distinct",
     "drawn_array",
     "dtype_name",
+    "explored_array",
+    "explored_shapes",
     "indices",
     "lay_out",
     "nothing",

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from generators.annotations import INT
+from generators.annotations import SIZE
 from generators.core import Generator
 from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, float_range, integer_range, numpy_dtype, part_dtype
 from generators.entropy import Bits
@@ -274,7 +274,7 @@ class indices(Filling):
 
     def drawn(self, source: Source) -> Filling:
         if isinstance(self.bound, Generator):
-            return dataclasses.replace(self, bound=self.bound.draw_in(source, INT))
+            return dataclasses.replace(self, bound=self.bound.draw_in(source, SIZE))
         return self
 
     def fill(self, bits: Bits, spec: Spec) -> Array:

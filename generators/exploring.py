@@ -12,10 +12,10 @@ from generators.annotations import SIZE
 from generators.arrays import Drawn
 from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Generator
-from generators.dtypes import DTYPES, INTEGRAL, dtype_name
+from generators.dtypes import INTEGRAL, dtype_name
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.layouts import check_layout, expanded_dim, fitting
-from generators.plan import BLOCK, LEVELS, NAMES, row
+from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, row
 from generators.shapes import Shape, given_shape
 from generators.source import Source, current, trial_of
 from generators.values import REACH, WHOLE_REACH, Open
@@ -26,8 +26,6 @@ __tracebackhide__ = of_the_test
 
 #: Elements of an array that is more than one vectorised or one threaded loop takes in one go.
 LARGE = (4100, 6200)
-#: How many rows of a block every tensor of a trial is plain in.
-PLAIN_ROWS = 2
 _HUGE_SIZES = frozenset(("long", "large"))
 _SPECIAL = frozenset(("nan", "infinite", "tiny", "huge"))
 
@@ -35,7 +33,7 @@ _SPECIAL = frozenset(("nan", "infinite", "tiny", "huge"))
 class Exploration:
     """What the tensors of one trial have in common: its row of the plan, and the shapes that others broadcast with."""
 
-    __slots__ = ("_arrays", "_index", "_partners", "_source", "special_values")
+    __slots__ = ("_arrays", "_index", "_partners", "_source")
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -84,32 +82,28 @@ class Exploration:
 
         Arrays that ask for the same have one shape, or shapes that broadcast together.
         """
-        if ndim is not None and not any(size is None for size in dims[: ndim if type(ndim) is int else len(dims)]):
-            return self._given(ndim, dims, where)
         key = (ndim, *dims)
         if key in self._partners:
             return self._partner(key, ndim, dims, where)
         rank = self._rank(ndim, dims, where)
-        common = self._sizes(rank, dims, self.level("sizes", number), where)
+        if rank <= len(dims) and all(size is not None for size in dims[:rank]):
+            return given_shape(dims[:rank]).draw_in(self._source)  # type: ignore[no-any-return]
+        common = self._sizes(rank, dims, self.level("sizes", number))
         partner = self.level("partner", number)
-        own = self._with_ones(common, dims) if partner in ("first", "both") and len(self._partners) == 0 else common
+        own = self._with_ones(common, dims) if partner in ("first", "both") and not self._partners else common
         self._partners[key] = (common, own)
         return own
-
-    def _given(self, ndim: Any, dims: Sequence[Any], where: Where) -> Shape:
-        rank = _rank(ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim, where)
-        sizes = [*dims[:rank], *[None] * (rank - len(dims))]
-        if any(size is None for size in sizes):
-            return self._sizes(rank, dims, "small", where)
-        return given_shape(sizes).draw_in(self._source)  # type: ignore[no-any-return]
 
     def _rank(self, ndim: Any, dims: Sequence[Any], where: Where) -> int:
         if ndim is None:
             least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
             return max(least, int(self.level("rank")))
-        return _rank(ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim, where)
+        rank = ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim
+        if type(rank) is int and rank >= 0:
+            return rank
+        raise GeneratorError(f"ndim={rank!r} at {text(where)}: expected a whole number >= 0")
 
-    def _sizes(self, rank: int, dims: Sequence[Any], level: str, where: Where) -> Shape:
+    def _sizes(self, rank: int, dims: Sequence[Any], level: str) -> Shape:
         source = self._source
         sizes: list[Any] = [*dims[:rank], *[None] * (rank - len(dims))]
         for axis, size in enumerate(sizes):
@@ -147,7 +141,7 @@ class Exploration:
         if level in ("same", "first"):
             return common
         if level == "other":
-            return self._sizes(len(common), dims, "small", where)
+            return self._sizes(len(common), dims, "small")
         if level == "fewer" and ndim is None and not any(size is not None for size in dims) and common:
             return common[self._source.integer(1, len(common) + 1) :]
         if level == "both":  # where the first has no ones, if there is such a place
@@ -163,7 +157,7 @@ class Exploration:
         """`count` shapes that broadcast together: alike, with ones in some dimensions, with fewer dimensions."""
         source = self._source
         number = self.begin_array()
-        common = self._sizes(self._rank(ndim, (), where), (), self.level("sizes", number), where)
+        common = self._sizes(self._rank(ndim, (), where), (), self.level("sizes", number))
         level = self.level("partner", number)
         shapes = []
         for place in range(count):
@@ -174,12 +168,6 @@ class Exploration:
                 shape = shape[source.integer(0 if level == "other" else 1, len(shape) + 1) :]
             shapes.append(shape)
         return tuple(shapes)
-
-
-def _rank(ndim: Any, where: Where) -> int:
-    if type(ndim) is int and ndim >= 0:
-        return ndim
-    raise GeneratorError(f"ndim={ndim!r} at {text(where)}: expected a whole number >= 0")
 
 
 def _open(shape: Shape, dims: Sequence[Any]) -> list[int]:
@@ -318,4 +306,6 @@ def _consistent(
             raise wrong(f"layout={layout!r}", f"expected rank {needed} or more, got {rank}: it can lie in no other way")
 
 
-__all__ = ["DTYPES", "Exploration", "explored_array"]
+def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
+    """`count` shapes of the current trial that broadcast together; rank `ndim`, or any when it is None."""
+    return Exploration.of(current()).broadcasting(count, ndim, here())

@@ -11,6 +11,8 @@ from generators.errors import GeneratorError
 
 #: How many rows are dealt at once: as many as a test has trials by default.
 BLOCK: Final = 20
+#: In how many trials of a test everything is plain, or all but one thing.
+PLAIN_ROWS: Final = 2
 
 #: For each factor its levels, the plain one first, with how many of `BLOCK` rows have each.
 FACTORS: Final = MappingProxyType(

@@ -16,13 +16,22 @@ from generators import annotations as kinds
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, of_the_test
-from generators.source import Source
+from generators.plan import PLAIN_ROWS
+from generators.source import Source, trial_of
 from generators.where import here, text
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test
 
 _LONGEST = 3
+#: The bounds of plain numbers, where none are given.
+LOW, HIGH = 1, 6
+#: What numbers without bounds are like, in how many of twenty trials.
+_OF_SIZES = ((LOW, HIGH),) * 15 + ((HIGH, 18),) * 5
+_OF_WHOLE = ((LOW, HIGH),) * 11 + ((HIGH, 18),) * 3 + ((-6, 0),) * 4 + ((0, 1),) * 2
+_OF_FLOATS = ((1.0, 6.0),) * 7 + ((0.0, 1.0),) * 4 + ((-6.0, 0.0),) * 4 + ((-1e3, 1e3),) * 3 + ((-0.01, 0.01),) * 2
+#: A number that steps through them all, each of them once in twenty.
+_STRIDE = 7
 
 
 class random(Generator):
@@ -33,14 +42,20 @@ class random(Generator):
     the bounds do not count, for a complex both parts are drawn within them. A parameter that takes a tuple of any
     length gets one to three elements. Bounds may be generators. Never draws None.
 
+    Without bounds it is most often from 1 to 5, and in some trials a greater number, or, where the parameter may be
+    so, zero, a negative number or one between 0 and 1.
+
     Raises `BadBounds` when there is nothing between the bounds: here, if both are plain numbers, else when drawn,
     naming the line that wrote it.
     """
 
-    __slots__ = ("_fixed", "_kind", "_where", "high", "low")
+    __slots__ = ("_fixed", "_kind", "_open", "_where", "high", "low")
 
-    def __init__(self, low: Any = 1, high: Any = 6) -> None:
+    def __init__(self, low: Any = None, high: Any = None) -> None:
         self._where = here()
+        self._open = low is None and high is None
+        low = LOW if low is None else low
+        high = HIGH if high is None else high
         self._kind: kinds.Kind | None = None
         self._fixed: Annotation = None
         self.low = low
@@ -62,7 +77,7 @@ class random(Generator):
 
     def __repr__(self) -> str:
         typed = "" if self._kind is None else f".to({_spell(self._fixed)})"
-        return f"random({self.low!r}, {self.high!r}){typed}"
+        return f"random({'' if self._open else f'{self.low!r}, {self.high!r}'}){typed}"
 
     def to(self, annotation: Annotation) -> random:
         """Fix the type, unless it is fixed already; the bounds keep their own. Returns this same generator."""
@@ -99,6 +114,10 @@ class random(Generator):
             kind = kinds.describe(annotation)
         if kind is None:
             kind = kinds.INT if isinstance(low, int) and isinstance(high, int) else kinds.FLOAT
+        if self._open and isinstance(kind, kinds.Scalar):
+            # What is a size, or may become one, is not negative.
+            size = annotation is None or annotation is kinds.SIZE
+            low, high = open_bounds(source, kind, size=size)
         if kind is kinds.INT and type(low) is int and type(high) is int:
             return source.integer(low, high)  # the commonest, at a third less
         return self._of(kind, source, low, high)
@@ -147,6 +166,14 @@ class random(Generator):
 
     def _bad(self, low: Any, high: Any, when: str = "") -> BadBounds:
         return BadBounds(f"{self!r} at {text(self._where)}: {_nothing_between(low, high)}{when}")
+
+
+def open_bounds(source: Source, kind: kinds.Scalar, *, size: bool) -> builtins.tuple[Any, Any]:
+    """The bounds that a number without any has in the trial of `source`, by its row of the plan; plain ones first."""
+    table = (_OF_SIZES if size else _OF_WHOLE) if kind.type is int else _OF_FLOATS
+    trial = trial_of(source.seed)
+    position = (trial * _STRIDE + len(source.choices)) % len(table) if trial >= PLAIN_ROWS else 0
+    return table[source.planned(position, len(table))]
 
 
 def random_bool() -> random:

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from generators.annotations import INT
+from generators.annotations import SIZE
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.source import Source
@@ -76,7 +76,7 @@ class random_shape(Generator):
         if ndim is None:
             ndim = source.integer(least, LARGEST_RANK + 1)
         elif isinstance(ndim, Generator):
-            ndim = _size("ndim", ndim.draw_in(source, INT), self._where)
+            ndim = _size("ndim", ndim.draw_in(source, SIZE), self._where)
         dims = self._dims
         end = self.max_size + 1
         shape = []
@@ -85,7 +85,7 @@ class random_shape(Generator):
             if size is None:
                 size = source.integer(least, end)
             elif type(size) is not int:
-                size = _size(f"dims[{axis}]", size.draw_in(source, INT), self._where)
+                size = _size(f"dims[{axis}]", size.draw_in(source, SIZE), self._where)
             shape.append(size)
         return builtins.tuple(shape)
 
@@ -105,7 +105,7 @@ def drawn_shape(source: Source, ndim: Any, dims: builtins.tuple[Any, ...]) -> Sh
     if ndim is None:
         ndim = source.integer(1, LARGEST_RANK + 1)
     elif isinstance(ndim, Generator):
-        ndim = ndim.draw_in(source, INT)
+        ndim = ndim.draw_in(source, SIZE)
     if type(ndim) is not int or ndim < 0:
         return None
     given = len(dims)
@@ -119,7 +119,7 @@ def drawn_shape(source: Source, ndim: Any, dims: builtins.tuple[Any, ...]) -> Sh
         if size is None:
             size = source.integer(1, LARGEST_SIZE + 1)
         elif isinstance(size, Generator):
-            size = size.draw_in(source, INT)
+            size = size.draw_in(source, SIZE)
         if type(size) is not int or size < 0:
             return None
         shape.append(size)
@@ -178,10 +178,10 @@ class given_shape(Generator):
     def _draw(self, source: Source, annotation: Annotation) -> Shape:
         sizes = self._sizes
         if isinstance(sizes, Generator):
-            sizes = _sizes(sizes.draw_in(source, INT), self._where)
+            sizes = _sizes(sizes.draw_in(source, SIZE), self._where)
         return builtins.tuple(
             [
-                _size(f"shape[{axis}]", size.draw_in(source, INT), self._where) if isinstance(size, Generator) else size
+                _size(f"shape[{axis}]", size.draw_in(source, SIZE), self._where) if isinstance(size, Generator) else size
                 for axis, size in enumerate(sizes)
             ]
         )

@@ -50,6 +50,9 @@ class random(algebra.random):
 
     __slots__ = ()
 
+    def __init__(self, low: Any = 1, high: Any = 6) -> None:
+        super().__init__(low, high)
+
     def _draw(self, source: algebra.Source, annotation: Any) -> Any:
         drawn = super()._draw(source, annotation)
         return [*drawn] if type(drawn) is builtins.tuple else drawn

@@ -22,53 +22,55 @@ __generators_hide__ = True
 
 def random_tensor(
     ndim: Any = None,
-    dim0: Any = 1,
+    dim0: Any = None,
     dim1: Any = None,
     dim2: Any = None,
     dim3: Any = None,
     dim4: Any = None,
-    low: Any = 0,
-    high: Any = 1,
-    dtype: Any = float,
+    low: Any = None,
+    high: Any = None,
+    dtype: Any = None,
     requires_grad: Any = True,
     *,
     shape: Any = None,
-    contents: Any = "uniform",
-    layout: Any = "contiguous",
+    contents: Any = None,
+    layout: Any = None,
     device: Any = "cpu",
 ) -> Value:
-    """A dual tensor with drawn shape and contents. Every argument may be a generator.
+    """A dual tensor of anything that the test does not rule out. Every argument may be a generator.
+
+    What is left out is open: within the twenty trials of a test it is drawn over all that it may be, the plainest first.
 
     Args:
-        ndim: rank; drawn from 1 to 5 when None.
-        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions, as far as the rank goes; each drawn
-            from 1 to 7 when None.
-        low, high: bounds of the contents, ``low <= x < high``.
-        dtype: a name such as ``"float32"``; ``float``, ``int`` and ``bool`` mean float32, int64 and bool.
+        ndim: rank; when open, 0 to 4.
+        dim0, dim1, dim2, dim3, dim4: sizes of the leading dimensions; when open, 1, 2 to 6, one past multiples of 8
+            and of 16, and in some trials so many that the tensor has a few thousand elements. Tensors of one trial
+            for which the same is asked have one shape, or shapes that broadcast together.
+        low, high: bounds of the contents, ``low <= x < high``. When open, numbers of every sign and magnitude, and in
+            some trials NaN, infinities, -0.0, subnormal and the greatest numbers. Integers of which only `high` is
+            given start at 0.
+        dtype: a name such as ``"float32"``; ``float``, ``int`` and ``bool`` mean float32, int64 and bool. When open,
+            float32, and float64 in some trials.
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
         shape: the whole shape at once, instead of `ndim` and the dimensions.
-        contents: kind of contents, see `generators.random_array`.
-        layout: ``"contiguous"`` or one of the non-contiguous layouts, see `generators.random_array`. The
-            tensor is then a view, made by recorded calls, and still a leaf.
+        contents: kind of contents, see `generators.random_array`; when open, also ties and whole numbers.
+        layout: ``"contiguous"`` or one of the non-contiguous layouts, see `generators.random_array`; when open, any of
+            them. A tensor that is not contiguous is a view, made by recorded calls, and still a leaf.
         device: where to put it.
 
     Raises:
-        generators.GeneratorError: for bounds or sizes that cannot be met.
+        generators.GeneratorError: for bounds or sizes that cannot be met, and for arguments that contradict each other.
     """
-    if shape is None:
-        drawn = generators.drawn_array(
-            ndim=ndim,
-            dims=(dim0, dim1, dim2, dim3, dim4),
-            dtype=dtype,
-            low=low,
-            high=high,
-            contents=contents,
-            layout=layout,
-        )
-    else:
-        drawn = generators.random_array(
-            shape, ndim=ndim, dtype=dtype, low=low, high=high, contents=contents, layout=layout
-        ).value()
+    drawn = generators.explored_array(
+        ndim,
+        (dim0, dim1, dim2, dim3, dim4),
+        shape=shape,
+        dtype=dtype,
+        low=low,
+        high=high,
+        contents=contents,
+        layout=layout,
+    )
     return from_drawn(drawn, _value(requires_grad), _value(device))
 
 
@@ -81,12 +83,19 @@ def choice_tensor(
 
 
 def broadcast_tensors(
-    n: int = 2, low: Any = 0, high: Any = 1, dtype: Any = float, requires_grad: Any = True, **shapes: Any
+    n: int = 2,
+    low: Any = None,
+    high: Any = None,
+    dtype: Any = None,
+    requires_grad: Any = True,
+    *,
+    ndim: Any = None,
+    layout: Any = None,
 ) -> tuple[Value, ...]:
-    """`n` dual tensors whose shapes broadcast together; `shapes` as in `generators.broadcastable_shapes`."""
-    drawn = generators.broadcastable_shapes(n, **shapes).value()
+    """`n` dual tensors whose shapes broadcast together, in every way in which they can; see `random_tensor`."""
     return tuple(
-        random_tensor(shape=shape, low=low, high=high, dtype=dtype, requires_grad=requires_grad) for shape in drawn
+        random_tensor(shape=shape, low=low, high=high, dtype=dtype, requires_grad=requires_grad, layout=layout)
+        for shape in generators.explored_shapes(n, ndim)
     )
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from generators import TRIAL_BITS
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Called:
@@ -160,6 +162,9 @@ def labels(found: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
 
 
 def trial_seed(base: int, test: str, index: int) -> int:
-    """The seed of one trial: the same on every machine and in every process."""
-    digest = hashlib.blake2b(f"{base}\0{test}\0{index}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big")
+    """The seed of one trial: the same on every machine and in every process.
+
+    Its upper bits are `index`, by which `generators` finds the features that the trial is to have.
+    """
+    digest = hashlib.blake2b(f"{base}\0{test}\0{index}".encode(), digest_size=TRIAL_BITS // 8).digest()
+    return index << TRIAL_BITS | int.from_bytes(digest, "big")

@@ -24,6 +24,7 @@ from generators.errors import BadBounds, GeneratorError, NotAValue, Unsatisfiabl
 from generators.exploring import explored_array, explored_shapes
 from generators.layouts import LAYOUTS, apply_steps, lay_out
 from generators.scalars import random, random_bool, random_or_nothing
+from generators.schedule import Schedule
 from generators.shapes import broadcastable_shapes, random_shape
 from generators.source import TRIAL_BITS, Choice, Source, current, simplest, using
 
@@ -42,6 +43,7 @@ __all__ = [
     "GeneratorError",
     "NotAValue",
     "Nothing",
+    "Schedule",
     "Source",
     "Spec",
     "Unsatisfiable",

@@ -1,4 +1,4 @@
-"""Draws the arrays of a trial whose shape, dtype, numbers and layout a test leaves open: by the plan, then at random."""
+"""Draws arrays whose shape, dtype, numbers and layout a test leaves open: by the plan, then at random."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Exploration:
         found = source.memo.get(Exploration)
         if found is None:
             found = source.memo[Exploration] = Exploration(source)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def begin_array(self) -> int:
         """The number of the next array in its trial, from 0."""
@@ -107,8 +107,8 @@ class Exploration:
         source = self._source
         sizes: list[Any] = [*dims[:rank], *[None] * (rank - len(dims))]
         for axis, size in enumerate(sizes):
-            if isinstance(size, Generator):
-                sizes[axis] = given_shape(size).draw_in(source)[0]
+            if size is not None and (type(size) is not int or size < 0):
+                sizes[axis] = given_shape((size,)).draw_in(source)[0]
         free = [axis for axis, size in enumerate(sizes) if size is None]
         taken = math.prod(size for size in sizes if size is not None)
         if not free:
@@ -159,10 +159,14 @@ class Exploration:
         number = self.begin_array()
         common = self._sizes(self._rank(ndim, (), where), (), self.level("sizes", number))
         level = self.level("partner", number)
+        odd = source.index(2) if level == "both" else 0
         shapes = []
         for place in range(count):
             shape = common
-            if level in ("both", "other") or (place == 0) == (level == "first") and level in ("first", "second"):
+            if level == "both":  # in other dimensions than the others
+                axes = [axis for axis in range(len(common)) if (axis + odd + place) % 2]
+                shape = self._with_ones(shape, (), axes)
+            elif level == "other" or (level == "first" and not place) or (level == "second" and place):
                 shape = self._with_ones(shape, ())
             if level in ("fewer", "other") and place and ndim is None and shape:
                 shape = shape[source.integer(0 if level == "other" else 1, len(shape) + 1) :]
@@ -232,9 +236,7 @@ def explored_array(
         raise type(error)(f"random_tensor at {text(where)}: {error}") from None
 
 
-def _filling(
-    exploration: Exploration, number: int, dtype: str, low: Any, high: Any, contents: Any, count: int
-) -> Any:
+def _filling(exploration: Exploration, number: int, dtype: str, low: Any, high: Any, contents: Any, count: int) -> Any:
     if contents is not None:
         return check_contents(contents)
     return Open(exploration.level("values", number), low, high)

@@ -41,8 +41,10 @@ FACTORS: Final = MappingProxyType(
 NAMES: Final = tuple(FACTORS)
 LEVELS: Final = tuple(tuple(levels) for levels in FACTORS.values())
 
-#: Levels whose numbers (or lack of a dimension) hide what other features would show: a NaN is all that is left of a sum.
-_HIDING: Final = frozenset((("values", "nan"), ("values", "infinite"), ("values", "tiny"), ("values", "huge"), ("rank", "0")))
+#: Levels whose numbers (or lack of a dimension) hide what other features would show: a NaN is all that a sum leaves.
+_HIDING: Final = frozenset(
+    (("values", "nan"), ("values", "infinite"), ("values", "tiny"), ("values", "huge"), ("rank", "0"))
+)
 #: What a row had better not have together, for the one leaves nothing of the other.
 _USELESS: Final = MappingProxyType(
     {
@@ -53,6 +55,7 @@ _USELESS: Final = MappingProxyType(
         ("values", "huge"): ("layout", "sizes", "dtype"),
         ("values", "zeros"): ("layout", "sizes"),
         ("layout", "expanded"): ("sizes",),
+        ("partner", "both"): ("rank",),
         ("sizes", "long"): ("partner", "layout"),
         ("sizes", "large"): ("partner", "rank"),
     }
@@ -76,7 +79,8 @@ class Row(NamedTuple):
 
     def level(self, factor: str) -> str:
         """The name of this row's level of `factor`."""
-        return LEVELS[NAMES.index(factor)][getattr(self, factor)]
+        position = NAMES.index(factor)
+        return LEVELS[position][self[position]]
 
 
 def row(index: int) -> Row:
@@ -124,9 +128,7 @@ def _dealt(covered: set[Pair], number: int) -> list[Row]:
     return rows
 
 
-def _next_row(
-    left: list[list[int]], covered: set[Pair], difficult: list[tuple[int, int]], place: int
-) -> list[int]:
+def _next_row(left: list[list[int]], covered: set[Pair], difficult: list[tuple[int, int]], place: int) -> list[int]:
     while difficult and left[difficult[0][0]][difficult[0][1]] <= 0:
         difficult.pop(0)
     fixed = difficult.pop(0) if difficult else None

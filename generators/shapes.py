@@ -181,7 +181,9 @@ class given_shape(Generator):
             sizes = _sizes(sizes.draw_in(source, SIZE), self._where)
         return builtins.tuple(
             [
-                _size(f"shape[{axis}]", size.draw_in(source, SIZE), self._where) if isinstance(size, Generator) else size
+                _size(f"shape[{axis}]", size.draw_in(source, SIZE), self._where)
+                if isinstance(size, Generator)
+                else size
                 for axis, size in enumerate(sizes)
             ]
         )

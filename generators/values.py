@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 
@@ -103,7 +102,9 @@ def _among(level: str, dtype: str) -> Array:
 def _mixed(bits: Bits, values: Array, edges: Array) -> Array:
     """`values` with a share of them replaced: by each of `edges` once, if there is room, and then by any."""
     count = values.size
-    places = bits.order(count)[: max(1, round(count * SHARE))]
+    most = max(1, round(count * SHARE))
+    # A single one among many ordinary numbers shows other things than many do.
+    places = bits.order(count)[: most if len(edges) > 2 or bits.below(2, 1)[0] else 1]
     picks = bits.below(len(edges), len(places)).astype(np.intp)
     surely = min(len(places), len(edges))
     picks[:surely] = (np.arange(surely) + (picks[0] if len(places) < len(edges) else 0)) % len(edges)
@@ -158,10 +159,10 @@ def _bounded(bits: Bits, count: int, dtype: str, level: str, low: float | None, 
 
 def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) -> tuple[float, float]:
     reach = {"unit": 1.0, "wide": 10.0 ** DECADES[1], "huge": 10.0 ** DECADES[1]}.get(level, 2 * REACH)
-    if low is not None:
-        return low, low + max(reach, abs(low) * reach * 0.5)
+    if low is not None:  # a negative bound has positive numbers above it
+        return low, max(low + max(reach, abs(low) * reach * 0.5), -low)
     assert high is not None
-    return high - max(reach, abs(high) * reach * 0.5), high
+    return min(high - max(reach, abs(high) * reach * 0.5), -high), high
 
 
 def _whole(bits: Bits, count: int, dtype: str, level: str, first: int | None, end: int | None) -> Array:
@@ -221,5 +222,6 @@ def _whole_magnitudes(bits: Bits, count: int, dtype: str, least: int) -> Array:
     limits = np.iinfo(numpy_dtype(dtype))
     most = int(limits.max).bit_length() - 1
     sizes = np.exp2(most * bits.unit64(count)).astype(np.int64)
-    drawn: Any = np.where(bits.half_words(count) >> np.uint32(31), -sizes, sizes)
-    return np.clip(drawn, max(least, limits.min), limits.max).astype(numpy_dtype(dtype))
+    drawn = np.where(bits.half_words(count) >> np.uint32(31), -sizes, sizes)
+    clipped: Array = np.clip(drawn, max(least, limits.min), limits.max)
+    return clipped.astype(numpy_dtype(dtype))

@@ -14,9 +14,10 @@ DEFAULT_TOLERANCES: dict[str, tuple[float, float]] = {
     "float16": (1e-3, 1e-3),
     "bfloat16": (1.6e-2, 1e-2),
     "float32": (1e-4, 1e-5),
-    "float64": (1e-7, 1e-7),
+    # Below 2**-24, which is what rounding to float32 somewhere on the way would make of it.
+    "float64": (1e-9, 1e-9),
     "complex64": (1e-4, 1e-5),
-    "complex128": (1e-7, 1e-7),
+    "complex128": (1e-9, 1e-9),
 }
 
 

@@ -47,6 +47,7 @@ from autotest.trials.judgement import (
     judge,
 )
 from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, perform, settle
+from generators import Schedule
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -143,7 +144,8 @@ class _Trials:
         test, tally = self.test, self.tally
         needed = self.options.trials(test.settings.n)
         followed: int | None = None
-        for planned in _plan(test, self.options, self.store, needed):
+        schedule = Schedule(needed * ATTEMPTS_PER_TRIAL)
+        for planned in _plan(test, self.options, self.store, schedule):
             if planned.seed in lethal:
                 continue
             if trail is not None:
@@ -160,6 +162,8 @@ class _Trials:
                 self._judge_waiting()
                 annotate(error, text.own_failure(planned.trial, planned.base))
                 raise
+            if not planned.stored:
+                schedule.tell(planned.trial, outcome.features, refused=outcome.rejection is not None)
             self.waiting.append((planned, outcome))
             if self._is_time(planned, outcome, needed):
                 self._judge_waiting()
@@ -254,8 +258,8 @@ class _Trials:
         return Divergence(text.divergence(finding, place, trouble), finding, place)
 
 
-def _plan(test: Test, options: Options, store: Store, needed: int) -> Iterator[_Planned]:
-    """Stored failures first, then trials 0, 1, 2, ... until the caller has enough.
+def _plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iterator[_Planned]:
+    """Stored failures first, then the trials of `schedule`, until the caller has enough.
 
     Trials are not run in here: a generator would turn a `StopIteration` of the test body into something else.
     """
@@ -266,7 +270,7 @@ def _plan(test: Test, options: Options, store: Store, needed: int) -> Iterator[_
     for record in store.for_test(test.id):
         if record.finding.first.symptom not in DEADLY:
             yield _Planned(record.finding.base_seed, record.index, record.seed, stored=True)
-    for index in range(needed * ATTEMPTS_PER_TRIAL):
+    for index in schedule:
         yield _Planned(base, index, trial_seed(base, test.id, index), stored=False)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,8 @@ class Outcome:
     seed: int
     recorder: Recorder
     choices: Sequence[generators.Choice]
+    #: The features that it had of those which the test leaves open, see `generators.plan`.
+    features: Mapping[str, int] = dataclasses.field(default_factory=dict)
     mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
     rejection: Rejection | None = None
     compared: int = 0
@@ -108,12 +110,13 @@ def perform(
         finally:
             pair.reference.restore(modes)
     if recorder.rejection is not None and not recorder.mismatches:
-        return Outcome(seed, recorder, source.choices, rejection=recorder.rejection)
+        return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
     observed = observe(recorder)
     return Outcome(
         seed,
         recorder,
         source.choices,
+        source.features,
         compared=observed.compared,
         gradients=observed.gradients,
         pending=observed,

@@ -132,7 +132,7 @@ def test_bounds_the_wrong_way_round_are_refused_where_they_are_written(low: Any,
     )
 
 
-@pytest.mark.parametrize("bound", ["3", None, float("nan"), float("inf"), 1j, (1, 2)])
+@pytest.mark.parametrize("bound", ["3", float("nan"), float("inf"), 1j, (1, 2)])
 def test_a_bound_that_is_no_number_is_refused(bound: Any) -> None:
     with pytest.raises(BadBounds, match="expected a finite number or a generator of one"):
         random(1, bound)

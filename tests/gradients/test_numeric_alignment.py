@@ -20,6 +20,7 @@ ALIGNMENT = Path(__file__).parents[1] / "alignment"
 FILES = sorted(path.name for path in ALIGNMENT.glob("test_*.py") if "ledger" not in path.name)
 TO_NOTHING = "test_convolution.py::test_transposed_convolution_to_nothing"
 EXCEPTIONS = {
+    "test_activation.py::test_gradient_at_the_corners[name='Hardswish']": "its derivative at -3 and 3 is one-sided",
     **{
         f"{TO_NOTHING}[rank={rank}]": "torch refuses in double what oneDNN leaves empty in single" for rank in (1, 2, 3)
     },
@@ -32,8 +33,12 @@ EXCEPTIONS = {
 }
 
 
+#: Trials that torch accepts of a test that is known to be wrong, until one is.
+MOST = 10
+
+
 def numeric_complaints(item):
-    """What differences say of the first trial that torch accepts; None where nothing was checked."""
+    """What differences say of the first trial that torch accepts, or of the first that is wrong as it should be."""
     found = []
 
     def drive(test, pair, ledger):
@@ -42,12 +47,13 @@ def numeric_complaints(item):
             outcome = run_trial(test.body, trial_seed(0, test.id, index), settings, pair)
             if outcome.rejection is None:
                 found.append(outcome)
-                return
+                if item.id not in EXCEPTIONS or outcome.mismatches or outcome.complaint or len(found) == MOST:
+                    return
 
     with driven_by(drive), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         item.call()
-    (outcome,) = found
+    outcome = found[-1]
     return outcome.numeric, [mismatch.message for mismatch in outcome.mismatches] + [outcome.complaint] * bool(
         outcome.complaint
     )

@@ -115,7 +115,7 @@ def test_programs_that_differ_in_numbers_alone_share_one_graph_and_each_is_compa
 def test_a_fault_in_a_gradient_of_one_trial_only_is_found(against):
     rare = with_gradient(lambda gradient: gradient * (1 + (gradient.sum() > 2)))
     against(GraphTorch({"relu": rare}))
-    assert "grad" in str(failing(relu, None, n=30))
+    assert "grad" in str(failing(relu, None, n=60))
 
 
 def test_what_disagrees_only_beside_other_programs_counts_and_says_so(against, monkeypatch):

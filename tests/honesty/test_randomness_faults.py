@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch as real
 
@@ -23,11 +25,11 @@ def test_two_runs_draw_the_same(against):
     def body():
         x = random_tensor(ndim=2)
         y = torch.randn(2)
-        return x.reference.tolist(), random(0, 10**9).value(), y.reference.tolist()
+        return repr((x.reference.tolist(), random(0, 10**9).value(), y.reference.tolist()))  # a NaN equals none
 
     one, two = drawn_by(body), drawn_by(body)
     assert one == two
-    assert len({repr(item) for item in one}) == 20
+    assert len(set(one)) == 20
 
 
 def test_other_peoples_random_state_changes_nothing(against):
@@ -133,9 +135,9 @@ def test_declared_shapes_and_bounds_are_the_ones_tested(caught, draw, declared):
 def test_every_declared_size_comes_up(against):
     against()
     shapes = {tuple(shape) for shape in drawn_by(lambda: random_tensor(ndim=2).shape, n=200)}
-    assert {size for shape in shapes for size in shape} == set(range(1, 8)) | {1}
-    ranks = set(drawn_by(lambda: random_tensor().dim(), n=100))
-    assert ranks == {1, 2, 3, 4, 5}
+    assert {size for shape in shapes for size in shape} > {1, 2, 3, 4, 5, 6, 9, 17, 33}
+    assert max(math.prod(shape) for shape in shapes) > 4096
+    assert set(drawn_by(lambda: random_tensor().dim(), n=20)) == {0, 1, 2, 3, 4}
 
 
 def test_a_fault_that_one_draw_in_a_hundred_shows(against):

@@ -1,0 +1,70 @@
+"""Which trials of a test to run: in order, but those with features that the reference refused come later, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from generators.plan import NAMES, row
+
+#: How many of the trials that were not run yet are compared with each other, to find the next.
+WINDOW = 60
+#: A feature that was refused so often, and never accepted, is put off.
+DOUBTFUL = 2
+
+
+class Schedule:
+    """The indices of a test's trials, as long as somebody asks for the next.
+
+    `tell` says what became of each. A feature whose trials were all refused is given back: a trial that has it, and is
+    likely to be accepted by what else it has, is preferred to one of new features only.
+    """
+
+    __slots__ = ("_accepted", "_left", "_open", "_refused")
+
+    def __init__(self, attempts: int) -> None:
+        """`attempts`: how many indices there are at most."""
+        self._left: dict[int, None] = dict.fromkeys(range(attempts))
+        self._accepted: dict[tuple[str, int], int] = {}
+        self._refused: dict[tuple[str, int], int] = {}
+        #: The factors that the test leaves open, as far as that is known.
+        self._open: set[str] = set()
+
+    def __iter__(self) -> Iterator[int]:
+        while self._left:
+            index = self._next()
+            del self._left[index]
+            yield index
+
+    def tell(self, index: int, features: Mapping[str, int], *, refused: bool) -> None:
+        """Say which `features` trial `index` drew, and whether the reference refused it."""
+        counts = self._refused if refused else self._accepted
+        for feature in features.items():
+            self._open.add(feature[0])
+            counts[feature] = counts.get(feature, 0) + 1
+
+    def _next(self) -> int:
+        first = next(iter(self._left))
+        if not self._refused:
+            return first
+        best, best_score = first, -1.0
+        for position, index in enumerate(self._left):
+            if position == WINDOW:
+                break
+            score = self._score(index)
+            if score > best_score:
+                best, best_score = index, score
+        return best
+
+    def _score(self, index: int) -> float:
+        """How likely trial `index` is accepted, times how much of it no accepted trial had."""
+        levels: tuple[int, ...] = row(index)
+        likely, new = 1.0, 0
+        for place, name in enumerate(NAMES):
+            if name not in self._open:
+                continue
+            feature = (name, levels[place])
+            accepted, refused = self._accepted.get(feature, 0), self._refused.get(feature, 0)
+            new += not accepted
+            if refused >= DOUBTFUL or accepted:
+                likely *= (accepted + 1) / (accepted + refused + 1)
+        return likely * (1 + new)

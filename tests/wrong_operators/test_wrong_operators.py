@@ -1,0 +1,29 @@
+"""The plainest test of an operator finds, in its twenty trials, in which one way it is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest import Divergence, autotest, skip_grad_check
+from tests.wrong_operators.memory import MEMORY
+from tests.wrong_operators.numbers import NUMBERS
+from tests.wrong_operators.wrong import Wrong
+
+#: What torch warns of where it broadcasts in a loss, or divides by no degree of freedom.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+WRONG = [*NUMBERS, *MEMORY]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
+def test_a_wrong_operator_is_found(against, wrong: Wrong) -> None:
+    test = skip_grad_check(reason="planted faults")(autotest()(wrong.body))
+    against()
+    test()
+    against(wrong.candidate())
+    with pytest.raises(Divergence):
+        test()
+
+
+def test_there_are_a_hundred_of_them_with_names_of_their_own() -> None:
+    assert len({wrong.name for wrong in WRONG}) == len(WRONG) >= 100

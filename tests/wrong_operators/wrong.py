@@ -1,0 +1,169 @@
+"""Ways in which an operator can be wrong: each leaves a replacement for `tests.support.faulty`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.faulty import FaultyTorch, Replacement
+
+Change = Callable[[Any], Any]
+Test = Callable[[], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrong:
+    """`path` below torch is replaced, and `body` is the plainest test of it."""
+
+    name: str
+    path: str
+    replacement: Replacement
+    body: Test
+
+    def candidate(self) -> FaultyTorch:
+        return FaultyTorch({self.path: self.replacement})
+
+
+def torch() -> Any:
+    import torch as real
+
+    return real
+
+
+def off(result: Any) -> Any:
+    """`result`, plainly wrong."""
+    return (
+        ~result if result.dtype == torch().bool else result * 1.25 + 0.25 if result.is_floating_point() else result + 1
+    )
+
+
+def of_first(change: Callable[[Any, Any], Any]) -> Replacement:
+    """``change(result, first argument)`` stands in place of the result."""
+
+    def replacement(original: Any) -> Any:
+        def wrong(x: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(x, *args, **kwargs)
+            return change(result, x)
+
+        return wrong
+
+    return replacement
+
+
+def of_two(change: Callable[[Any, Any, Any], Any]) -> Replacement:
+    """``change(result, first argument, second argument)`` stands in place of the result."""
+
+    def replacement(original: Any) -> Any:
+        def wrong(x: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+            return change(original(x, y, *args, **kwargs), x, y)
+
+        return wrong
+
+    return replacement
+
+
+def where(condition: Change, change: Change = off) -> Replacement:
+    """The elements of the result for which ``condition(first argument)`` holds are changed."""
+    return of_first(lambda result, x: torch().where(condition(x), change(result), result))
+
+
+def when(condition: Change, change: Change = off) -> Replacement:
+    """The whole result is changed where ``condition(first argument)`` holds."""
+    return of_first(lambda result, x: change(result) if condition(x) else result)
+
+
+def given(prepare: Change) -> Replacement:
+    """The right operator, given ``prepare(first argument)``."""
+    return lambda original: lambda x, *args, **kwargs: original(prepare(x), *args, **kwargs)
+
+
+def both_given(prepare: Change) -> Replacement:
+    """The right operator, given both arguments prepared."""
+    return lambda original: lambda x, y, *args, **kwargs: original(prepare(x), prepare(y), *args, **kwargs)
+
+
+def fills(x: Any) -> Any:
+    return x.nan_to_num(nan=0.0)
+
+
+def in_single(original: Any) -> Any:
+    """float64 is computed in float32."""
+
+    def wrong(*args: Any, **kwargs: Any) -> Any:
+        double = [arg for arg in args if isinstance(arg, torch().Tensor) and arg.dtype == torch().float64]
+        narrow = [arg.float() if any(arg is one for one in double) else arg for arg in args]
+        result = original(*narrow, **kwargs)
+        return result.double() if double else result
+
+    return wrong
+
+
+def as_it_lies(x: Any) -> Any:
+    """What is read of `x` when its strides are taken for those of a contiguous tensor, from where it starts."""
+    strides = []
+    step = 1
+    for size in reversed(x.shape):
+        strides.append(step)
+        step *= size
+    held = x.untyped_storage().nbytes() // x.element_size()
+    return x if x.storage_offset() + x.numel() > held else x.as_strided(x.shape, strides[::-1])
+
+
+def from_the_start(x: Any) -> Any:
+    """What is read of `x` when its offset is forgotten."""
+    return x.as_strided(x.shape, x.stride(), 0)
+
+
+def repeats(x: Any) -> bool:
+    return any(size > 1 and stride == 0 for size, stride in zip(x.shape, x.stride(), strict=True))
+
+
+def tail(block: int) -> Replacement:
+    """What is left over after whole blocks of elements is wrong."""
+
+    def change(result: Any, x: Any) -> Any:
+        flat = result.reshape(-1)
+        whole = flat.numel() // block * block
+        if not 0 < whole < flat.numel():
+            return result
+        return torch().cat([flat[:whole], off(flat[whole:])]).reshape(result.shape)
+
+    return of_first(change)
+
+
+def row_tail(block: int) -> Replacement:
+    """The last element of rows that are longer than `block`, and no multiple of it, is not seen."""
+    return given(lambda x: x[..., :-1] if x.shape[-1] > block and x.shape[-1] % block else x)
+
+
+def beyond(count: int) -> Replacement:
+    """Elements from the one numbered `count` on are wrong."""
+
+    def change(result: Any, x: Any) -> Any:
+        flat = result.reshape(-1)
+        return torch().cat([flat[:count], off(flat[count:])]).reshape(result.shape)
+
+    return of_first(change)
+
+
+def gradient_where(condition: Change, factor: float = 1.5, change: Change | None = None) -> Replacement:
+    """The gradient is multiplied by `factor` (or changed) where ``condition(first argument)`` holds."""
+    real = torch()
+
+    class Through(real.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            wrong = gradient * factor if change is None else change(gradient)
+            found = condition(x)
+            return (
+                real.where(found, wrong, gradient) if isinstance(found, real.Tensor) else wrong if found else gradient
+            )
+
+    return given(Through.apply)

@@ -102,12 +102,13 @@ def _among(level: str, dtype: str) -> Array:
 def _mixed(bits: Bits, values: Array, edges: Array) -> Array:
     """`values` with a share of them replaced: by each of `edges` once, if there is room, and then by any."""
     count = values.size
-    most = max(1, round(count * SHARE))
+    most = max(1, round(count * SHARE), min(len(edges), count // 2))
     # A single one among many ordinary numbers shows other things than many do.
     places = bits.order(count)[: most if len(edges) > 2 or bits.below(2, 1)[0] else 1]
     picks = bits.below(len(edges), len(places)).astype(np.intp)
     surely = min(len(places), len(edges))
-    picks[:surely] = (np.arange(surely) + (picks[0] if len(places) < len(edges) else 0)) % len(edges)
+    if surely > 1:  # a single place may have any
+        picks[:surely] = np.arange(surely)
     values[places] = edges[picks]
     return values
 

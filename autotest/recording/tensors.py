@@ -39,7 +39,7 @@ def random_tensor(
 ) -> Value:
     """A dual tensor of anything that the test does not rule out. Every argument may be a generator.
 
-    What is left out is open: within the twenty trials of a test it is drawn over all that it may be, plain things first.
+    What is left out is open: within the twenty trials of a test it is drawn over all it may be, plain things first.
 
     Args:
         ndim: rank; when open, 0 to 4.

@@ -1,0 +1,194 @@
+"""What a test leaves open: within twenty trials everything has been there; what it says is law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from generators import Drawn, GeneratorError, Source, explored_array, explored_shapes, random, using
+from generators.source import TRIAL_BITS
+
+TRIALS = 20
+
+
+def trials(draw: Callable[[], Any], test: int = 7, count: int = TRIALS) -> list[Any]:
+    """What `draw` gives in each trial of a test."""
+    drawn = []
+    for index in range(count):
+        with using(Source(index << TRIAL_BITS | test)):
+            drawn.append(draw())
+    return drawn
+
+
+def numbers(drawn: list[Drawn]) -> np.ndarray[Any, Any]:
+    return np.concatenate([one.data.reshape(-1).astype(np.float64) for one in drawn])
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_numbers_of_every_kind_within_twenty_trials(test: int) -> None:
+    drawn = trials(lambda: explored_array(2), test)
+    every = numbers([one for one in drawn if one.dtype == "float32"])
+    finite = every[np.isfinite(every)]
+    for kind in (
+        np.isnan(every),
+        every == math.inf,
+        every == -math.inf,
+        (finite == 0) & np.signbit(finite),
+        (finite == 0) & ~np.signbit(finite),
+        (abs(finite) > 0) & (abs(finite) < np.finfo(np.float32).tiny),
+        (abs(finite) > 0.01) & (abs(finite) < 0.1),
+        (finite < -1) & (finite > -4),
+        abs(finite) > 100,
+        abs(finite) > 1e38,
+        finite == 1,
+        finite == 0.5,
+    ):
+        assert kind.any()
+    # Ordinary numbers stay ordinary: most trials have nothing special.
+    assert sum(not np.isfinite(one.data).all() for one in drawn) <= 6
+
+
+def test_sizes_and_layouts_of_every_kind_within_twenty_trials() -> None:
+    drawn = trials(lambda: explored_array(2))
+    sizes = {size for one in drawn for size in one.data.shape}
+    assert {1, 2, 3, 4, 5, 6, 9} <= sizes
+    assert sizes & {17, 33}
+    assert any(one.data.size > 4096 for one in drawn)
+    assert sum(one.data.size > 4096 for one in drawn) <= 4
+    assert {one.layout for one in drawn} == {"contiguous", "transposed", "strided", "offset", "expanded"}
+
+
+def test_ranks_and_dtypes_where_they_are_open() -> None:
+    drawn = trials(explored_array)
+    assert {one.data.ndim for one in drawn} == {0, 1, 2, 3, 4}
+    assert 12 <= sum(one.dtype == "float32" for one in drawn) < TRIALS
+    assert {one.dtype for one in drawn} == {"float32", "float64"}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8"])
+def test_whole_numbers_have_their_extremes(dtype: str) -> None:
+    every = np.concatenate([one.data.reshape(-1) for one in trials(lambda: explored_array(2, dtype=dtype))])
+    limits = np.iinfo(dtype)
+    assert {limits.min, 0, 1, limits.max} <= set(every.tolist())
+    if dtype == "int64":
+        assert ((every > 2**24) & (every < 2**53)).any()
+        assert ((every < 0) & (every > -10)).any()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "dtype"),
+    [
+        (0, 1, None),
+        (-1, None, None),
+        (None, 3, None),
+        (0.1, 5, "float64"),
+        (1e3, None, None),
+        (None, -2.5, None),
+        (0, 7, "int64"),
+        (None, 5, "int32"),
+        (3, None, "int8"),
+        (None, -3, "int16"),
+        (250, None, "uint8"),
+    ],
+)
+def test_bounds_are_law(low: float | None, high: float | None, dtype: str | None) -> None:
+    every = numbers(trials(lambda: explored_array(1, dtype=dtype, low=low, high=high), count=60))
+    assert np.isfinite(every).all()
+    assert low is None or every.min() >= low
+    assert high is None or every.max() < high
+    assert len(np.unique(every)) > 4
+
+
+def test_whole_numbers_below_a_bound_count_from_zero() -> None:
+    assert numbers(trials(lambda: explored_array(1, dtype=int, high=4))).min() == 0
+
+
+def test_a_negative_bound_leaves_positive_numbers_in_every_trial_of_many() -> None:
+    drawn = trials(lambda: explored_array(shape=(50,), low=-1))
+    assert sum((one.data > 0).any() for one in drawn) > 0.8 * TRIALS
+
+
+def test_what_a_test_says_is_law() -> None:
+    for one in trials(
+        lambda: explored_array(3, (2, None, random(3, 5)), dtype="float64", contents="sorted", layout="strided")
+    ):
+        assert one.data.shape[0] == 2
+        assert one.data.shape[2] in (3, 4)
+        assert one.data.ndim == 3
+        assert (one.dtype, one.layout) == ("float64", "strided")
+        assert (np.diff(one.data) >= 0).all()
+
+
+def test_arrays_for_which_the_same_is_asked_broadcast_in_every_way() -> None:
+    pairs = trials(lambda: (explored_array(2).data.shape, explored_array(2).data.shape), count=60)
+    fitting = [(one, two) for one, two in pairs if _broadcast(one, two)]
+    assert len(fitting) > 0.9 * len(pairs)
+    assert sum(one == two for one, two in fitting) > len(pairs) / 3
+    assert any(one != two and np.broadcast_shapes(one, two) == one for one, two in fitting)
+    assert any(one != two and np.broadcast_shapes(one, two) == two for one, two in fitting)
+    assert any(np.broadcast_shapes(one, two) not in (one, two) for one, two in fitting)
+
+
+def test_arrays_of_open_rank_may_have_fewer_dimensions() -> None:
+    pairs = trials(lambda: (explored_array().data.shape, explored_array().data.shape), count=40)
+    assert any(len(two) < len(one) for one, two in pairs)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_shapes_that_broadcast(count: int) -> None:
+    drawn = trials(lambda: explored_shapes(count), count=60)
+    assert all(np.broadcast_shapes(*shapes) is not None for shapes in drawn)
+    wide = [np.broadcast_shapes(*shapes) for shapes in drawn]
+    assert any(all(shape != whole for shape in shapes) for shapes, whole in zip(drawn, wide, strict=True))
+    assert any(len(shapes[1]) < len(shapes[0]) for shapes in drawn)
+
+
+def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> None:
+    pairs = trials(lambda: (explored_array(2, (None, 3)).data.shape, explored_array(2, (3, None)).data.shape))
+    assert len({(one[0], two[1]) for one, two in pairs}) > 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ndim": 3, "dims": (None, None, None, 4)}, r"ndim=3, dim3=4\).*expected dimensions up to dim2"),
+        ({"ndim": 0, "dims": (2,)}, "expected no dimensions, for a tensor of rank 0 has none"),
+        ({"shape": (2, 3), "ndim": 2}, "expected either the shape or ndim"),
+        ({"shape": (2, 3), "dims": (None, 3)}, "expected either the shape or dim1"),
+        ({"dtype": bool, "low": 0}, "expected no bounds, for truth values have none"),
+        ({"dtype": int, "contents": "indices"}, "expected high="),
+        ({"ndim": 1, "layout": "transposed"}, "expected rank 2 or more, got 1"),
+        ({"shape": (), "layout": "strided"}, "expected rank 1 or more, got 0"),
+        ({"low": 2, "high": 2}, "expected finite numbers with low < high"),
+        ({"low": math.inf}, "expected a finite number"),
+        ({"ndim": -1}, "expected a whole number >= 0"),
+        ({"ndim": 1, "dims": ("three",)}, "expected a whole number >= 0"),
+    ],
+)
+def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(GeneratorError, match=rf"(?s)test_generators_exploring\.py:\d+.*{message}|{message}"):
+        trials(lambda: explored_array(**arguments), count=1)
+
+
+def test_a_number_without_bounds_is_of_every_kind_that_its_parameter_takes() -> None:
+    whole = {value for test in range(5) for value in trials(lambda: random().draw(int), test)}
+    assert {0, 1, 2, 3, 4, 5} <= whole
+    assert min(whole) < 0
+    assert max(whole) > 6
+    floats = [value for test in range(5) for value in trials(lambda: random().to(float).value(), test)]
+    assert min(floats) < -1
+    assert max(floats) > 10
+    assert any(0 < value < 1 for value in floats)
+    assert all(value > 0 for test in range(5) for value in trials(lambda: random().to(int).value(), test))
+
+
+def _broadcast(*shapes: tuple[int, ...]) -> bool:
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        return False
+    return True

@@ -50,9 +50,9 @@ _USELESS: Final = MappingProxyType(
     {
         ("rank", "0"): ("layout",),
         ("values", "nan"): ("layout", "sizes", "dtype"),
-        ("values", "infinite"): ("sizes", "dtype"),
-        ("values", "tiny"): ("layout", "sizes", "dtype"),
-        ("values", "huge"): ("layout", "sizes", "dtype"),
+        ("values", "infinite"): ("sizes", "dtype", "partner"),
+        ("values", "tiny"): ("layout", "sizes", "dtype", "partner"),
+        ("values", "huge"): ("layout", "sizes", "dtype", "partner"),
         ("values", "zeros"): ("layout", "sizes"),
         ("layout", "expanded"): ("sizes",),
         ("partner", "both"): ("rank",),

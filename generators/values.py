@@ -104,7 +104,7 @@ def _mixed(bits: Bits, values: Array, edges: Array) -> Array:
     count = values.size
     most = max(1, round(count * SHARE), min(len(edges), count // 2))
     # A single one among many ordinary numbers shows other things than many do.
-    places = bits.order(count)[: most if len(edges) > 2 or bits.below(2, 1)[0] else 1]
+    places = bits.order(count)[: most if len(edges) > 1 or bits.below(2, 1)[0] else 1]
     picks = bits.below(len(edges), len(places)).astype(np.intp)
     surely = min(len(places), len(edges))
     if surely > 1:  # a single place may have any

@@ -7,18 +7,22 @@ import dataclasses
 import functools
 import inspect
 import os
+import random
 import unittest
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from autotest.base.errors import UsageError
+import numpy as np
+
+from autotest.base.errors import NotDual, UsageError
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Settings
 from autotest.frameworks import Pair, chosen
 from autotest.results import ledger
 from autotest.running.runner import run_test
 from autotest.sources.identity import called_now, owner_of
+from autotest.sources.places import where_it_returns
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test
 
@@ -102,7 +106,11 @@ def decorate(
             name = called.id((*bound.args, *shown), {**bound.keywords, **kwargs})
             test = Test(name, lambda: bound(*args, **kwargs), asks, called.file)
             sides = pair()
-            _run(test, sides, asked, _ledger(called.file, sides.candidate.name))
+            try:
+                with _unchanged_generators():
+                    _run(test, sides, asked, _ledger(called.file, sides.candidate.name))
+            except NotDual as error:
+                raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None
 
     if isinstance(function, functools.partial):
         run.__wrapped__ = function  # whose signature lacks what is bound already
@@ -170,6 +178,17 @@ def _run(test: Test, pair: Pair, asked: Callable[[], Options], known: ledger.Led
     else:
         with pair.around_trials():
             elsewhere(test, pair, known)
+
+
+@contextlib.contextmanager
+def _unchanged_generators() -> Iterator[None]:
+    """Trials seed Python's and NumPy's own generators; whoever else draws from them goes on where they were."""
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - the one that bodies draw from
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002 - as above
 
 
 @functools.lru_cache(maxsize=256)

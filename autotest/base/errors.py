@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -15,6 +17,10 @@ class AutotestError(Exception):
 
 class UsageError(AutotestError, ValueError):
     """An argument of the public interface is wrong; the message names it and says what is allowed."""
+
+
+class NotDual(UsageError):
+    """A test returned something that is not dual; the message says what, and at which place of what it returned."""
 
 
 class FrameworkMissing(AutotestError, ImportError):
@@ -76,11 +82,22 @@ def made_by_the_test(error: Exception) -> Exception:
     return error
 
 
+def nearest(name: str, known: Iterable[str]) -> str:
+    """``. Did you mean 'softmax'?``, when something known is spelled nearly like `name`; empty if nothing is."""
+    close = difflib.get_close_matches(name, [one for one in known if not one.startswith("_")], 1, 0.7)
+    return f". Did you mean {close[0]!r}?" if close else ""
+
+
 def annotate(error: Exception, note: str) -> None:
     """Add `note` to what is printed of `error`, on Pythons before 3.11 too, whose exceptions have no notes."""
     if sys.version_info >= (3, 11):
         error.add_note(note)
-    elif type(error).__str__ is Exception.__str__ and len(error.args) <= 1:
-        error.args = ("\n".join([*map(str, error.args), note]),)
-    elif error.__cause__ is None:
+        return
+    before = error.args
+    if len(before) <= 1 and not isinstance(error, (KeyError, OSError, SyntaxError, UnicodeError)):
+        error.args = ("\n".join([*map(str, before), note]),)
+        if str(error).endswith(note):
+            return
+        error.args = before  # this exception makes its text of something else
+    if error.__cause__ is None:
         error.__cause__ = InTrial(note)

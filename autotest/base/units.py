@@ -6,6 +6,8 @@ import re
 
 from autotest.base.errors import UsageError
 
+#: Bytes; a smaller size is one that lacks its unit.
+LEAST_SIZE = 1 << 20
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -22,4 +24,7 @@ def size(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
     if match is None or float(match[1]) <= 0:
         raise UsageError(f"{text!r}: expected a size such as 500M or 4G")
-    return int(float(match[1]) * 1024.0 ** " KMGT".index(match[2].upper() or " "))
+    bytes_ = int(float(match[1]) * 1024.0 ** " KMGT".index(match[2].upper() or " "))
+    if bytes_ < LEAST_SIZE:
+        raise UsageError(f"{text!r}: that is {bytes_:,} B, and no trial fits in less than 1M; expected 500M or 4G")
+    return bytes_

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 
 from autotest.base.errors import FrameworkMissing, TrialEnd
@@ -16,7 +15,8 @@ from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.processes.client import Server
 from autotest.program import Call, CallKind, Operand
-from autotest.recording.recorder import Recorder, watched
+from autotest.recording.recorder import Recorder
+from autotest.recording.watching import watched
 from autotest.replaying import graph_check
 from autotest.results.ledger import Ledger
 from autotest.results.tasks import (
@@ -37,6 +37,7 @@ from autotest.running import deaths
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
 from autotest.storage.keeping import keep
+from autotest.trials.body_errors import told_briefly
 from autotest.trials.driver import driven_by
 from autotest.trials.judgement import (
     Cleared,
@@ -260,10 +261,10 @@ def _call(where: Where, drive: Callable[[Test, Pair, Ledger], None]) -> str:
             item.call()
     except FrameworkMissing:
         raise
-    except Exception:  # noqa: BLE001 - a body may raise whatever it likes
-        return _without_library(traceback.format_exc().splitlines())
+    except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes
+        return told_briefly(error, _RUNNERS)
     return ""
 
 
-def _without_library(lines: Sequence[str]) -> str:
-    return "\n".join(lines[-12:])
+#: Who stands between a worker process and a test's own lines.
+_RUNNERS = ("pebble", "multiprocessing", "unittest", "torch", "oneflow", "numpy")

@@ -17,7 +17,7 @@ from autotest.program import Call, operator_of, refs
 from autotest.program.rewriting import needed
 from autotest.program.semantics import in_place, pushes_gradients
 from autotest.recording.record import Record
-from autotest.recording.recorder import watched
+from autotest.recording.watching import watched
 from autotest.results.gradient_account import KNOWN, SMALL, Books, Use
 from autotest.results.ledger import Ledger
 from autotest.sources.collection import Collected

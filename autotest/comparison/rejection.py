@@ -60,6 +60,16 @@ def called_back(running: str, target: str) -> UsageError:
     )
 
 
+_DEVICE = re.compile(
+    r"no NVIDIA driver|not compiled with CUDA|no CUDA GPUs|no CUDA-capable|not linked with support", re.I
+)
+
+
+def is_missing_device(error: Exception) -> bool:
+    """Whether an exception says that this machine, or this build of a framework, lacks a device."""
+    return _DEVICE.search(str(error)) is not None
+
+
 _MEMORY = re.compile(r"out of memory|not enough memory|can.?t allocate|cannot allocate|bad_alloc", re.IGNORECASE)
 
 

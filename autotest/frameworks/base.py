@@ -98,6 +98,15 @@ class StandIns:
         return frozenset((*self.names, *self.methods, *self.attributes))
 
 
+class PublicCall(NamedTuple):
+    """A call of one of a framework's public functions, as a program spells it."""
+
+    kind: CallKind
+    target: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
 class Framework(abc.ABC):
     """One side of a pair. Instances hold no state of a trial and may be shared by all of them.
 
@@ -128,6 +137,18 @@ class Framework(abc.ABC):
         return StandIns()
 
     # -- calls ------------------------------------------------------------------------------------------
+
+    def public_call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> PublicCall | None:
+        """How a program spells a call of `function`, one of this framework's own that was given a dual tensor.
+
+        None for what is not public. Asked only of a framework whose functions hand over to objects that they do not
+        know, as torch's do.
+        """
+        return None
+
+    def is_parameter(self, value: Any) -> bool:
+        """Whether `value` is a parameter of one of its modules."""
+        return False
 
     def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
         """What carries out the recorded calls of this kind and target, live and in every replay.
@@ -206,6 +227,10 @@ class Framework(abc.ABC):
         gradients are those that pushing back what `build` says leaves. Raises what the framework raises.
         """
         raise NotImplementedError(f"{self.name} has no graph mode")
+
+    def records_gradients(self) -> bool:
+        """Whether calls belong to the graph of gradients; False inside of ``no_grad`` and the like."""
+        return True
 
     def modes(self) -> Any:
         """Settings of the process that a body may change for all that follows, such as whether gradients are on."""

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from autotest.base.errors import made_by_the_test, of_the_test
+from autotest.base.errors import made_by_the_test, nearest, of_the_test
 from autotest.emission import Script
 from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Call, CallKind, Program, Root, leaves
@@ -67,13 +67,22 @@ class Pair:
                 expected = self.reference.resolve(path)
             except AttributeError as error:
                 # Newer torch raises it in a function of its own, which would stand in the reader's way.
-                raise made_by_the_test(AttributeError(str(error))) from None
+                raise made_by_the_test(AttributeError(f"{error}{self._suggested(path)}")) from None
             try:
                 actual = self.candidate.resolve(path)
             except AttributeError:
                 actual = ABSENT
             both = self._resolved[path] = Both(expected, actual)
         return both
+
+    def _suggested(self, path: str) -> str:
+        """What the reference has that is spelled nearly like the last part of `path`."""
+        parent, _, name = path.rpartition(".")
+        try:
+            owner = self.reference.resolve(parent) if parent else getattr(self.reference, "root", None)
+        except AttributeError:
+            return ""
+        return nearest(name, dir(owner))
 
     def operation(self, kind: CallKind, target: str) -> Both:
         """What carries out calls of this kind and target on either side; see `Framework.operation`."""
@@ -124,6 +133,12 @@ class Pair:
             known = self.reference.annotations(target, function, positional, keywords)
             self._annotations[key] = known
         return known
+
+    @functools.cached_property
+    def packages(self) -> frozenset[str]:
+        """The packages whose own code knows nothing of dual objects: the frameworks' and NumPy."""
+        kinds = (*self.reference.tensor_types, *self.candidate.tensor_types)
+        return frozenset((*(kind.__module__.partition(".")[0] for kind in kinds), "numpy"))
 
     def side(self, alias: str) -> int | None:
         """0 for an alias of the reference, 1 for one of the candidate, None for any other name."""

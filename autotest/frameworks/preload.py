@@ -9,7 +9,9 @@ import importlib.metadata
 import importlib.util
 import os
 import pathlib
+import signal
 import sys
+import threading
 import warnings
 from types import ModuleType
 from typing import Final
@@ -45,6 +47,7 @@ def import_oneflow() -> ModuleType:
     """
     imported = sys.modules.get("oneflow")
     if imported is not None:
+        restore_interrupts()  # whoever imported it did not
         return imported
     require_core()
     os.environ.setdefault(*LOG_LEVEL)
@@ -53,7 +56,9 @@ def import_oneflow() -> ModuleType:
         with warnings.catch_warnings():
             # Its docstrings hold invalid escapes. Whoever makes warnings errors would not get past its import.
             warnings.simplefilter("ignore", DeprecationWarning)
-            return importlib.import_module("oneflow")
+            module = importlib.import_module("oneflow")
+        restore_interrupts()
+        return module
     except (ImportError, OSError) as error:
         # Not ours to refuse beforehand: a build may need no CUDA, or find it where the system keeps it.
         needed = f"; not found: {', '.join(missing)}" if missing else ""
@@ -61,6 +66,14 @@ def import_oneflow() -> ModuleType:
             f"OneFlow is installed but cannot be imported ({error}{needed}); {_INSTALL}, which brings the CUDA 11 "
             f"libraries that it is linked with, or {_CHOOSE}"
         ) from error
+
+
+def restore_interrupts() -> None:
+    """Install Python's handler of SIGINT again. OneFlow's import puts one in its place that ends the process, so that
+    Ctrl-C would lose every report."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
 
 
 def require_core() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import FrameworkMissing
+from autotest.frameworks.base import PublicCall
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.samples import SampleDatabase
 
@@ -82,6 +83,24 @@ class TorchFramework(Namespace):
             yield
         finally:
             self._set_threads(threads)
+
+    def public_call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> PublicCall | None:
+        from autotest.frameworks.torch_functions import public_name, without_defaults
+
+        named = public_name(function)
+        if named is None or named.kind == "setattr":
+            return None
+        ordered = tuple(reversed(args)) if named.swapped else tuple(args)
+        path = named.target.removeprefix("functional.") if named.kind == "function" else named.target
+        return PublicCall(named.kind, path, ordered, without_defaults(function, kwargs))
+
+    def is_parameter(self, value: Any) -> bool:
+        return isinstance(value, self.root.nn.Parameter)
+
+    @functools.cached_property
+    def records_gradients(self) -> Callable[[], bool]:  # asked for before every call
+        asked: Callable[[], bool] = self.root.is_grad_enabled
+        return asked
 
     def modes(self) -> tuple[bool, Any]:
         return self.root.is_grad_enabled(), self.root.get_default_dtype()

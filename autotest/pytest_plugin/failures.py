@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from autotest.base.errors import AutotestError, FrameworkMissing
 from autotest.report.colours import Role, pieces
+from autotest.trials.body_errors import own_lines
 from generators import GeneratorError
+
+#: Packages that a test's own lines call, and whose frames nobody looks for.
+FOREIGN = ("torch", "oneflow", "numpy", "pytest", "_pytest", "pluggy")
 
 
 def show_briefly(report: pytest.TestReport, item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-    """Leave out of a failure what is this library's: its reader looks for the test's own lines."""
+    """Leave out of a failure what is this library's or a framework's: its reader looks for the test's own lines."""
     error, entries = excinfo.value, excinfo.traceback
     in_body = any(_module(entry) == "autotest.trials.trial" for entry in entries)
     if isinstance(error, AutotestError) and (not in_body or isinstance(error, FrameworkMissing)):
         _show_as_text(report, item, error)
-    elif isinstance(error, (AutotestError, GeneratorError, AttributeError)) and _is_library(_module(entries[-1])):
+    elif isinstance(error, (AutotestError, GeneratorError)) or getattr(error, "of_the_test", False):
         # These say what is wrong with the line that the test wrote. Of any other, the library itself may be the cause.
-        own = _without_library(excinfo.tb)
+        own = own_lines(excinfo.tb, FOREIGN)
         if own is not None:
             report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exc_info((type(error), error, own)))
 
 
-def _without_library(entry: TracebackType | None) -> TracebackType | None:
-    """The traceback without frames of this library. Rebuilt, for pytest reads the raw one."""
-    if entry is None:
-        return None
-    rest = _without_library(entry.tb_next)
-    if _is_library(str(entry.tb_frame.f_globals.get("__name__", ""))):
-        return rest
-    return TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-
-
 def _module(entry: Any) -> str:
     return str(entry.frame.f_globals.get("__name__", ""))
-
-
-def _is_library(module: str) -> bool:
-    return module.startswith(("autotest.", "generators."))
 
 
 def _show_as_text(report: pytest.TestReport, item: pytest.Item, error: BaseException) -> None:

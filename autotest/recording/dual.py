@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -12,9 +11,11 @@ import numpy as np
 from autotest.base.errors import UsageError, of_the_test
 from autotest.frameworks import ABSENT, Both, Pair, chosen
 from autotest.program import Operand, Ref, Root
+from autotest.recording import mistakes, operators
 from autotest.recording.external_values import adopt, synchronize_module
 from autotest.recording.module_table import ModuleClass
 from autotest.recording.outside_trials import agree_now
+from autotest.recording.public_functions import carried_out
 from autotest.recording.recorder import Recorder, current
 
 __tracebackhide__ = of_the_test  # as in the recorder
@@ -111,36 +112,13 @@ class DualObject:
     __hash__ = object.__hash__
 
 
-def _install_operators() -> None:
-    """Give `DualObject` the operators, each of them one recorded call of the `operator` module."""
-
-    def forward(name: str) -> Callable[..., Any]:
-        def method(self: DualObject, *operands: Any) -> Any:
-            recorder = self._recorder_now()
-            return wrap(recorder, recorder.operate(name, (self, *operands)))
-
-        return method
-
-    def reflected(name: str) -> Callable[..., Any]:
-        def method(self: DualObject, other: Any) -> Any:
-            recorder = self._recorder_now()
-            return wrap(recorder, recorder.operate(name, (other, self)))
-
-        return method
-
-    arithmetic = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
-    binary = (*arithmetic, "and_", "or_", "xor", "lshift", "rshift")
-    for name in (*binary, "neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne", "getitem"):
-        setattr(DualObject, f"__{name.rstrip('_')}__", forward(name))
-    for name in binary:
-        special = name.rstrip("_")
-        setattr(DualObject, f"__r{special}__", reflected(name))
-        if hasattr(operator, f"i{special}"):
-            setattr(DualObject, f"__i{special}__", forward(f"i{special}"))
-    DualObject.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]  # __eq__ took it away
+def _operate(self: DualObject, name: str, operands: tuple[Any, ...]) -> Any:
+    recorder = self._recorder_now()
+    return wrap(recorder, recorder.operate(name, operands))
 
 
-_install_operators()
+operators.install(DualObject, _operate)
+DualObject.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]  # __eq__ took it away
 
 
 class Symbol(DualObject):
@@ -180,6 +158,9 @@ class Symbol(DualObject):
         if side is not None:
             return self._both(pair)[side] if self._path else (pair.reference, pair.candidate)[side].root  # type: ignore[attr-defined]
         path = f"{self._path}.{name}" if self._path else name
+        wrong = mistakes.unrecordable(path)
+        if wrong is not None:
+            raise wrong
         expected = pair.resolve(path).expected
         return expected if isinstance(expected, _PLAIN) else Symbol(path)
 
@@ -315,6 +296,12 @@ class Value(DualObject):
         recorder = current() or self._recorder
         lowered = self._lower(recorder)
         return wrap(recorder, recorder.call("method", "__call__", args, kwargs, lowered))
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """torch's own functions ask this when they are given a dual tensor: both sides make the call then."""
+        recorder = current() or _recorder_of(args, kwargs or {})
+        return _read(recorder, carried_out(recorder, function, args, kwargs or {}))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """The reference's array, for NumPy's functions; taking it is recorded, and so is compared."""

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 import generators
-from autotest.base.errors import TrialEnd, made_by_the_test, of_the_test
+from autotest.base.errors import TrialEnd, made_by_the_test, nearest, of_the_test
 from autotest.comparison import Mismatch, Symptom, rejection
-from autotest.comparison.rejection import Rejection, called_back, first_line, is_mistake, is_out_of_memory
+from autotest.comparison.rejection import (
+    Rejection,
+    called_back,
+    first_line,
+    is_missing_device,
+    is_mistake,
+    is_out_of_memory,
+)
 from autotest.frameworks import ABSENT, Absent, Pair
 from autotest.program import Array, CallKind, Operand, Ref, operator_of, randomness
 from autotest.program.randomness import Contents
+from autotest.recording import mistakes, refusals
 from autotest.recording.lowering import LITERALS, LiveRecord, lower
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.record import as_array, stage_of
+from autotest.recording.watching import watching
 from autotest.results.divergence import Divergence
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test
 
+#: Calls, apart from `with` statements, after which gradients may be recorded or not.
+_CHANGES_RECORDING = frozenset(("set_grad_enabled", "inference_mode", "no_grad", "enable_grad", "_set_grad_enabled"))
+
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 _current: ContextVar[Recorder | None] = ContextVar("autotest_recorder", default=None)
-_watch: ContextVar[Watch | None] = ContextVar("autotest_watch", default=None)
 
 
 def current() -> Recorder | None:
@@ -51,30 +62,6 @@ class recording:
         _current.reset(self._token)
 
 
-class Watch(Protocol):
-    """Is told of each call before either side is asked to make it, since the process may die of it."""
-
-    def asks_reference(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
-    ) -> None:
-        """The reference comes first."""
-
-    def about_to(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: tuple[Operand, ...], named: dict[str, Operand]
-    ) -> None:
-        """Now the candidate. May end the trial, by noting a rejection and raising `TrialEnd`."""
-
-
-@contextlib.contextmanager
-def watched(watch: Watch) -> Iterator[None]:
-    """Let `watch` be told of the calls of every recorder that is made inside the block."""
-    token = _watch.set(watch)
-    try:
-        yield
-    finally:
-        _watch.reset(token)
-
-
 class Lowerable(Protocol):
     """A dual object, as far as the recorder needs to know it."""
 
@@ -90,13 +77,18 @@ class Recorder(LiveRecord):
         check_errors: try on the candidate what the reference refuses.
     """
 
-    __slots__ = ("as_read", "check_errors", "running", "watch")
+    __slots__ = ("as_read", "check_errors", "recording_gradients", "records_gradients", "refused", "running", "watch")
 
     def __init__(self, pair: Pair, *, check_errors: bool = False) -> None:
         super().__init__(pair)
         self.check_errors = check_errors
-        self.watch = _watch.get()
+        self.watch = watching()
         self.running = ""
+        #: Calls that both sides refused where the body expected that.
+        self.refused = 0
+        self.records_gradients = pair.reference.records_gradients
+        #: Whether gradients are recorded, as far as calls of this record changed that.
+        self.recording_gradients = True
         #: What the body gets for a plain value that it reads, out of both sides'.
         self.as_read: Callable[[Any, Any], Any] = _as_the_reference
 
@@ -150,6 +142,8 @@ class Recorder(LiveRecord):
             self.watch.asks_reference(self, kind, target, operands, named)
         if self.running:
             raise called_back(self.running, target)
+        if self.records_gradients() is not self.recording_gradients:
+            raise mistakes.gradients_off(target, self.pair.reference.name)
         try:
             self.running = target
             try:
@@ -176,6 +170,8 @@ class Recorder(LiveRecord):
             self._failed(slot, self._lacks(slot, operations[1], actual_args), error)
             self.end(error)
         slot = self.append(kind, target, tuple(operands), named, expected, actual)
+        if name in _CHANGES_RECORDING:
+            self.recording_gradients = self.records_gradients()
         if name in randomness.NAMES:
             given = expected_args if owner is None else expected_args[1:]
             self._settle_contents(slot, randomness.contents_of(target, given, expected_kwargs))
@@ -219,8 +215,8 @@ class Recorder(LiveRecord):
         try:
             expected = operations.expected(expected_owner)
         except AttributeError as error:
-            made_by_the_test(error)
-            raise
+            suggested = nearest(name, dir(expected_owner))
+            raise made_by_the_test(AttributeError(f"{error}{suggested}") if suggested else error) from None
         actual = self._on_candidate("getattr", name, (operand,), expected, lambda: operations.actual(actual_owner))
         slot = self.append("getattr", name, (operand,), {}, expected, actual)
         if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
@@ -256,6 +252,7 @@ class Recorder(LiveRecord):
         except BaseException:
             self.pair.operation("exit", "").expected(expected_owner)  # `with` leaves only what was entered
             raise
+        self.recording_gradients = self.records_gradients()
         if expected is expected_owner or expected is None:
             expected = actual = ABSENT  # whatever the candidate's returns: keeping it would keep it entered
         return self.append("enter", "", (operand,), {}, expected, actual)
@@ -269,6 +266,7 @@ class Recorder(LiveRecord):
             operations.actual(actual_owner, *details)
         finally:
             operations.expected(expected_owner, *details)
+            self.recording_gradients = self.records_gradients()
         self.append("exit", "", (operand,), {}, None, None)
         if type(operand) is Ref:
             # A `with` statement lets go of its context; OneFlow's no_grad ends only when it is destroyed.
@@ -344,15 +342,24 @@ class Recorder(LiveRecord):
         """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
         if is_mistake(error, optional):
             raise made_by_the_test(error)
-        self.rejection = Rejection(target, type(error).__name__, str(error))
-        if not self.check_errors:
-            return
+        if is_missing_device(error):
+            raise mistakes.device_missing(target, self.pair, error) from None
+        if refusals.inside_of(self.pair.packages):
+            raise error  # of something that was given a dual object and could not take it
+        expected = current() is self and refusals.is_expected()
+        if not expected:
+            self.rejection = Rejection(target, type(error).__name__, str(error))
+            if not self.check_errors:
+                return
         if self.watch is not None:
             self.watch.about_to(self, kind, target, operands, named)
         try:
             attempt()
             self.pair.candidate.synchronize()
         except Exception:  # noqa: BLE001 - refusing, in whatever way, is what is hoped for
+            if expected:
+                self.refused += 1
+                raise made_by_the_test(error) from None
             return
         slot = self.append(kind, target, operands, named, ABSENT, ABSENT)
         reference, candidate = self.pair.sides

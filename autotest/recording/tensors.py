@@ -61,16 +61,20 @@ def random_tensor(
     Raises:
         generators.GeneratorError: for bounds or sizes that cannot be met, and for arguments that contradict each other.
     """
-    drawn = generators.explored_array(
-        ndim,
-        (dim0, dim1, dim2, dim3, dim4),
-        shape=shape,
-        dtype=dtype,
-        low=low,
-        high=high,
-        contents=contents,
-        layout=layout,
-    )
+    try:
+        drawn = generators.explored_array(
+            ndim,
+            (dim0, dim1, dim2, dim3, dim4),
+            shape=shape,
+            dtype=dtype,
+            low=low,
+            high=high,
+            contents=contents,
+            layout=layout,
+        )
+    except generators.GeneratorError as error:
+        error.args = (str(error).replace("random_array(", "random_tensor("),)  # which the test wrote
+        raise
     return from_drawn(drawn, _value(requires_grad), _value(device))
 
 

@@ -24,7 +24,7 @@ from autotest.comparison.rejection import ABSENT
 from autotest.diagnosis import failed_trial
 from autotest.frameworks import Pair
 from autotest.processes import breadcrumb
-from autotest.recording.recorder import watched
+from autotest.recording.watching import watched
 from autotest.replaying import graph_check
 from autotest.report import text
 from autotest.results.divergence import Divergence

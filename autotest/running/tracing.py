@@ -22,7 +22,8 @@ from autotest.frameworks import Pair
 from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import describe, last_words, limit_memory
 from autotest.program import Call, CallKind, Operand, Program, serialisation
-from autotest.recording.recorder import Recorder, watched
+from autotest.recording.recorder import Recorder
+from autotest.recording.watching import watched
 from autotest.results.ledger import Ledger
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import generators
-from autotest.base.errors import TrialEnd, UsageError
+from autotest.base.errors import NotDual, TrialEnd
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
@@ -21,6 +25,7 @@ from autotest.recording.dual import DualObject, Value
 from autotest.recording.observation import Observed, compare, observe
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
+from autotest.trials.body_errors import explained
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -97,10 +102,12 @@ def perform(
     source = generators.Source(seed, forced)
     recorder = Recorder(pair, check_errors=settings.check_errors)
     pair.reference.seed(seed & 0xFFFFFFFF)
+    random.seed(seed)
+    np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002 - whatever a body draws with, it draws the same in every run
     modes = pair.reference.modes()
     with generators.using(source), recording(recorder):
         try:
-            returned = body()
+            returned = _returned(body, pair)
             tensors = returned_tensors(returned, recorder)
             if settings.auto_backward:
                 outputs = tensors if returned is not None else list(unused_results(recorder))
@@ -117,10 +124,21 @@ def perform(
         recorder,
         source.choices,
         source.features,
-        compared=observed.compared,
+        compared=observed.compared + recorder.refused,
         gradients=observed.gradients,
         pending=observed,
     )
+
+
+def _returned(body: Callable[[], Any], pair: Pair) -> Any:
+    """What `body` returns; what it got wrong with dual objects is said in one sentence."""
+    try:
+        return body()
+    except Exception as error:
+        clear = explained(error, pair.packages)
+        if clear is None:
+            raise
+        raise clear from None
 
 
 def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
@@ -152,7 +170,7 @@ def _complaint(recorder: Recorder, settings: Settings, gradients: int) -> str:
 
 
 def returned_tensors(returned: Any, recorder: Recorder) -> list[Value]:
-    """The dual tensors in what a test body returned, in order; raises `UsageError` for anything foreign."""
+    """The dual tensors in what a test body returned, in order; raises `NotDual` for anything foreign."""
     if type(returned) is Value and type(returned._expected) in recorder.pair.reference.tensor_types:
         return [returned]  # the commonest: there is nothing to take apart
     tensors: list[Value] = []
@@ -160,21 +178,33 @@ def returned_tensors(returned: Any, recorder: Recorder) -> list[Value]:
         if isinstance(item, Value):
             tensors.extend(_tensors_of(recorder, item))
         elif not (item is None or isinstance(item, DualObject) or _was_observed(recorder, item)):
-            raise UsageError(
-                f"the test returned {item!r:.80} ({type(item).__name__}), which is not dual: return the dual tensors "
-                "to compare, a tuple, list or dict of them, or None"
+            place = next((place for place, found in _places(returned) if found is item), "")
+            raise NotDual(
+                f"returned {_short(item)} ({type(item).__name__}){f' at {place}' if place else ''}, which is not dual: "
+                "return the dual tensors to compare, a tuple, list or dict of them, or None"
             )
     return tensors
 
 
-def _leaves(returned: Any) -> Iterator[Any]:
+def _short(item: Any) -> str:
+    text = " ".join(repr(item).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _places(returned: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """What a body returned, taken apart, and where each part stands: ``["b"][0]``."""
     if type(returned) in (tuple, list) or hasattr(type(returned), "_fields"):
-        for item in returned:
-            yield from _leaves(item)
+        for index, item in enumerate(returned):
+            yield from _places(item, f"{place}[{index}]")
     elif isinstance(returned, dict):
-        yield from _leaves(list(returned.values()))
+        for key, item in returned.items():
+            yield from _places(item, f"{place}[{json.dumps(key) if isinstance(key, str) else repr(key)}]")
     else:
-        yield returned
+        yield place, returned
+
+
+def _leaves(returned: Any) -> Iterator[Any]:
+    return (item for _, item in _places(returned))
 
 
 def _tensors_of(recorder: Recorder, value: Value) -> Iterator[Value]:

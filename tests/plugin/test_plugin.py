@@ -147,7 +147,7 @@ def test_the_named_command_brings_the_trial_back(suite, run, monkeypatch):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("torch.reluu(random_tensor())", "E * has no attribute 'reluu'"),
+        ("torch.reluu(random_tensor())", "E * has no attribute 'reluu'. Did you mean 'relu'[?]"),
         ("random_tensor(dim0=random(5, 2))", "E *BadBounds: random(5, 2) at *test_inner.py:5*"),
         ("random_tensor(low=3, high=1)", "E *BadBounds: random_tensor(low=3, high=1) at *test_inner.py:5*"),
         ("random_tensor(contents='purple')", "E *contents='purple': expected one of *"),

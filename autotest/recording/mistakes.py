@@ -1,0 +1,48 @@
+"""What to say of mistakes that a test body makes with dual objects: one sentence, and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from autotest.base.errors import UsageError
+from autotest.comparison.rejection import first_line
+from autotest.frameworks import Pair
+
+#: Parts of torch's namespace that are no operators: what a test may have meant, and what to write instead.
+_UNRECORDABLE: Mapping[str, str] = MappingProxyType(
+    {
+        "testing": "both sides are compared with each other anyway. Return the tensors to compare; to hold one side "
+        "against numbers of your own, give torch.testing x.reference or x.candidate",
+        "compile": "it traces Python code, and a trial makes its calls one by one on both sides. Call the function "
+        "itself; compiled code is tested as a candidate of its own, by an adapter that compiles",
+        "jit": "it traces Python code, and a trial makes its calls one by one on both sides. Call the function itself",
+        "fx": "it traces Python code, and a trial makes its calls one by one on both sides. Call the function itself",
+        "vmap": "it takes a Python function, which a trial cannot record. Call the function itself on the batch",
+        "func": "it takes a Python function, which a trial cannot record. Call the function itself",
+        "onnx": "it exports a module of one framework. Give it m.reference or m.candidate",
+    }
+)
+
+
+def unrecordable(path: str) -> UsageError | None:
+    """What to say when a test uses something of the namespace that no trial can record; None for anything else."""
+    said = _UNRECORDABLE.get(path.partition(".")[0])
+    return None if said is None else UsageError(f"torch.{path} of dual objects: {said}")
+
+
+def gradients_off(target: str, reference: str) -> UsageError:
+    """What to say when the reference alone was told to record no gradients, or to record them again."""
+    return UsageError(
+        f"{target} was called where {reference} alone was told whether to record gradients (its own no_grad, "
+        "enable_grad or inference_mode stands around the call): write `with torch.no_grad():` with the torch of "
+        "`from autotest import torch`, which tells both sides"
+    )
+
+
+def device_missing(target: str, pair: Pair, error: Exception) -> UsageError:
+    """What to say when a test asks for a device that is not there."""
+    return UsageError(
+        f"{target}: {pair.reference.name} has no such device here ({first_line(error)}). Expected one of "
+        f"{', '.join(map(repr, pair.devices))}, which both sides have: write random_device(), which draws from these"
+    )

@@ -1,0 +1,29 @@
+"""Gives a class the special methods of Python's operators, each of them one call of the `operator` module."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+_ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_BINARY = (*_ARITHMETIC, "and_", "or_", "xor", "lshift", "rshift")
+_OTHER = ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne", "getitem")
+
+
+def install(owner: type, call: Callable[[Any, str, tuple[Any, ...]], Any]) -> None:
+    """Let `owner`'s operators be ``call(self, name, operands)``, with the operands as they were written."""
+
+    def forward(name: str) -> Callable[..., Any]:
+        return lambda self, *operands: call(self, name, (self, *operands))
+
+    def reflected(name: str) -> Callable[..., Any]:
+        return lambda self, other: call(self, name, (other, self))
+
+    for name in (*_BINARY, *_OTHER):
+        setattr(owner, f"__{name.rstrip('_')}__", forward(name))
+    for name in _BINARY:
+        special = name.rstrip("_")
+        setattr(owner, f"__r{special}__", reflected(name))
+        if hasattr(operator, f"i{special}"):
+            setattr(owner, f"__i{special}__", forward(f"i{special}"))

@@ -1,0 +1,39 @@
+"""Carries out on both sides what one of the reference's own functions was asked to do with a dual tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autotest.base.errors import UsageError
+from autotest.recording.lowering import lower
+from autotest.recording.recorder import Recorder
+
+
+def carried_out(recorder: Recorder, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
+    """Make the call that `function` of the real reference stands for, on both sides; returns the slot.
+
+    Raises `UsageError` where the function has no name that the dual namespace has, too, and for a module of the
+    reference alone, whose parameters the candidate would never have.
+    """
+    reference = recorder.pair.reference
+    found = reference.public_call(function, args, kwargs)
+    name = getattr(function, "__name__", str(function))
+    if found is None:
+        raise UsageError(
+            f"{name} is {reference.name}'s own and was given a dual tensor, which it cannot be given: use what "
+            "`from autotest import torch` has, or hand it one side alone, as x.reference"
+        )
+    if any(reference.is_parameter(item) for item in (*args, *kwargs.values())):
+        raise UsageError(
+            f"a module of {reference.name}'s own was called with a dual tensor ({found.target} was given its "
+            "parameters): build the module on both sides, as `from autotest import torch` and torch.nn.Linear(...) do"
+        )
+    if found.kind == "function":
+        return recorder.call("function", found.target, found.args, found.kwargs)
+    if found.kind == "operator":
+        return recorder.operate(found.target, found.args)
+    owner = lower(recorder, found.args[0], lambda: None)
+    if found.kind == "getattr":
+        return recorder.call("builtin", "getattr", (found.args[0], found.target), {})
+    return recorder.call("method", found.target, found.args[1:], found.kwargs, owner)

@@ -1,0 +1,80 @@
+"""Who waits for the exception where a call is refused: the trial, a block of the test, or a framework's own code."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import sys
+from collections.abc import Collection, Iterator
+from types import FrameType
+
+#: What runs the body: frames that called it are not the test's.
+_RUNNER = "autotest.trials"
+_OWN = ("autotest.", "generators.")
+#: These call a function that they were given, inside of a block of their own.
+_CALLERS = ("unittest.case", "_pytest.raises", "_pytest.python_api")
+
+
+def is_expected() -> bool:
+    """Whether a frame of the test that is running stands in a block that expects an exception."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith(_RUNNER):
+            return False
+        if not module.startswith(_OWN):
+            if module in _CALLERS:
+                return True
+            code, line = frame.f_code, frame.f_lineno
+            if any(
+                start == code.co_firstlineno and first <= line <= last
+                for start, first, last in _blocks(code.co_filename)
+            ):
+                return True
+        frame = frame.f_back
+    return False
+
+
+def inside_of(packages: Collection[str]) -> bool:
+    """Whether code of one of `packages` was handed a dual object and makes the call by itself, not the test."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if not module.startswith(_OWN):
+            return module.partition(".")[0] in packages
+        if frame.f_code.co_name == "__torch_function__":  # which torch calls on behalf of the test
+            return False
+        frame = frame.f_back
+    return False
+
+
+@functools.lru_cache(maxsize=64)
+def _blocks(file: str) -> tuple[tuple[int, int, int], ...]:
+    """The ``with`` statements of a file that expect an exception: where the function around each begins, and the first
+    and last line of its body."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(_found(tree, 1))
+
+
+def _found(node: ast.AST, start: int) -> Iterator[tuple[int, int, int]]:
+    for child in ast.iter_child_nodes(node):
+        begins = start
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            begins = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
+        elif isinstance(child, ast.Lambda):
+            begins = child.lineno
+        elif isinstance(child, ast.With) and any(_expects(item.context_expr) for item in child.items):
+            yield begins, child.body[0].lineno, child.body[-1].end_lineno or child.body[-1].lineno
+        yield from _found(child, begins)
+
+
+def _expects(expression: ast.expr) -> bool:
+    if not isinstance(expression, ast.Call):
+        return False
+    called = expression.func
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    return name in ("raises", "assertRaises", "assertRaisesRegex")

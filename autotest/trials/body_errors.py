@@ -1,0 +1,124 @@
+"""What a test body got wrong, told at the body's own line and without the frames of anything that it called."""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+from collections.abc import Collection, Iterable
+from types import FrameType, TracebackType
+from typing import Any
+
+from autotest.base.errors import AutotestError, UsageError
+from autotest.recording.dual import DualObject
+
+_OWN = ("autotest.", "generators.")
+
+
+def explained(error: Exception, packages: Collection[str]) -> Exception | None:
+    """What to raise instead of `error`, which a body raised, where a dual object was handed to what cannot take it.
+
+    `packages` are the frameworks' own, and NumPy's. None for every other error, which stays as it is.
+    """
+    if isinstance(error, AutotestError) or getattr(error, "of_the_test", False):
+        return None
+    said = _said(error, packages)
+    return None if said is None else UsageError(said).with_traceback(own_lines(error.__traceback__, packages))
+
+
+def own_lines(entry: TracebackType | None, packages: Collection[str]) -> TracebackType | None:
+    """A traceback without the frames of this library and of `packages`."""
+    if entry is None:
+        return None
+    rest = own_lines(entry.tb_next, packages)
+    if is_library(entry.tb_frame) or _package(entry.tb_frame) in packages:
+        return rest
+    return TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+
+
+def is_library(frame: FrameType) -> bool:
+    """Whether code of this library runs in `frame`."""
+    return str(frame.f_globals.get("__name__", "")).startswith(_OWN)
+
+
+def told_briefly(error: Exception, packages: Collection[str]) -> str:
+    """`error` as a traceback of the body's lines alone."""
+    shown = traceback.TracebackException(type(error), error, own_lines(error.__traceback__, packages))
+    shown.__context__ = None
+    return "".join(shown.format()).rstrip()
+
+
+def _said(error: Exception, packages: Collection[str]) -> str | None:
+    before: FrameType | None = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        package = _package(frame)
+        called = package in packages and before is not None and not is_library(before)
+        if called and any(isinstance(item, DualObject) for item in _flat(frame.f_locals.values())):
+            return _foreign(package, frame, error)
+        before = frame
+    if before is None or is_library(before):
+        return None
+    if "does not support ufuncs" in str(error):
+        return (
+            "a function of NumPy was given a dual tensor, and NumPy computes on one side only: write torch's own, such "
+            "as torch.exp(x), with the torch of `from autotest import torch`; or give NumPy x.numpy()"
+        )
+    if isinstance(error, TypeError) and re.search(r"(?<![\w.'])'?(Value|Symbol|Method)\b'?(?!\()", str(error)):
+        first = str(error).splitlines()[0]
+        return (
+            f"a function that knows nothing of dual objects was given one ({first}): use what `from autotest import "
+            "torch` has, or hand over one side alone, as x.reference"
+        )
+    return None
+
+
+def _foreign(package: str, frame: FrameType, error: Exception) -> str:
+    """What to say where the function that runs in `frame` was given a dual object."""
+    first = (str(error).strip().splitlines() or [""])[0][:160]
+    why = f"({type(error).__name__}: {first})" if first else f"({type(error).__name__})"
+    module = str(frame.f_globals.get("__name__", ""))
+    if module.startswith("torch._dynamo"):
+        return (
+            "torch.compile traces Python code, and calls of dual objects are made one by one on both sides: call the "
+            f"function itself; compiled code is tested as a candidate of its own, by an adapter that compiles {why}"
+        )
+    name = _public_name(frame)
+    if name.startswith("torch.testing."):
+        return (
+            f"{name} is PyTorch's own and was given a dual tensor: both sides are compared with each other anyway, so "
+            "return the tensors to compare; to hold one side against numbers of your own, give it x.reference or "
+            f"x.candidate {why}"
+        )
+    if package == "numpy":
+        return f"{name} was given a dual tensor, and NumPy computes on one side only: give it x.numpy() {why}"
+    rest = name.partition(".")[2]
+    return (
+        f"{name} is {package}'s own and was given a dual object: write torch.{rest} with the torch of `from autotest "
+        f"import torch`, or hand over one side alone, as x.reference {why}"
+    )
+
+
+def _public_name(frame: FrameType) -> str:
+    """The shortest dotted name under which the function that runs in `frame` is found."""
+    function, module = frame.f_code.co_name, str(frame.f_globals.get("__name__", ""))
+    parts = module.split(".")
+    for count in range(1, len(parts) + 1):
+        place = ".".join(parts[:count])
+        found: Any = getattr(sys.modules.get(place), function, None)
+        if getattr(found, "__code__", None) is frame.f_code:
+            return f"{place}.{function}"
+    return f"{module}.{function}"
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _flat(values: Iterable[Any]) -> Iterable[Any]:
+    for value in values:
+        if type(value) in (tuple, list):
+            yield from value
+        elif type(value) is dict:
+            yield from value.values()
+        else:
+            yield value

@@ -1,0 +1,136 @@
+"""What a new user gets wrong with dual objects is said in one sentence, at their own line, and is no finding."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+HEAD = """\
+import random as pyrandom
+import numpy as np
+import pytest
+import torch as real
+import torch.nn as nn
+from autotest import autotest, random, random_tensor, torch
+"""
+
+
+class Mistake(NamedTuple):
+    """A line of a test body, and what has to be said of it."""
+
+    line: str
+    said: str
+
+
+MISTAKES = {
+    "module_of_torch": Mistake("return nn.Linear(3, 4)(x)", "a module of torch's own was called with a dual tensor"),
+    "no_grad_of_torch": Mistake(
+        "with real.no_grad(): y = torch.relu(x)",
+        "relu was called where torch alone was told whether to record gradients .* write `with torch.no_grad\\(\\):`",
+    ),
+    "assert_close_of_torch": Mistake(
+        "real.testing.assert_close(x, x)",
+        "torch.testing.assert_close is PyTorch's own and was given a dual tensor: both sides are compared",
+    ),
+    "assert_close": Mistake("torch.testing.assert_close(x, x)", "Return the tensors to compare"),
+    "ufunc": Mistake("return np.exp(x)", "NumPy computes on one side only: write torch's own, such as torch.exp"),
+    "cuda": Mistake('return x.to("cuda")', "torch has no such device here .* write random_device\\(\\)"),
+    "compile": Mistake("return torch.compile(torch.relu)(x)", "torch.compile .* Call the function itself"),
+    "misspelt": Mistake("return torch.sofmax(x, 0)", "has no attribute 'sofmax'. Did you mean 'softmax'\\?"),
+    "misspelt_method": Mistake("return x.sofmax(0)", "has no attribute 'sofmax'. Did you mean 'softmax'\\?"),
+    "misspelt_deep": Mistake("return torch.nn.functional.sofmax(x, 0)", "Did you mean 'softmax'\\?"),
+    "crossed_bounds": Mistake(
+        "return random_tensor(low=1, high=-1)", "random_tensor\\(low=1, high=-1\\) at .*: expected .* low < high"
+    ),
+    "foreign_function": Mistake(
+        "return real.from_numpy(x)", "a function that knows nothing of dual objects was given one .* x.reference"
+    ),
+    "unknown_name": Mistake("return torch.relu(y)", "name 'y' is not defined"),
+}
+#: What is returned, and what has to be said of it; these have no line in a traceback.
+RETURNED = {
+    "text": Mistake('return "hello"', "returned 'hello' \\(str\\), which is not dual"),
+    "number": Mistake("return 3", "returned 3 \\(int\\), which is not dual"),
+    "array": Mistake("return np.ones(3)", "returned array\\(\\[1., 1., 1.\\]\\) \\(ndarray\\)"),
+    "in_a_dict": Mistake('return {"a": x, "b": 3}', 'returned 3 \\(int\\) at \\["b"\\]'),
+    "in_a_list": Mistake('return [x, {"k": (x, "no")}]', "returned 'no' \\(str\\) at \\[1\\]\\[\"k\"\\]\\[1\\]"),
+}
+
+
+class Run(NamedTuple):
+    """One run of pytest over all mistakes: what it showed of each, and what else."""
+
+    shown: dict[str, str]
+    lines: dict[str, int]
+    output: str
+    kept: Path
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("mistakes")
+    written, lines = HEAD.splitlines(), {}
+    for name, mistake in {**MISTAKES, **RETURNED}.items():
+        written += [
+            "@autotest(n=2)",
+            f"def test_{name}():",
+            "    x = random_tensor(2, 2, 3)",
+            f"    {mistake.line}",
+            "",
+        ]
+        lines[name] = len(written) - 1
+    (folder / "test_mistakes.py").write_text("\n".join(written), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mistakes.py"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "AUTOTEST_CANDIDATE": "tests.support.faults:none",
+            "COLUMNS": "200",
+        },
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    parts = re.split(r"^_+ test_(\w+) _+$", done.stdout, flags=re.MULTILINE)
+    shown = {name: text.partition("\n====")[0] for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+    return Run(shown, lines, done.stdout, folder / ".autotest")
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_said_at_the_line_of_the_test(run, name):
+    shown = run.shown[name]
+    assert re.search(MISTAKES[name].said, shown), shown
+    assert "> " in shown
+    assert MISTAKES[name].line in shown
+    assert f"test_mistakes.py:{run.lines[name]}: " in shown
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_what_is_returned_and_not_dual_is_said_with_file_line_test_and_place(run, name):
+    (line,) = run.shown[name].strip().splitlines()
+    assert re.match(f"test_mistakes.py:{run.lines[name]}: test_{name} {RETURNED[name].said}", line), line
+
+
+@pytest.mark.parametrize("name", [*MISTAKES, *RETURNED])
+def test_nothing_else_is_shown(run, name):
+    shown = run.shown[name]
+    assert len(shown.strip().splitlines()) <= 12, shown
+    assert not re.search(r"\b(autotest|generators|torch|numpy|_pytest)/\w+\.py", shown), shown
+
+
+def test_no_mistake_is_a_finding_or_is_refused_by_the_reference(run):
+    assert not run.kept.exists() or not list(run.kept.glob("failures/*"))
+    assert "diverges" not in run.output
+    assert "Draw arguments that fit together" not in run.output
+    assert f"{len(MISTAKES) + len(RETURNED)} failed" in run.output

@@ -18,11 +18,12 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.emission import Script
+from autotest.frameworks.requests import Build, Given, Graphed, PublicCall
 from autotest.frameworks.samples import SampleDatabase
 from autotest.program import Array, CallKind, Operand
 
@@ -59,27 +60,6 @@ class Made(NamedTuple):
     args: tuple[Operand, ...]
 
 
-#: (inputs, leaves, modules) -> outputs, and what to push back: outputs, each with its cotangent (None for a one)
-Build: TypeAlias = Callable[[list[Any], list[Any], list[Any]], tuple[list[Any], list[tuple[Any, Any]]]]
-
-
-class Given(NamedTuple):
-    """What one call of a graph is given; parameters `trained` of `modules` are those whose gradients are wanted."""
-
-    inputs: list[Any]
-    leaves: list[Any]
-    modules: list[Any]
-    trained: list[Any]
-
-
-class Graphed(NamedTuple):
-    """What one call of a graph gave: outputs, and the gradients of leaves and trained parameters, None for none."""
-
-    outputs: list[Any]
-    leaves: list[Any]
-    trained: list[Any]
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class StandIns:
     """What stands on the reference for that which only the candidate has."""
@@ -96,15 +76,6 @@ class StandIns:
     @property
     def all_names(self) -> frozenset[str]:
         return frozenset((*self.names, *self.methods, *self.attributes))
-
-
-class PublicCall(NamedTuple):
-    """A call of one of a framework's public functions, as a program spells it."""
-
-    kind: CallKind
-    target: str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
 
 
 class Framework(abc.ABC):

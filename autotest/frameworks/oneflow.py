@@ -15,8 +15,9 @@ import numpy as np
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import global_tensors, oneflow_forking, oneflow_graph, preload
-from autotest.frameworks.base import ABSENT, Build, Given, Graphed, Made, StandIns
+from autotest.frameworks.base import ABSENT, Made, StandIns
 from autotest.frameworks.namespace import Namespace
+from autotest.frameworks.requests import Build, Given, Graphed
 from autotest.program import Operand, Root
 
 #: dtypes of which a tensor can share its memory with an ndarray.

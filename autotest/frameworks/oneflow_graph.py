@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from autotest.frameworks.base import Build, Given, Graphed
+from autotest.frameworks.requests import Build, Given, Graphed
 
 
 def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks.base import PublicCall
 from autotest.frameworks.namespace import Namespace
+from autotest.frameworks.requests import PublicCall
 from autotest.frameworks.samples import SampleDatabase
 
 

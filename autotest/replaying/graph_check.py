@@ -12,7 +12,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.frameworks.base import Given
+from autotest.frameworks.requests import Given
 from autotest.program import operator_of
 from autotest.recording.record import Record
 from autotest.replaying.graph_capture import CannotStage, Result, Stage, stage

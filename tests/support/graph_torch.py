@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from autotest.frameworks.base import Graphed
+from autotest.frameworks.requests import Graphed
 from tests.support.faulty import FaultyTorch
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from autotest.replaying import graph_check
 from autotest.frameworks import Framework, Pair
-from autotest.frameworks.base import Build, Given, Graphed
+from autotest.frameworks.requests import Build, Given, Graphed
 from autotest.oneflow import random_tensor, torch
 from autotest.oneflow.frameworks_here import style_pair
 from autotest.base.settings import Settings

@@ -1,0 +1,37 @@
+"""What a framework is asked and what it answers, where more than one value goes either way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from autotest.program import CallKind
+
+#: (inputs, leaves, modules) -> outputs, and what to push back: outputs, each with its cotangent (None for a one)
+Build: TypeAlias = Callable[[list[Any], list[Any], list[Any]], tuple[list[Any], list[tuple[Any, Any]]]]
+
+
+class Given(NamedTuple):
+    """What one call of a graph is given; parameters `trained` of `modules` are those whose gradients are wanted."""
+
+    inputs: list[Any]
+    leaves: list[Any]
+    modules: list[Any]
+    trained: list[Any]
+
+
+class Graphed(NamedTuple):
+    """What one call of a graph gave: outputs, and the gradients of leaves and trained parameters, None for none."""
+
+    outputs: list[Any]
+    leaves: list[Any]
+    trained: list[Any]
+
+
+class PublicCall(NamedTuple):
+    """A call of one of a framework's public functions, as a program spells it."""
+
+    kind: CallKind
+    target: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]

@@ -42,6 +42,7 @@ def autotest(
     check_allclose: bool = True,
     check_dtype: bool = True,
     check_errors: bool = False,
+    special_values: bool = True,
     check_grad: Literal["dual", "numeric", "forward"] = "dual",
     grad_order: Literal[1, 2] = 1,
 ) -> Callable[[F], F]:
@@ -58,6 +59,8 @@ def autotest(
         check_allclose: compare values; otherwise only structure, shape, dtype, device and requires_grad.
         check_dtype: compare dtypes.
         check_errors: try what the reference refuses on the candidate too, which must refuse it.
+        special_values: whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn where the test
+            leaves numbers open, and whether differences count that only these, or the edge of a domain, explain.
         check_grad: what gradients are held against. ``"dual"``: the other framework's. ``"numeric"``: also, on
             each side, central differences of its own forward, in float64; draw inputs of 100 elements or more, so
             that vectorised code is reached and no wrong element is missed. ``"forward"``: as ``"numeric"``, and
@@ -78,6 +81,7 @@ def autotest(
         check_allclose,
         check_dtype,
         check_errors,
+        special_values,
         check_grad,
         grad_order,
     )
@@ -101,6 +105,8 @@ def decorate(
     def run(*args: Any, **kwargs: Any) -> None:
         with _plain_subtests(args):
             asks: Settings = run.__autotest__  # type: ignore[attr-defined]  # skip_grad_check may have added to it
+            if asks.special_values and not asked().special_values:
+                asks = dataclasses.replace(asks, special_values=False)
             called = called_now(run, written, file, args)
             shown = args if owner_of(run, args) is None else args[1:]
             name = called.id((*bound.args, *shown), {**bound.keywords, **kwargs})

@@ -27,7 +27,8 @@ __tracebackhide__ = of_the_test
 #: Elements of an array that is more than one vectorised or one threaded loop takes in one go.
 LARGE = (4100, 6200)
 _HUGE_SIZES = frozenset(("long", "large"))
-_SPECIAL = frozenset(("nan", "infinite", "tiny", "huge"))
+#: Levels of special numbers; `zeros` has -0.0.
+_SPECIAL = frozenset(("nan", "infinite", "tiny", "huge", "zeros"))
 
 
 class Exploration:
@@ -58,6 +59,8 @@ class Exploration:
         """The level of `factor` for array `number` of this trial, logged as a choice."""
         position = NAMES.index(factor)
         chosen = self._source.planned(self._planned(position, number), len(LEVELS[position]))
+        if not self._source.special_values and LEVELS[position][chosen] in _SPECIAL:
+            chosen = LEVELS[position].index("signed")
         self._source.features.setdefault(factor, chosen)
         return LEVELS[position][chosen]
 

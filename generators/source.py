@@ -81,7 +81,7 @@ class Source:
     Raises `GeneratorError` when the seed or a forced choice cannot be read.
     """
 
-    __slots__ = ("_bits", "_forced", "_scripted", "_words", "choices", "features", "memo", "seed")
+    __slots__ = ("_bits", "_forced", "_scripted", "_words", "choices", "features", "memo", "seed", "special_values")
 
     def __init__(
         self,
@@ -98,6 +98,8 @@ class Source:
         self.memo: dict[Any, Any] = {}
         #: The level of each factor of the plan that the test left open, by the factor's name.
         self.features: dict[str, int] = {}
+        #: Whether NaN, infinities and the like are drawn where a test leaves numbers open.
+        self.special_values = True
         self._forced: tuple[Choice, ...] = () if forced is None else _read(forced)
         if then not in ("seed", "simplest"):
             raise GeneratorError(f'Source(then={then!r}): expected "seed" or "simplest"')

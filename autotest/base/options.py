@@ -11,6 +11,7 @@ variable                    meaning
 ``AUTOTEST_DIR``            where failures are kept, instead of ``.autotest``
 ``AUTOTEST_VERIFY``         ``0``: do not run a reproducer in a fresh interpreter before reporting it
 ``AUTOTEST_SHRINK``         seconds that shrinking may take; ``0`` turns it off
+``AUTOTEST_SPECIAL_VALUES`` ``0``: draw no NaN, infinities and the like, and let no difference on them count
 ``AUTOTEST_DEADLINE``       how long a trial in a worker process may take before it counts as a hang: ``20s``, ``2m``
 ``AUTOTEST_MEMORY``         how much memory such a process may take on top of the frameworks': ``500M``, ``4G``
 ``AUTOTEST_IMPORT``         modules, with commas between, to import before test files where pytest does not import them:
@@ -66,6 +67,8 @@ class Options:
     verify: bool = True
     #: Seconds.
     shrink: float = 20.0
+    #: Whether tests may draw NaN and the like, and differences on these count.
+    special_values: bool = True
     #: Of a trial in a worker process: seconds before it counts as a hang, and bytes.
     deadline: float = DEADLINE
     memory: int = MEMORY
@@ -100,6 +103,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Options:
         times=profile.times,
         directory=Path(given.get("AUTOTEST_DIR") or ".autotest"),
         verify=given.get("AUTOTEST_VERIFY", "1") != "0",
+        special_values=given.get("AUTOTEST_SPECIAL_VALUES", "1") != "0",
         shrink=_seconds(given, "AUTOTEST_SHRINK", profile.shrink),
         deadline=_measured(given, "AUTOTEST_DEADLINE", duration, DEADLINE),
         memory=_measured(given, "AUTOTEST_MEMORY", size, MEMORY),

@@ -61,6 +61,7 @@ class Settings:
     check_allclose: bool = True
     check_dtype: bool = True
     check_errors: bool = False
+    special_values: bool = True
     check_grad: Literal["dual", "numeric", "forward"] = "dual"
     grad_order: Literal[1, 2] = 1
     #: Why the gradient gate lets trials pass that compare no gradient; "" where it does not.
@@ -99,7 +100,7 @@ class Settings:
                 value,
                 "a finite number >= 0, or None for the default by dtype",
             )
-        for name in ("check_graph", "check_allclose", "check_dtype", "check_errors"):
+        for name in ("check_graph", "check_allclose", "check_dtype", "check_errors", "special_values"):
             _require(isinstance(getattr(self, name), bool), name, getattr(self, name), "True or False")
         _require(
             self.check_grad in ("dual", "numeric", "forward"),

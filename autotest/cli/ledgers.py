@@ -43,7 +43,7 @@ def add(arguments: argparse.Namespace) -> int:
     facts = {
         "key": entry.key,
         "test": entry.finding.test,
-        "symptom": entry.finding.first.symptom,
+        "symptom": entry.finding.first.heading,
         "operator": entry.finding.identity.operator,
         "match": arguments.match,
         "reason": arguments.reason,

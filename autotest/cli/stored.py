@@ -67,7 +67,7 @@ def show_all(arguments: argparse.Namespace) -> int:
             print(f"{entry.key:{width}}  DAMAGED, skipped: {entry.why}")
             continue
         finding = entry.finding
-        what = f"{finding.operator}: {finding.first.symptom} ({finding.first.stage})"
+        what = f"{finding.operator}: {finding.first.heading} ({finding.first.stage})"
         print(f"{entry.key:{width}}  {entry.date[:10]}  {what}; {finding.test}; {finding.verified or 'not verified'}")
     if not entries:
         print(f"no failures are kept in {_store().failures}")

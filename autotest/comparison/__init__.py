@@ -1,6 +1,7 @@
 """Takes pairs of values of the two sides; leaves mismatches as data, and says why the reference refused a trial."""
 
 from autotest.comparison.values import (
+    SPECIAL,
     Mismatch,
     Nothing,
     Side,
@@ -14,6 +15,7 @@ from autotest.comparison.values import (
 )
 
 __all__ = [
+    "SPECIAL",
     "Mismatch",
     "Nothing",
     "Side",

@@ -15,6 +15,7 @@ from autotest.comparison.elementwise import Statistics, agree, differing, identi
 from autotest.program.values import TensorValue
 
 __all__ = [
+    "SPECIAL",
     "Mismatch",
     "Nothing",
     "Side",
@@ -46,6 +47,8 @@ Symptom = Literal[
 Stage = Literal["build", "forward", "backward", "replay"]
 Side = Literal["reference", "candidate", "both"]
 
+#: What differences are called that only NaN, infinities and the edges of domains show.
+SPECIAL = "special values"
 #: The tolerance of a Python float or complex. It comes out of ``.item()`` or ``float()`` of a tensor whose dtype
 #: it does not tell, nearly always float32: the float64 row would report float32's rounding as a divergence.
 PLAIN_FLOAT = "float32"
@@ -76,6 +79,14 @@ class Mismatch:
     side: Side
     message: str
     statistics: Statistics | None = None
+    #: Whether it is explained by NaN, an infinity or the edge of a domain: there the reference's number is none either,
+    #: or an input held such numbers.
+    special: bool = False
+
+    @property
+    def heading(self) -> str:
+        """The symptom by which it is told apart from others: ``"special values"`` where only these show it."""
+        return SPECIAL if self.special else self.symptom
 
     @property
     def key(self) -> str:
@@ -225,7 +236,9 @@ class _Pair:
         if not mask.any():
             return []
         numbers = statistics(one, other, mask, *limits, dtype)
-        return [self._mismatch(name, "value", _not_close(numbers), numbers)]
+        found = self._mismatch(name, "value", _not_close(numbers), numbers)
+        special = one.dtype.kind in "fc" and not np.isfinite(one[mask]).any()
+        return [dataclasses.replace(found, special=True) if special else found]
 
     def _mismatch(self, name: str, symptom: Symptom, what: str, numbers: Statistics | None = None) -> Mismatch:
         if symptom == "value" and (name.endswith(".grad") or self.stage == "backward"):

@@ -55,11 +55,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the trials in a worker process, which a crash, a hang or too much memory may cost",
     )
+    parser.addini(
+        "autotest_special_values",
+        "whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn, and differences on them count",
+        type="bool",
+        default=True,
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     asked = {f"AUTOTEST_{name.upper()}": config.getoption(f"autotest_{name}") for name, _, _ in OPTIONS}
     wanted = {variable: str(value) for variable, value in asked.items() if value is not None}
+    if not config.getini("autotest_special_values"):
+        wanted.setdefault("AUTOTEST_SPECIAL_VALUES", "0")
     controllers = getattr(config, "workerinput", {}).get("autotest_seed")
     if controllers is not None:
         wanted["AUTOTEST_SEED"] = controllers
@@ -340,7 +348,7 @@ def _found(error: BaseException | None) -> Found | None:
 
 def _in_short(finding: Finding, place: str) -> Found:
     return {
-        "what": f"{finding.operator}, {finding.first.symptom} ({finding.first.stage})",
+        "what": f"{finding.operator}, {finding.first.heading} ({finding.first.stage})",
         "place": place,
         "reproducer": f"python {place}/repro.py" if finding.script is not None else "",
         "verified": finding.verified,

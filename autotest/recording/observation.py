@@ -26,6 +26,7 @@ from autotest.program.semantics import (
 from autotest.program.semantics import written as written_by
 from autotest.recording.freezing import PLAIN, freeze, freezing
 from autotest.recording.record import Record
+from autotest.recording.special_values import marked
 
 #: Calls whose result says nothing about agreement: inputs, assignments, the machinery of the record.
 _SILENT = frozenset(("load_state", "overwrite", "setattr", "enter", "exit"))
@@ -155,6 +156,7 @@ def _compare(
             sides=record.pair.sides,
         )
     ]
+    found = marked(record, found, wanted=settings.special_values)
     return _ordered(record, [*record.mismatches, *found])
 
 

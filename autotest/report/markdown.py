@@ -35,7 +35,7 @@ def _title(finding: Finding) -> str:
         return f"{first.symptom} in {candidate}, none in {reference}"
     if first.symptom in ("exception", "accepted"):
         return f"{candidate} {'raises' if first.symptom == 'exception' else 'accepts'}, {reference} does not"
-    return f"{first.symptom} differs from {reference}"
+    return f"{first.heading} differs from {reference}"
 
 
 def _fenced(text: str, language: str = "") -> list[str]:

@@ -25,7 +25,7 @@ def divergence(finding: Finding, place: str, trouble: str) -> str:
     """The text of a failed test: verdict, program, mismatches, and what brings it back."""
     reference, candidate = finding.sides
     lines = [
-        f"{candidate} diverges from {reference}: {finding.operator}, {finding.first.symptom} ({finding.first.stage})",
+        f"{candidate} diverges from {reference}: {finding.operator}, {finding.first.heading} ({finding.first.stage})",
         "",
         *_verdict(finding),
         *_program(finding),

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Final, NamedTuple
 
-from autotest.comparison import Mismatch
+from autotest.comparison import SPECIAL, Mismatch
 from autotest.program import Program
 
 #: Symptoms that a trial cannot be run again for in a process that is to live on.
@@ -48,6 +48,8 @@ _CHECK = re.compile(r"Check failed: (.*)")
 
 def identity_of(mismatch: Mismatch, operator: str, program: Program) -> Identity:
     """Which failure a trial showed, by its first mismatch."""
+    if mismatch.special:  # a flood of them is one finding
+        return Identity(operator, SPECIAL, mismatch.stage, mismatch.side, "", "")
     message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", mismatch.key))
     return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, program.shape_class())
 

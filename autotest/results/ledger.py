@@ -67,7 +67,8 @@ class Entry:
 
     def covers(self, mismatch: Mismatch, operator: str) -> bool:
         return (
-            mismatch.symptom == self.symptom
+            # What is known to differ in ordinary numbers may differ in special ones, too.
+            self.symptom in (mismatch.heading, mismatch.symptom)
             and (not self.operator or self.operator == operator)
             and re.search(self.match, mismatch.message) is not None
         )

@@ -100,6 +100,7 @@ def perform(
 ) -> Outcome:
     """The first half of `run_trial`: what came of it is not compared yet, unless the reference refused."""
     source = generators.Source(seed, forced)
+    source.special_values = settings.special_values
     recorder = Recorder(pair, check_errors=settings.check_errors)
     pair.reference.seed(seed & 0xFFFFFFFF)
     random.seed(seed)

@@ -1,0 +1,47 @@
+"""Tells differences that only special numbers among the inputs may explain from those of ordinary numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from autotest.comparison import Mismatch
+from autotest.program import Array
+from autotest.recording.record import Record
+
+_ABOUT_NUMBERS = frozenset(("value", "gradient"))
+
+
+def marked(record: Record, found: Sequence[Mismatch], *, wanted: bool) -> list[Mismatch]:
+    """`found`, where differences in numbers are marked as special if an input holds special numbers.
+
+    Those that are special are left out unless they are `wanted`.
+    """
+    ordinary = any(item.symptom in _ABOUT_NUMBERS and not item.special for item in found)
+    if ordinary and _has_special_inputs(record):
+        found = [dataclasses.replace(item, special=True) if item.symptom in _ABOUT_NUMBERS else item for item in found]
+    return [item for item in found if wanted or not item.special]
+
+
+def _has_special_inputs(record: Record) -> bool:
+    inputs = (call.args[0].index for call in record.calls if call.kind == "tensor" and call.note != "cotangent")
+    return any(has_special_numbers(record.arrays[index]) for index in inputs)
+
+
+def has_special_numbers(array: Array) -> bool:
+    """Whether `array` holds NaN, an infinity, -0.0, a subnormal number, or one whose square is none of its dtype."""
+    data = array.data
+    if data.dtype.kind not in "fc" or not data.size:
+        return False
+    if data.dtype.kind == "c":
+        data = np.stack([data.real, data.imag])
+    about = np.finfo(np.float32 if array.dtype == "bfloat16" else data.dtype)
+    magnitude = np.abs(data)
+    return bool(
+        not np.isfinite(data).all()
+        or ((data == 0) & np.signbit(data)).any()
+        or ((magnitude > 0) & (magnitude < about.tiny)).any()
+        or (magnitude > np.sqrt(about.max)).any()
+    )

@@ -1,0 +1,129 @@
+"""Differences that only NaN, infinities and the edge of a domain show have a name of their own, and can be left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotest import Divergence, UsageError, autotest, random_tensor, torch
+from autotest.results.identity import identity_of
+from autotest.results.ledger import Entry
+from tests.support.faulty import FaultyTorch, plus
+
+#: A NaN becomes a zero, an infinity stays.
+LOSES_NAN = {"relu": lambda relu: lambda x: relu(x.nan_to_num(nan=0.0, posinf=float("inf"), neginf=float("-inf")))}
+#: Nothing but the sign of what is NaN is wrong, which is a truth value.
+SEES_NO_NAN = {"isnan": lambda isnan: lambda x: isnan(x) & False}
+
+
+@pytest.fixture(autouse=True)
+def _quick(quick: object) -> None:
+    """No verification, no shrinking."""
+
+
+def relu() -> object:
+    return torch.relu(random_tensor(ndim=2))
+
+
+def isnan() -> object:
+    return torch.isnan(random_tensor(ndim=2))
+
+
+def log() -> object:
+    return torch.log(random_tensor(ndim=2, low=-3, high=3, requires_grad=False))
+
+
+def found(body, **settings):
+    with pytest.raises(Divergence) as raised:
+        autotest(auto_backward="auto", **settings)(body)()
+    return raised.value.finding
+
+
+@pytest.mark.parametrize(("body", "fault"), [(relu, LOSES_NAN), (isnan, SEES_NO_NAN)])
+def test_what_only_nan_shows_is_called_so(against, body, fault):
+    against(FaultyTorch(fault))
+    finding = found(body)
+    assert finding.first.heading == "special values"
+    assert "special values (forward)" in str(finding_text(finding))
+
+
+def finding_text(finding):
+    from autotest.report.text import divergence
+
+    return divergence(finding, "", "")
+
+
+def test_what_the_edge_of_a_domain_shows_is_called_so_without_any_nan_among_the_inputs(against):
+    against(FaultyTorch({"log": lambda log: lambda x: log(x.abs())}))
+    finding = found(log)
+    assert finding.first.heading == "special values"
+    assert not any(np.isnan(array.data).any() for array in finding.program.arrays)
+
+
+def test_what_ordinary_numbers_show_is_not(against):
+    against(FaultyTorch({"relu": plus(1.0)}))
+    finding = found(relu)
+    assert (finding.first.heading, finding.index) == ("value", 0)
+
+
+def test_a_nan_where_the_reference_has_a_number_is_no_special_value(against):
+    against(FaultyTorch({"relu": lambda relu: lambda x: relu(x) * float("nan")}))
+    assert found(relu).first.heading == "value"
+
+
+@pytest.mark.parametrize(("body", "fault"), [(relu, LOSES_NAN), (isnan, SEES_NO_NAN)])
+def test_a_test_can_leave_them_out(against, body, fault):
+    against(FaultyTorch(fault))
+    autotest(auto_backward="auto", special_values=False)(body)()
+
+
+def test_where_they_are_left_out_the_edge_of_a_domain_does_not_count_either(against):
+    against(FaultyTorch({"log": lambda log: lambda x: log(x.abs())}))
+    autotest(auto_backward="auto", special_values=False)(log)()
+
+
+def test_where_they_are_left_out_only_ordinary_numbers_are_drawn(against):
+    against()
+    drawn = []
+
+    @autotest(n=60, special_values=False)
+    def body():
+        x = random_tensor(ndim=2)
+        drawn.append(x.reference.detach().numpy())
+        return torch.relu(x)
+
+    body()
+    every = np.concatenate([one.reshape(-1).astype("float64") for one in drawn])
+    assert np.isfinite(every).all()
+    assert abs(every).max() < 1e5
+    assert not ((every == 0) & np.signbit(every)).any()
+
+
+def test_the_environment_can_leave_them_out_of_every_test(against, monkeypatch):
+    against(FaultyTorch(LOSES_NAN))
+    monkeypatch.setenv("AUTOTEST_SPECIAL_VALUES", "0")
+    autotest()(relu)()
+
+
+def test_a_flood_of_them_is_one_finding(against):
+    against(FaultyTorch(LOSES_NAN))
+    keys = set()
+    for low, rank in ((None, 1), (None, 2), (None, 3)):
+        finding = found(lambda low=low, rank=rank: torch.relu(random_tensor(ndim=rank, low=low)))
+        keys.add(identity_of(finding.first, finding.operator, finding.program).key)
+    assert len(keys) == 1
+
+
+def test_the_ledger_can_expect_them_alone(against):
+    against(FaultyTorch(LOSES_NAN))
+    mismatch = found(relu).first
+    assert Entry("k", "*", "special values", "r", "relu").covers(mismatch, "relu")
+    assert Entry("k", "*", "value", "r", "relu").covers(mismatch, "relu")
+    against(FaultyTorch({"relu": plus(1.0)}))
+    ordinary = found(relu).first
+    assert not Entry("k", "*", "special values", "r", "relu").covers(ordinary, "relu")
+
+
+def test_whether_they_are_wanted_is_yes_or_no():
+    with pytest.raises(UsageError, match="special_values"):
+        autotest(special_values="no")

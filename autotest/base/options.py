@@ -46,7 +46,7 @@ class Profile:
 
 
 #: While writing code, as the tests say, and over night.
-PROFILES = {"dev": Profile(0.25, 5.0), "ci": Profile(1.0, 20.0), "thorough": Profile(10.0, 120.0)}
+PROFILES = {"dev": Profile(0.25, 1.0), "ci": Profile(1.0, 3.0), "thorough": Profile(10.0, 120.0)}
 
 #: Seconds and bytes that a trial in a worker process may take.
 DEADLINE, MEMORY = 20.0, 4 << 30
@@ -66,7 +66,7 @@ class Options:
     directory: Path = Path(".autotest")
     verify: bool = True
     #: Seconds.
-    shrink: float = 20.0
+    shrink: float = 3.0
     #: Whether tests may draw NaN and the like, and differences on these count.
     special_values: bool = True
     #: Of a trial in a worker process: seconds before it counts as a hang, and bytes.

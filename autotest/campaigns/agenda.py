@@ -21,7 +21,7 @@ class Agenda:
 
     def __len__(self) -> int:
         """How many still lack a script that was run."""
-        return len(self._dead) + len(self._kept)
+        return len(self._dead) + len(self._kept) + len(self._large)
 
     def seen(self, task: Looking) -> None:
         """A failure that is not on disk yet; `task` keeps it there."""
@@ -35,8 +35,8 @@ class Agenda:
                 self._dead.append(dataclasses.replace(task, thorough=True, shrink=False))
             else:
                 self._kept.append(dataclasses.replace(task, thorough=True))
-        elif isinstance(task, DiagnoseDeath) and not task.shrink and found.verified[:8] in ("", "verified"):
-            self._large.append(dataclasses.replace(task, identity=found.identity, shrink=True))
+        elif isinstance(task, DiagnoseDeath) and not task.verify and found.verified[:8] in ("", "verified"):
+            self._large.append(dataclasses.replace(task, identity=found.identity, shrink=True, verify=True))
 
     def again(self, task: Looking) -> None:
         """Looking cost a worker: once more, later."""
@@ -62,5 +62,5 @@ class Agenda:
 
     def in_a_hurry(self) -> Looking | None:
         """What the time after the end is for: a script that was seen to fail, and not a short one."""
-        waiting = self._dead or self._kept
+        waiting = self._dead or self._kept or self._large
         return dataclasses.replace(waiting.popleft(), shrink=False) if waiting else None

@@ -38,15 +38,14 @@ TASK_SECONDS = 0.4
 #: Trials in one task, at most.
 TASK_TRIALS = 1000
 #: Seconds that diagnosing one finding is taken to need until some were measured.
-DIAGNOSIS_SECONDS = 15.0
+DIAGNOSIS_SECONDS = 8.0
 #: A test that still finds something gets this many times the time of one that does not; it never gets none.
 FAVOUR = 4.0
 #: Seconds that replacing a worker is taken to need.
-RESTART_SECONDS = 5.0
-#: Seconds that what is under way may take when the time is over.
-GRACE = 20.0
-#: What was found is still looked into for this part of the plan's time when that is over, and this long at most.
-OVERTIME, LONGEST_OVERTIME = 0.1, 30.0
+RESTART_SECONDS = 0.5
+#: When the time is over, what was found is still looked into for this part of the plan's time, and so many seconds at
+#: most; what is under way after the last number of seconds is given up.
+OVERTIME, LONGEST_OVERTIME, LATEST = 0.1, 8.0, 14.0
 #: Seconds between two notes of where it stands.
 RECORD_SECONDS = 3.0
 #: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.deadly_calls`.
@@ -76,9 +75,10 @@ class Plan:
 
 
 class Executor(Protocol):
-    """Carries out tasks: `slots` at a time."""
+    """Carries out tasks: explores in `slots` at a time, and looks into findings in as many more as `looking` says."""
 
     slots: int
+    looking: int
 
     def start(self, task: Task) -> None: ...
 
@@ -144,7 +144,7 @@ class Campaign:
 
     def _loop(self) -> None:
         while True:
-            while len(self._running) < self._executor.slots:
+            while len(self._running) < self._capacity:
                 task = self._next()
                 if task is None:
                     break
@@ -160,10 +160,8 @@ class Campaign:
             self._observer.changed(self.standing)
             if time.monotonic() >= self._next_record:
                 self._write_down()
-            if self._left < -max(GRACE, self._overtime) and all(
-                not isinstance(task, Explore) for task in self._running
-            ):
-                return  # what is kept already can be looked into later
+            if self._left < -LATEST:
+                return  # what is kept already can be looked into later, and what is explored is noted as under way
 
     def _write_down(self) -> None:
         self._next_record = time.monotonic() + RECORD_SECONDS
@@ -183,15 +181,22 @@ class Campaign:
         urgent = self._agenda.at_once()
         if urgent is not None:
             return urgent
-        diagnosing = sum(not isinstance(task, Explore) for task in self._running)
-        if diagnosing < self._executor.slots // 2 and self._left > 0:
+        looking = sum(not isinstance(task, Explore) for task in self._running)
+        if looking < self._executor.looking and self._left > 0:
             task = self._agenda.next()
             if task is not None:
                 return task
-        exploring = None if self._enough else self._explore()
+        full = len(self._running) - looking >= self._executor.slots
+        if full and looking >= self._executor.looking:
+            return None
+        exploring = None if full or self._enough else self._explore()
         if exploring is not None or self._left < -self._overtime:
             return exploring
         return self._agenda.next() if self._left > 0 else self._agenda.in_a_hurry()
+
+    @property
+    def _capacity(self) -> int:
+        return self._executor.slots + self._executor.looking
 
     @property
     def _left(self) -> float:
@@ -214,7 +219,7 @@ class Campaign:
         under_way = [task for task in self._running if not isinstance(task, Explore)]
         # On a busy machine what is under way tells more than what was measured, or assumed, before.
         each = max([each, *(time.monotonic() - self._started[id(task)] for task in under_way)])
-        reserve = min((len(self._agenda) + len(under_way)) * each / self._executor.slots, self.plan.seconds / 2)
+        reserve = min((len(self._agenda) + len(under_way)) * each / self._capacity, self.plan.seconds / 2)
         return self._left <= reserve
 
     def _explore(self) -> Explore | None:

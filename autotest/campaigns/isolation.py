@@ -22,7 +22,7 @@ def warm_up() -> None:
 class InProcess:
     """Runs tasks one at a time in this process. A framework that dies takes the campaign along."""
 
-    slots = 1
+    slots, looking = 1, 0
 
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions

@@ -54,10 +54,12 @@ class _Worker:
 
 
 class Workers:
-    """A pool of worker processes. `slots` tasks at a time, each known by a number below that."""
+    """A pool of worker processes: one for each of `slots` tests, and others for what was found."""
 
     def __init__(self, conditions: Conditions, jobs: int) -> None:
         self.slots = jobs
+        # Most of what they do is to wait for a fresh interpreter.
+        self.looking = max(1, jobs // 2)
         self._conditions = conditions
         self._folder = breadcrumb.folder(conditions.directory.absolute()) / f"campaign-{os.getpid()}"
         self._server = Server((__name__,))
@@ -97,7 +99,7 @@ class Workers:
         return self._server.last_words()
 
     def start(self, task: Task) -> None:
-        slot = min(slot for slot in range(self.slots) if not self._busy(slot))
+        slot = min(slot for slot in range(self.slots + self.looking) if not self._busy(slot))
         if slot not in self._workers:
             self._workers[slot] = self._new()
         self._hand_over(slot, task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine
 from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
 from autotest.diagnosis.verdict import Blame, Verdict
-from autotest.diagnosis.verification import MISSED, VERIFIED, verify
+from autotest.diagnosis.verification import MISSED, VERIFIED, expecting_a_script, verify
 from autotest.emission import emit
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
@@ -36,6 +37,14 @@ def diagnose(test: Test, outcome: Outcome, pair: Pair, options: Options, index: 
     finding = recorded(test, outcome, pair, options, index)
     if finding.program is None:
         return finding
+    with contextlib.ExitStack() as stack:
+        if options.verify and options.shrink:
+            lines = [line for side in pair.scripts(finding.program) for line in side.lines]
+            stack.enter_context(expecting_a_script(lines))
+        return _diagnosed(finding, test, outcome, pair, options)
+
+
+def _diagnosed(finding: Finding, test: Test, outcome: Outcome, pair: Pair, options: Options) -> Finding:
     if finding.first.symptom == "graph":
         # Both sides are the candidate's own: no referee, no script that asks the reference.
         return graph_finding.understood(finding, pair, test.settings, options)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+
+from autotest.processes.fresh import Interpreter
 
 #: Seconds: importing two frameworks takes ten on a loaded machine, and a hang is shown by a child process.
 DEADLINE = 180.0
@@ -15,6 +16,7 @@ MISSED = "DOES NOT REPRODUCE in a fresh interpreter"
 #: What scripts say of a program that is run in several processes.
 _RUNS = re.compile(r"\b(?:dies in \d+ of|survives) \d+ runs\b")
 _TRACEBACK = "Traceback (most recent call last):\n"
+_waiting: ContextVar[list[Interpreter] | None] = ContextVar("autotest_waiting_interpreters", default=None)
 
 
 def verify(script: str, deadline: float = DEADLINE) -> str:
@@ -31,37 +33,36 @@ def verify(script: str, deadline: float = DEADLINE) -> str:
     return f"not verified: the script ended with status {status}: {_last_line(output)}"
 
 
-def in_some_runs(verified: str) -> bool:
-    """Whether that says of a death that it did not happen in the first run."""
-    return verified.startswith(VERIFIED) and _RUNS.search(verified) is not None
-
-
 def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str]:
     """Exit status of a reproducer and all that it printed.
 
     The status is None, and the text says why, when it did not come to its end: then 1 means nothing, which is
     also what an interpreter ends with that met an error in the script itself.
     """
-    with tempfile.TemporaryDirectory(prefix="autotest-") as folder:
-        path = Path(folder) / "repro.py"
-        path.write_text(script, encoding="utf-8")
-        try:
-            done = subprocess.run(
-                [sys.executable, str(path)],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=deadline,
-                text=True,
-                errors="replace",
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return None, f"the script did not end within {deadline:.0f} s"
-    if done.returncode == 1 and _TRACEBACK in done.stdout:
-        return None, f"the script itself failed: {_last_line(done.stdout)}"
-    return done.returncode, done.stdout
+    waiting = _waiting.get()
+    with contextlib.closing(waiting.pop() if waiting else Interpreter()) as interpreter:
+        status, output = interpreter.run(script, deadline)
+    if status is None:
+        return None, f"the script did not end within {deadline:.0f} s"
+    if status == 1 and _TRACEBACK in output:
+        return None, f"the script itself failed: {_last_line(output)}"
+    return status, output
+
+
+@contextlib.contextmanager
+def expecting_a_script(lines: Sequence[str]) -> Iterator[None]:
+    """Start an interpreter now, which carries out the imports among `lines`, for the first script that is run inside.
+
+    For whoever knows how a script will begin, and has to find out yet how it goes on.
+    """
+    waiting = [Interpreter(lines)]
+    token = _waiting.set(waiting)
+    try:
+        yield
+    finally:
+        _waiting.reset(token)
+        for interpreter in waiting:
+            interpreter.close()
 
 
 def _last_line(output: str) -> str:

@@ -43,7 +43,7 @@ class Conditions:
     #: Try on the candidate what the reference refuses. Only where the process may be lost.
     check_errors: bool = False
     #: Seconds that shrinking one finding may take.
-    shrink: float = 20.0
+    shrink: float = 3.0
     verify: bool = True
     #: Seconds after which a trial counts as hanging, and bytes of memory that it may take; for worker processes.
     deadline: float = 20.0
@@ -82,7 +82,9 @@ class DiagnoseDeath:
     identity: Identity
     message: str
     thorough: bool
+    #: Make its program smaller; and run its script in a fresh interpreter.
     shrink: bool = True
+    verify: bool = False
     #: How many trials before that one the candidate may still have been at work on.
     back: int = 0
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import NotReplayable
 from autotest.diagnosis.graph_death import GraphDeath
-from autotest.diagnosis.verification import VERIFIED, verify
+from autotest.diagnosis.verification import VERIFIED, expecting_a_script, verify
 from autotest.emission import emit
 from autotest.emission.checker import ONCE, Runs
 from autotest.frameworks import chosen
@@ -47,6 +48,17 @@ def _of_graph(death: GraphDeath, kinds: Sequence[Runs]) -> list[str]:
     return [death.once if runs == ONCE else death.often for runs in kinds]
 
 
+@contextlib.contextmanager
+def expecting(finding: Finding, conditions: Conditions) -> Iterator[None]:
+    """Have an interpreter import what the scripts of `finding` will, while these are still being found."""
+    if not conditions.verify or finding.program is None:
+        yield
+        return
+    lines = [line for side in chosen().scripts(finding.program) for line in side.lines]
+    with expecting_a_script(lines):
+        yield
+
+
 def verified(finding: Finding, scripts: Sequence[str], conditions: Conditions) -> Finding:
     """With the first of `scripts` that a fresh interpreter sees dying, or else the last; and what that says of it."""
     if not conditions.verify:
@@ -58,4 +70,4 @@ def verified(finding: Finding, scripts: Sequence[str], conditions: Conditions) -
     return finding
 
 
-__all__ = ["scripted", "verified"]
+__all__ = ["expecting", "scripted", "verified"]

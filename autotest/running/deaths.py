@@ -6,15 +6,14 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from autotest.base.errors import AutotestError, NotReplayable
 from autotest.base.options import Options
 from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.diagnosis import failed_trial
 from autotest.diagnosis.verdict import Evidence, judge
-from autotest.diagnosis.verification import VERIFIED, in_some_runs, verify
-from autotest.emission.checker import OFTEN, ONCE
+from autotest.diagnosis.verification import VERIFIED, verify
+from autotest.emission.checker import OFTEN, ONCE, Runs
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Position
@@ -35,7 +34,7 @@ from autotest.results.tasks import (
     Known,
     Where,
 )
-from autotest.running.death_scripts import scripted, verified
+from autotest.running.death_scripts import expecting, scripted, verified
 from autotest.running.tracing import Traced, trace
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
@@ -51,7 +50,7 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
     """Keep the finding that a death is. A thorough look may say that it is another one, or one that is known.
 
     Three steps, each a task of its own: what the trail says; running the trial once more, and the script that this
-    gives; a smaller program, for which there may be no time.
+    gives; a smaller program, and a fresh interpreter that sees it dying, which may take longer than there is time.
     """
 
     def kept(finding: Finding) -> Found:
@@ -59,32 +58,24 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
 
     if not task.thorough:
         return kept(_bare(task, conditions))
-    if task.shrink:
+    if task.verify:
         before = Store(conditions.directory).load(task.identity.key).finding
-        return kept(_smaller(before, conditions, server))
+        return kept(_proved(before, conditions if task.shrink else dataclasses.replace(conditions, shrink=0.0), server))
     autopsy = _autopsy(task, conditions, server)
     if isinstance(autopsy, str):
         # A death is worth telling although nobody can say yet what brings it back.
         return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy))
-    finding, scripts = autopsy
-    identity = finding.identity
+    identity = autopsy.identity
     known = ledger.find(task.where.file, chosen().candidate.name)
-    entry = known.expects(task.where.test, finding.first, identity.operator)
-    if entry is None:
-        kept(finding)  # before its script is run, which takes long
+    entry = known.expects(task.where.test, autopsy.first, identity.operator)
+    result = kept(autopsy) if entry is None else Known(entry.key)
     if entry is not None or identity != task.identity:
         with contextlib.suppress(AutotestError):
             Store(conditions.directory).remove(task.identity.key)
-    return kept(verified(finding, scripts, conditions)) if entry is None else Known(entry.key)
+    return result
 
 
-class _Autopsy(NamedTuple):
-    finding: Finding
-    #: The scripts that may show it, the plainest first.
-    scripts: Sequence[str]
-
-
-def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> _Autopsy | str:
+def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Finding | str:
     """Run the trial again in processes of their own until one dies of it; why there is nothing, when none does.
 
     Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
@@ -118,7 +109,8 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> _Au
     finding = dataclasses.replace(finding, shown=identity)
     # What the first attempt survived does not die every time.
     finding, scripts = scripted(finding, traced.graph, conditions, (OFTEN,) if attempt else (ONCE, OFTEN))
-    return _Autopsy(finding, scripts)
+    # How to divide a program into a graph and what stands around it is known here alone.
+    return finding if traced.graph is None else verified(finding, scripts, conditions)
 
 
 def task_of(position: Position) -> DiagnoseDeath:
@@ -235,41 +227,48 @@ def _verdict(symptom: str, sides: tuple[str, str], traced: Traced) -> str:
     return judge(Evidence(symptom, sides)).line
 
 
-def _smaller(finding: Finding, conditions: Conditions, server: Server) -> Finding:
-    """With a smaller program that dies alike, and the script of that, where there is one."""
-    first = finding.first
-    if (
-        finding.program is None
-        or not conditions.shrink
-        or first.symptom == "out of memory"
-        or first.side == "reference"
-    ):
+def _proved(finding: Finding, conditions: Conditions, server: Server) -> Finding:
+    """With a script that a fresh interpreter sees dying: of a smaller program that dies alike, where there is one."""
+    if finding.program is None or finding.first.stage == "replay":
         return finding
-    if first.stage == "replay":
-        return dataclasses.replace(finding, shrinking=("Shrunk:     not at all, since it dies in a graph",))
-    often = in_some_runs(finding.verified)
-    try:
-        # Every success costs a process, so that seconds buy less here than elsewhere.
-        from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
+    with expecting(finding, conditions):
+        kinds = (OFTEN,) if finding.script in scripted(finding, None, conditions, (OFTEN,))[1] else (ONCE, OFTEN)
+        told, less, kind = _smaller(finding, conditions, server, kinds)
+        if less is not None:
+            less = verified(*scripted(less, None, conditions, (kind,)), conditions)
+            if less.verified.startswith(VERIFIED) or not conditions.verify:
+                return less
+        # A long script that was seen to fail goes before a short one that was not.
+        whole = dataclasses.replace(finding, shrinking=told)
+        return verified(*scripted(whole, None, conditions, kinds), conditions)
 
-        smaller = crashing.shrink(
-            finding.program,
-            server,
-            seconds=4 * conditions.shrink,
-            deadline=conditions.deadline,
-            times=OFTEN.calls if often else 1,
-        )
+
+def _smaller(
+    finding: Finding, conditions: Conditions, server: Server, kinds: Sequence[Runs]
+) -> tuple[tuple[str, ...], Finding | None, Runs]:
+    """What is said of shrinking, the finding about a smaller program, and which of `kinds` of runs it dies in."""
+    first = finding.first
+    assert finding.program is not None
+    if not conditions.shrink or first.symptom == "out of memory" or first.side == "reference":
+        return (), None, kinds[0]
+    # Every success costs a process, so that seconds buy less here than elsewhere.
+    from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
+
+    seconds = 4 * conditions.shrink / len(kinds)
+    try:
+        for kind in kinds:
+            smaller = crashing.shrink(
+                finding.program, server, seconds=seconds, deadline=conditions.deadline, times=kind.calls
+            )
+            if smaller is not None:
+                break
+        else:
+            return ("Shrunk:     not at all, since its program alone survives",), None, kind
     except (OSError, NotReplayable) as error:
-        return dataclasses.replace(finding, shrinking=(f"Shrunk:     not at all ({error})",))
-    if smaller is None:
-        line = "Shrunk:     not at all, since its program alone survives"
-        return dataclasses.replace(finding, shrinking=(line,))
+        return (f"Shrunk:     not at all ({error})",), None, kinds[0]
     line = failed_trial.sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
     first = dataclasses.replace(first, slot=max(0, len(smaller.program.calls) - 1))
-    less = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
-    less = verified(*scripted(less, None, conditions, (OFTEN if often else ONCE,)), conditions)
-    # A long script that was seen to fail goes before a short one that was not.
-    return less if less.verified.startswith("verified") or not conditions.verify else finding
+    return (), dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,)), kind
 
 
 def known(test: str, options: Options) -> Iterator[tuple[Finding, str]]:
@@ -304,8 +303,7 @@ def recover(path: Path, position: Position, options: Options) -> tuple[Finding, 
             autopsy = _autopsy(task, conditions, server)
             if isinstance(autopsy, str):
                 return autopsy
-            finding = verified(autopsy.finding, autopsy.scripts, conditions)
-            finding = _smaller(finding, conditions, server)
+            finding = _proved(autopsy, conditions, server)
         return finding, keep(finding, task.where, options.directory)
     finally:
         path.unlink(missing_ok=True)

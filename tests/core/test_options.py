@@ -64,9 +64,9 @@ def test_a_bad_value_is_refused_by_name(name, value, allowed):
 
 def test_a_profile_says_how_many_trials_and_how_long_to_shrink():
     usual = from_environment({})
-    assert (usual.trials(20), usual.shrink) == (20, 20.0)
+    assert (usual.trials(20), usual.shrink) == (20, 3.0)
     dev = from_environment({"AUTOTEST_PROFILE": "dev"})
-    assert (dev.trials(20), dev.trials(1), dev.shrink) == (5, 1, 5.0)
+    assert (dev.trials(20), dev.trials(1), dev.shrink) == (5, 1, 1.0)
     thorough = from_environment({"AUTOTEST_PROFILE": "thorough"})
     assert (thorough.trials(20), thorough.shrink) == (200, 120.0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 
 import numpy as np
 import pytest
@@ -48,6 +49,7 @@ def settle(tmp_path, monkeypatch, against):
     for module in (deaths, death_scripts):
         monkeypatch.setattr(module, "chosen", lambda: pair)
     monkeypatch.setattr(death_scripts, "verify", lambda script: said.pop(0) if len(said) > 1 else said[0])
+    monkeypatch.setattr(deaths, "expecting", lambda *of_what: contextlib.nullcontext())
     said = [VERIFIED]
     server = Server()  # starts nothing, since nothing is asked of it
     conditions = Conditions(tmp_path / "kept")
@@ -60,7 +62,11 @@ def settle(tmp_path, monkeypatch, against):
         task = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=False)
         assert deaths.settle(task, conditions, server).identity == LEFT
         later = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=True, shrink=False)
-        return deaths.settle(later, conditions, server), [entry.key for entry in Store(tmp_path / "kept").list()]
+        settled = deaths.settle(later, conditions, server)
+        if isinstance(settled, Found) and not settled.verified:
+            proof = dataclasses.replace(later, identity=settled.identity, verify=True)
+            settled = deaths.settle(proof, conditions, server)
+        return settled, [entry.key for entry in Store(tmp_path / "kept").list()]
 
     return run
 

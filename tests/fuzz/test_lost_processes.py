@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -67,18 +68,43 @@ def test_kill_9_at_any_moment_loses_nothing_announced_and_leaves_a_store_that_op
         base.close()
 
 
+def below(pid: int) -> list[int]:
+    """The processes that `pid` has started, and those that they have, and so on."""
+    parents: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents.setdefault(int(stat.read_text().rpartition(")")[2].split()[1]), []).append(int(stat.parent.name))
+    found = list(parents.get(pid, []))
+    for one in found:
+        found += parents.get(one, [])
+    return found
+
+
 @pytest.mark.timeout(900)
-def test_workers_end_with_the_campaign_that_was_killed(shell, tmp_path):
-    with shell("autotest", "fuzz", SUITE, "--time", "60s", candidate="torch") as run:
-        folder = tmp_path / ".autotest" / "trails" / f"campaign-{run.pid}"
-        while not list(folder.glob("*.log")):
-            time.sleep(0.1)
-        time.sleep(1.0)
-        workers = [int(path.stem) for path in folder.glob("*.log")]
-        os.kill(run.pid, signal.SIGKILL)
+@pytest.mark.parametrize("end", ["the campaign is killed", "the server is killed, then Ctrl-C"])
+def test_no_process_outlives_a_campaign_however_it_ends(shell, tmp_path, end):
+    command = ("autotest", "fuzz", SUITE, "--time", "600s", "-k", "'relu' or 'exp' or 'atan'", "--deadline", "5s")
+    with shell(*command, PYTHONUNBUFFERED="1") as run:
+        for line in run.stdout:
+            if line.startswith("found "):
+                break
+        time.sleep(3.0)  # it is being looked into by now
+        started = below(run.pid)
+        assert len(started) > 4, "a server, two workers, and who looks into a death"
+        if end == "the campaign is killed":
+            os.kill(run.pid, signal.SIGKILL)
+        else:
+            (server,) = [pid for pid in started if b"processes.server" in Path(f"/proc/{pid}/cmdline").read_bytes()][:1]
+            os.kill(server, signal.SIGKILL)
+            time.sleep(8.0)
+            started += below(run.pid)
+            os.kill(run.pid, signal.SIGINT)
+            output, _ = run.communicate(timeout=60)
+            assert "(interrupted)" in output
+            assert "'relu'" not in output, "what was lost with the server is no death of a test"
     gone = time.monotonic() + 30
-    while any(alive(pid) for pid in workers):
-        assert time.monotonic() < gone, "a worker outlives its campaign"
+    while any(alive(pid) for pid in started):
+        assert time.monotonic() < gone, f"left behind: {[pid for pid in started if alive(pid)]}"
         time.sleep(0.1)
 
 
@@ -93,7 +119,7 @@ def alive(pid: int) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_campaign_with_its_summary(shell, tmp_path, number):
     with shell("autotest", "fuzz", SUITE, "--time", "600s", "-k", "'relu' or 'exp'", candidate="torch") as run:
-        while not list((tmp_path / ".autotest" / "trails" / f"campaign-{run.pid}").glob("*.log")):
+        while not list((tmp_path / ".autotest" / "trails" / f"campaign-{run.pid}").glob("*.crumb")):
             time.sleep(0.1)
         os.kill(run.pid, number)
         output, _ = run.communicate(timeout=60)

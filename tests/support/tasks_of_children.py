@@ -9,6 +9,7 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from autotest.diagnosis.verification import verify
 from autotest.processes.client import Server
 
 
@@ -72,3 +73,8 @@ def own_a_server(connection: Connection, server: socket.socket) -> None:
     processes = [own.process(sleep_twice) for _ in range(2)]
     connection.send([process.connection.recv() for process in processes])
     time.sleep(600)
+
+
+def run_a_script(connection: Connection, server: socket.socket, script: str) -> None:
+    """Have a script proved."""
+    connection.send(verify(script))

@@ -1,0 +1,105 @@
+"""A fresh interpreter for one script, which imports what the script will while that is still being written."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+#: Stays beside the interpreter and ends with whoever wanted it, by whatever means. So do then the interpreter, which
+#: may hang, and the processes that the script has started: they are one group of processes.
+_WATCH = """
+import ctypes, os, signal, subprocess, sys
+
+def end(*_):
+    os.killpg(0, signal.SIGKILL)
+
+parent, program = int(sys.argv[1]), sys.argv[2]
+signal.signal(signal.SIGTERM, end)
+if parent:
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        end()
+status = subprocess.call([sys.executable, "-c", program])
+if status < 0:
+    if -status != signal.SIGKILL:
+        signal.signal(-status, signal.SIG_DFL)
+    os.kill(os.getpid(), -status)
+sys.exit(status)
+"""
+_RUN = """
+import json, os, sys
+
+for line in json.loads(sys.stdin.readline()):
+    try:
+        exec(line, {})
+    except Exception:
+        pass
+path = sys.stdin.readline().strip()
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+if path:
+    import runpy
+
+    sys.argv[:] = [path]
+    sys.path[0] = os.path.dirname(path)
+    runpy.run_path(path, run_name="__main__")
+"""
+
+
+class Interpreter:
+    """One that has been started and is ready for a script."""
+
+    def __init__(self, lines: Sequence[str] = ()) -> None:
+        """Start it, and let it carry out those of `lines` that import something, as its script will, too."""
+        self._folder = tempfile.TemporaryDirectory(prefix="autotest-")
+        # It dies with the thread that started it, which only the main thread does with the process.
+        parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _WATCH, str(parent), _RUN],
+            cwd=self._folder.name,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        self._tell(json.dumps([line for line in lines if line.startswith(("import ", "from "))]))
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+
+    def run(self, script: str, deadline: float) -> tuple[int | None, str]:
+        """Exit status of `script`, and all that was printed; None when it did not end within `deadline` seconds."""
+        path = Path(self._folder.name) / "repro.py"
+        path.write_text(script, encoding="utf-8")
+        self._tell(str(path))
+        try:
+            output, _ = self._process.communicate(timeout=deadline)
+        except subprocess.TimeoutExpired:
+            return None, ""
+        return self._process.returncode, output
+
+    def close(self) -> None:
+        """End it, and every process that its script has started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self._process.wait()
+        self._folder.cleanup()
+
+
+__all__ = ["Interpreter"]

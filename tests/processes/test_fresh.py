@@ -1,0 +1,70 @@
+"""A script is proved in an interpreter that knows nothing else, and none of its processes is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+from autotest.diagnosis.verification import MISSED, VERIFIED, expecting_a_script, run_script, verify
+from autotest.processes.client import Server
+from autotest.processes.fresh import Interpreter
+from tests.processes.test_server import all_end
+from tests.support import tasks_of_children as tasks
+
+#: Hangs in a child, as the candidate of a script may, and says which processes there are.
+HANGS = """
+import os, subprocess, sys
+
+child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+with open({place!r}, "w") as file:
+    file.write(f"{{os.getpid()}} {{child.pid}}")
+child.wait()
+"""
+
+
+def pids_in(place: Path) -> list[int]:
+    while not (place.exists() and len(place.read_text().split()) == 2):
+        time.sleep(0.02)
+    return [int(pid) for pid in place.read_text().split()]
+
+
+def test_a_script_ends_with_its_own_status_and_output():
+    assert run_script("import sys; print(__name__, len(sys.argv)); sys.exit(1)") == (1, "__main__ 1\n")
+    assert verify("import sys; sys.exit(1)") == VERIFIED
+    assert verify("") == MISSED
+    assert "ended with status -6" in verify("import os; os.abort()")
+    assert "the script itself failed: ValueError: planted" in verify("raise ValueError('planted')")
+
+
+def test_an_interpreter_imports_ahead_what_the_script_will_and_nothing_else_of_it():
+    told = "import sys; print('wave' in sys.modules); sys.exit(1)"
+    with expecting_a_script(["import wave", "raise SystemExit(3)", "from no_such_module import name"]):
+        assert run_script(told) == (1, "True\n")
+        assert run_script(told) == (1, "False\n"), "the second script has an interpreter of its own"
+
+
+def test_an_interpreter_that_got_no_script_is_gone():
+    with expecting_a_script(["import wave"]):
+        pass
+    interpreter = Interpreter()
+    pid = interpreter._process.pid
+    interpreter.close()
+    assert all_end([pid])
+
+
+def test_a_script_that_takes_too_long_is_ended_with_its_processes(tmp_path):
+    place = tmp_path / "pids"
+    assert verify(HANGS.format(place=str(place)), deadline=3.0) == "not verified: the script did not end within 3 s"
+    assert all_end(pids_in(place))
+
+
+def test_no_process_of_a_script_outlives_whoever_wanted_it_and_was_killed(tmp_path, importable_elsewhere):
+    place = tmp_path / "pids"
+    with contextlib.closing(Server(fork=True)) as server:
+        process = server.process(tasks.run_a_script, HANGS.format(place=str(place)))
+        pids = pids_in(place)
+        os.kill(process.pid(), signal.SIGKILL)
+        assert all_end(pids)

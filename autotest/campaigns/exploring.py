@@ -131,7 +131,7 @@ def _judged(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair
 def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
     """Whether a trial found nothing so far, and is to be done again in the candidate's graph mode."""
     agrees = outcome.recorder.rejection is None and not outcome.mismatches
-    return bool(agrees and test.settings.check_graph and pair.candidate.graph_mode)
+    return bool(agrees and pair.checks_graph(test.settings.check_graph))
 
 
 def _leads_to_graph(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.diagnosis.graph_finding import WRITTEN, script_of
+from autotest.diagnosis.graph_finding import script_of
 from autotest.emission.checker import OFTEN, ONCE, Runs, often
 from autotest.emission.graph_script import Compared
 from autotest.program import operator_of
@@ -35,7 +35,7 @@ def survive(outcome: Outcome, settings: Settings, origin: str, folder: Path) -> 
     """Run the graph of a trial that found nothing, where its test asks for that. `origin` says which trial it is."""
     record = outcome.recorder
     mode = record.pair.candidate.graph_mode
-    if not (settings.check_graph and mode) or record.rejection is not None or outcome.mismatches:
+    if not record.pair.checks_graph(settings.check_graph) or record.rejection is not None or outcome.mismatches:
         return
     try:
         staged = stage(record)
@@ -43,7 +43,7 @@ def survive(outcome: Outcome, settings: Settings, origin: str, folder: Path) -> 
         return  # there is no graph of it, here or elsewhere
     left = GraphDeath(mode, "", "", f"no script is written for {mode}")
     try:
-        if mode == WRITTEN:
+        if record.pair.candidate.script().graph:
             left = GraphDeath(mode, _script(staged, ONCE, origin), _script(staged, OFTEN, origin), "")
     except NotReplayable as error:
         left = GraphDeath(mode, "", "", str(error))

@@ -23,9 +23,6 @@ from autotest.replaying import graph_check
 from autotest.replaying.graph_capture import CannotStage, Stage, pushed_by, stage
 from autotest.results.finding import Finding
 
-#: The graph mode that scripts can be written for.
-WRITTEN = "nn.Graph"
-
 
 def understood(finding: Finding, pair: Pair, settings: Settings, options: Options) -> Finding:
     """`finding` shrunk and scripted, as far as its program bears it."""
@@ -98,7 +95,7 @@ def _shrunk(
 
 def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings, options: Options) -> Finding:
     """`finding` with its script, and what a fresh interpreter says of that."""
-    if pair.candidate.graph_mode != WRITTEN:
+    if not pair.candidate.script().graph:
         raise NotReplayable(f"none is written for {pair.candidate.graph_mode}")
     staged = stage(found.record)
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())

@@ -1,4 +1,4 @@
-"""The reproducer of a program that OneFlow's ``nn.Graph`` does otherwise than its eager mode."""
+"""The reproducer of a program that a framework's graph mode does otherwise than its eager mode."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if __name__ == "__main__":
     try:
         tensors, modules = before()
         eager = [*program(*tensors, *modules), *gradients(*tensors, *modules)]
-        [value.numpy() for value in eager if value is not None]
+        [value.detach().numpy() for value in eager if value is not None]
     except Exception as error:
         sys.exit(print("cannot tell: eager mode raises", error) or 2)
     tensors, modules = before()
     try:
         graphed = Replay()(*tensors)
         graphed = [*graphed] if isinstance(graphed, (list, tuple)) else [graphed]
-        [value.numpy() for value in graphed]
+        [value.detach().numpy() for value in graphed]
     except Exception as error:
-        print("eager mode accepts it, nn.Graph raises", type(error).__name__, error)
+        print("eager mode accepts it, {mode} raises", type(error).__name__, error)
         sys.exit(1)
     graphed = [graphed.pop(0) if there else None for there in given_back]
     found = 0
     for name, one, other, limits in zip({names}, eager, graphed, {limits}):
         if not both(one, other, *limits):
             found += 1
-            print(f"{{name}}:", "eager", one, "nn.Graph", other, sep="\\n")
-    print(found, "results differ between eager mode and nn.Graph")
+            print(f"{{name}}:", "eager", one, "{mode}", other, sep="\\n")
+    print(found, "results differ between eager mode and {mode}")
     sys.exit(1 if found else 0)
 '''
 
@@ -70,7 +70,7 @@ if __name__ == "__main__":
 
 _DIES = """\
     status = subprocess.run([sys.executable, __file__, "graph"], timeout=60).returncode
-    print("nn.Graph ends with status", status, "(a negative one is the signal that killed it)")
+    print("{mode} ends with status", status, "(a negative one is the signal that killed it)")
     sys.exit(status != 0)
 """
 
@@ -83,25 +83,8 @@ _DIES_IN_SOME_RUNS = """\
             statuses.append("no answer in 60 s")
             break  # the next one may take as long
     deaths = [status for status in statuses if status != 0]
-    print("nn.Graph", *(["dies in", len(deaths), "of"] if deaths else ["survives"]), len(statuses), "runs:", statuses)
+    print("{mode}", *(["dies in", len(deaths), "of"] if deaths else ["survives"]), len(statuses), "runs:", statuses)
     sys.exit(len(deaths) > 0)
-"""
-
-_GRAPH = """\
-class Replay({namespace}.nn.Graph):
-    def __init__(self):
-        super().__init__()
-        for index, module in enumerate(modules):
-            setattr(self, f"module{{index}}", module)
-{train}
-    def build(self, *given):
-        inside = [getattr(self, f"module{{index}}") for index in range(len(modules))]
-        results = [*program(*given, *inside), *gradients(*given, *modules)]
-        given_back[:] = [result is not None for result in results]
-        return [result for result in results if result is not None]
-"""
-_TRAIN = """\
-        self.config._train(True)  # as adding an optimizer does: without, a graph pushes nothing back
 """
 
 
@@ -152,7 +135,7 @@ def graph_script(
     own = naming.names(program)
     constants = naming.constants(program)
     if any(0 in array.data.shape for array in program.arrays):
-        raise NotReplayable("OneFlow's graphs abort when they are given a tensor without elements")
+        raise NotReplayable("graphs may abort when they are given a tensor without elements")
     ordered = sorted(compared, key=lambda one: one.name.endswith(".grad"))
     expressions = [naming.expression(one.name, own) for one in ordered]
     results = [text for text in expressions if not text.endswith(".grad")]
@@ -174,9 +157,11 @@ def graph_script(
     parameters = ", ".join([*given, *held])
     if dies is None:
         limits = [(one.rtol, one.atol, one.values) for one in ordered]
-        check = _CHECK.format(names=[one.name for one in ordered], limits=limits)
+        check = _CHECK.format(names=[one.name for one in ordered], limits=limits, mode=side.mode)
     else:
-        check = READ + (_CHILD + (_DIES if dies == ONCE else _DIES_IN_SOME_RUNS)).format(**dies._asdict())
+        check = READ + (_CHILD + (_DIES if dies == ONCE else _DIES_IN_SOME_RUNS)).format(
+            **dies._asdict(), mode=side.mode
+        )
     return "\n".join(
         [
             *opening(title, header, printer.imports | ({"os", "subprocess"} if dies else set()), side.lines, data),
@@ -186,7 +171,7 @@ def graph_script(
             *_function("before", "", "What stands outside of the graph.", outer, f"{_tuple(given)}, {_tuple(held)}"),
             *_function("program", parameters, "What eager mode and the graph do.", inner, _tuple(results)),
             *_function("gradients", parameters, "What pushing back left.", [], _tuple(gradients)),
-            _GRAPH.format(namespace=side.namespace, train=_TRAIN if pushes else ""),
+            side.graph.replace("TRAIN", str(bool(pushes))),
             "",
             check,
         ]

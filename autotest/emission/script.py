@@ -32,11 +32,15 @@ class Script:
             not speak torch's names can define an object here that does). An ImportError or OSError in them
             means that the framework is missing.
         namespace: an expression for its namespace once `lines` have run, such as ``"oneflow"``.
+        graph: source of a class ``Replay`` that runs ``program`` in its graph mode; empty where there is none.
+        mode: what that is called, such as ``"nn.Graph"``.
     """
 
     name: str
     lines: tuple[str, ...]
     namespace: str
+    graph: str = ""
+    mode: str = ""
 
 
 def reproducer(

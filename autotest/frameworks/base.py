@@ -188,6 +188,10 @@ class Framework(abc.ABC):
                 return self.stand_ins.attributes[name]
             raise
 
+    #: Whether its tensors hold numbers at all; else everything is compared by all but value.
+    holds_values: bool = True
+    #: Whether each trial is checked in graph mode, whatever the test says.
+    always_in_graph: bool = False
     #: What its graph mode is called, such as ``"nn.Graph"``; empty where it has none.
     graph_mode: str = ""
 

@@ -169,7 +169,7 @@ class Functional(Framework):
             tensor.seen = base.version
             fresh = self.apply(tensor.view, (base,), {})
             tensor.array = fresh.array
-            if not tensor.detached:
+            if not (tensor.detached or (tensor.requires_grad and tensor.is_leaf)):  # a leaf stays one
                 tensor.edge, tensor.requires_grad = fresh.edge, fresh.requires_grad
         return tensor.array
 

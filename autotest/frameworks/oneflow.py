@@ -149,7 +149,7 @@ class OneFlowFramework(Namespace):
             lines.insert(
                 0, f"# Run it on {ranks} ranks: python -m oneflow.distributed.launch --nproc_per_node {ranks} FILE"
             )
-        return Script(name=self.name, lines=tuple(lines), namespace="oneflow")
+        return Script(self.name, tuple(lines), "oneflow", oneflow_graph.SCRIPT, self.graph_mode)
 
 
 def _distribution(written: str) -> Operand:

@@ -11,6 +11,22 @@ from typing import Any
 
 from autotest.frameworks.requests import Build, Given, Graphed
 
+#: How a reproducer runs its program in a graph; TRAIN says whether anything is pushed back.
+SCRIPT = """\
+class Replay(oneflow.nn.Graph):
+    def __init__(self):
+        super().__init__()
+        for index, module in enumerate(modules):
+            setattr(self, f"module{index}", module)
+        self.config._train(TRAIN)  # as adding an optimizer does: without, a graph pushes nothing back
+
+    def build(self, *given):
+        inside = [getattr(self, f"module{index}") for index in range(len(modules))]
+        results = [*program(*given, *inside), *gradients(*given, *modules)]
+        given_back[:] = [result is not None for result in results]
+        return [result for result in results if result is not None]
+"""
+
 
 def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
     """What each of `calls` gives; see `Framework.run_in_graph`."""

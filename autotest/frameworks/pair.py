@@ -140,6 +140,10 @@ class Pair:
         kinds = (*self.reference.tensor_types, *self.candidate.tensor_types)
         return frozenset((*(kind.__module__.partition(".")[0] for kind in kinds), "numpy"))
 
+    def checks_graph(self, asked: bool) -> bool:
+        """Whether programs are run in the candidate's graph mode too: where it has one, and it is `asked` for."""
+        return bool(self.candidate.graph_mode) and (asked or self.candidate.always_in_graph)
+
     def side(self, alias: str) -> int | None:
         """0 for an alias of the reference, 1 for one of the candidate, None for any other name."""
         return self._aliases.get(alias)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import os
@@ -13,15 +14,24 @@ from autotest.frameworks.speaking import Speaking
 
 GROUP = "autotest.frameworks"
 #: Where the frameworks that ship with the library are, so that a plain source checkout works too.
-SHIPPED = {"torch": "autotest.frameworks.torch:framework", "oneflow": "autotest.frameworks.oneflow:framework"}
+SHIPPED = {
+    "torch": "autotest.frameworks.torch:framework",
+    "oneflow": "autotest.frameworks.oneflow:framework",
+}
+#: What makes an adapter of what follows these beginnings of a name.
+FAMILIES = {
+    "torch:": "autotest.frameworks.torch_device:framework",
+    "torch+compile=": "autotest.frameworks.torch_compile:framework",
+    "torch+compile": "autotest.frameworks.torch_compile:framework",
+}
 
 
 def framework(name: str) -> Framework:
     """The adapter called `name`; raises `FrameworkMissing` or `UsageError` in one sentence."""
-    target = _target(name)
+    target, given = _target(name)
     module_name, _, attribute = target.partition(":")
     try:
-        made = getattr(importlib.import_module(module_name), attribute)()
+        made = getattr(importlib.import_module(module_name), attribute)(*given)
     except ImportError as error:
         raise FrameworkMissing(f"the adapter of framework {name!r} ({target}) cannot be imported: {error}") from error
     except AttributeError as error:
@@ -41,15 +51,25 @@ def names() -> list[str]:
     return sorted({*SHIPPED, *_registered()})
 
 
-def _target(name: str) -> str:
+def _target(name: str) -> tuple[str, tuple[str, ...]]:
+    """Where the factory of the framework called `name` is, and what it is called with."""
+    for beginning, factory in FAMILIES.items():
+        rest = name.removeprefix(beginning)
+        if rest != name and bool(rest) == beginning.endswith((":", "=")):
+            return factory, (rest,)
     if ":" in name:
-        return name
+        return name, ()
     registered = _registered()
     if name in registered:
-        return registered[name]
+        return registered[name], ()
     if name in SHIPPED:
-        return SHIPPED[name]
-    raise UsageError(f"no framework is called {name!r}; registered are {', '.join(names())}, or give MODULE:FACTORY")
+        return SHIPPED[name], ()
+    near = difflib.get_close_matches(name, [*names(), *FAMILIES], 1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    raise UsageError(
+        f"no framework is called {name!r}; {meant}Registered are {', '.join(names())}; there are also torch:DEVICE, "
+        "torch+compile=BACKEND and MODULE:FACTORY"
+    )
 
 
 def _registered() -> dict[str, str]:

@@ -250,6 +250,8 @@ def pair_up(recorder: Record) -> tuple[list[Pairing], int]:
             pairings.append(Pairing(slot, "", "forward", expected, actual, not recorder.is_undefined(slot)))
         else:
             compared -= 1
+    if not (reference.holds_values and candidate.holds_values):
+        pairings = [item if isinstance(item.expected, PLAIN) else item._replace(defined=False) for item in pairings]
     return pairings, compared
 
 

@@ -120,7 +120,7 @@ def task_of(position: Position) -> DiagnoseDeath:
     where = Where(position.file, position.test, position.base_seed)
     message = f"{operator}: the process ended in the middle of trial {position.index}"
     back = COMPARED_AT_ONCE - 1 if chosen().candidate.asynchronous else 0
-    if collection.find(position.file, position.test).settings.check_graph and chosen().candidate.graph_mode:
+    if chosen().checks_graph(collection.find(position.file, position.test).settings.check_graph):
         back = graph_check.AT_ONCE - 1  # it may be any of those that were in the graph
     return DiagnoseDeath(where, position.index, identity, message, thorough=True, back=back)
 

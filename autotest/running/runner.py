@@ -220,7 +220,7 @@ class _Trials:
                 tally.accepted += 1
         tally.compared += outcome.compared
         tally.gradients += outcome.gradients
-        if isinstance(judgement, Accepted) and test.settings.check_graph and self.pair.candidate.graph_mode:
+        if isinstance(judgement, Accepted) and self.pair.checks_graph(test.settings.check_graph):
             self.graphed.append((planned.base, planned.trial, outcome))
             if len(self.graphed) == graph_check.AT_ONCE:
                 self._agree_in_graph_mode()

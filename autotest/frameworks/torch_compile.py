@@ -1,0 +1,78 @@
+"""torch compiled: eager torch whose programs are run again as one compiled function, by any of its backends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+
+from autotest.base.errors import FrameworkMissing, UsageError
+from autotest.emission import Script
+from autotest.frameworks import torch_graph
+from autotest.frameworks.requests import Build, Given, Graphed
+from autotest.frameworks.torch import TorchFramework
+
+#: How a reproducer runs its program in a graph.
+GRAPH = """\
+class Replay:
+    def __init__(self):
+        self.compiled = torch.compile(lambda *given: program(*given, *modules), backend=BACKEND)
+
+    def __call__(self, *given):
+        results = [*self.compiled(*given), *gradients(*given, *modules)]
+        given_back[:] = [result is not None for result in results]
+        return [result for result in results if result is not None]
+"""
+
+
+class TorchCompile(TorchFramework):
+    """torch, with ``torch.compile`` as its graph mode, which every trial is checked in."""
+
+    always_in_graph = True
+
+    def __init__(self, backend: str = "inductor") -> None:
+        super().__init__(f"torch+compile={backend}", alias="compiled")
+        self._backend = backend
+        self.graph_mode = f"torch.compile(backend={backend!r})"
+
+    def import_root(self) -> ModuleType:
+        root = super().import_root()
+        try:
+            import torch._dynamo as dynamo
+
+            known = dynamo.list_backends(exclude_tags=())
+        except Exception as error:
+            why = f"torch {root.__version__} cannot compile here ({error}); use torch 2.0 or newer"
+            raise FrameworkMissing(why) from error
+        if self._backend not in known:
+            raise UsageError(f"torch+compile={self._backend}: torch {root.__version__} has {', '.join(sorted(known))}")
+        return root
+
+    def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
+        with self._settled():
+            return torch_graph.run(
+                self.root, build, calls, lambda module: self.root.compile(module, backend=self._backend)
+            )
+
+    @contextlib.contextmanager
+    def _settled(self) -> Iterator[None]:
+        """One process compiles: the tensors are small, and a pool of compilers costs more than it saves."""
+        import torch._dynamo as dynamo
+
+        before = os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+        dynamo.reset()
+        try:
+            yield
+        finally:
+            os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = before
+
+    def script(self) -> Script:
+        return Script(
+            self.name, ("import torch",), "torch", GRAPH.replace("BACKEND", repr(self._backend)), self.graph_mode
+        )
+
+
+def framework(backend: str = "inductor") -> TorchCompile:
+    """The adapter for the backend that follows ``torch+compile=`` in a candidate's name."""
+    return TorchCompile(backend or "inductor")

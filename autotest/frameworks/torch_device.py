@@ -1,0 +1,155 @@
+"""torch on another device: its tensors, modules and results live there, and are compared on the CPU."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from autotest.base.errors import FrameworkMissing
+from autotest.comparison import TensorValue
+from autotest.emission import Script
+from autotest.frameworks.base import Absent
+from autotest.frameworks.namespace import DTYPES
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array, CallKind, Operand
+
+#: What programs call the device.
+_CPU = ("cpu", "cpu:0")
+
+
+class OnDevice:
+    """torch, or a module of it, whose functions put what they make on a device."""
+
+    def __init__(self, inner: Any, device: str) -> None:
+        self.inner, self.device = inner, device
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.inner, name)
+        return OnDevice(found, self.device) if callable(found) or hasattr(found, "__path__") else found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        import torch
+
+        with torch.device(self.device):
+            return self.inner(*args, **kwargs)
+
+
+class TorchDevice(TorchFramework):
+    """The same torch. Programs say ``"cpu"`` for where everything is; here that is the device."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__(f"torch:{device}", alias=device.partition(":")[0])
+        self._device = device
+        self.holds_values = device != "meta"
+
+    def import_root(self) -> ModuleType:
+        root = super().import_root()
+        try:
+            root.empty(1, device=self._device)
+        except Exception as error:
+            said = str(error).strip().partition("\n")[0]
+            raise FrameworkMissing(
+                f"torch {root.__version__} has no device {self._device!r} here ({said}); choose one that it has, such "
+                "as torch:meta for shapes and dtypes alone, or install what brings the device"
+            ) from error
+        return root
+
+    def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
+        found = super().operation(kind, target)
+        if kind in ("enter", "exit"):
+            return found
+        if kind == "function" and (isinstance(found, type) or found in self._makers):
+            found = functools.partial(self._placed, found)
+        return functools.partial(self._carried_out, f"{kind} {target}" if kind == "operator" else target, found)
+
+    @functools.cached_property
+    def _makers(self) -> frozenset[Any]:
+        """Functions that make tensors out of no tensor."""
+        from torch.utils._device import _device_constructors
+
+        return frozenset(_device_constructors())
+
+    def _placed(self, make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        with self.root.device(self._device):
+            return make(*args, **kwargs)
+
+    def _carried_out(self, what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if what == "cpu":
+            return args[0]
+        args = tuple(
+            self._device if at and isinstance(item, str) and item in _CPU else item for at, item in enumerate(args)
+        )
+        if isinstance(kwargs.get("device"), str) and kwargs["device"] in _CPU:
+            kwargs = {**kwargs, "device": self._device}
+        try:
+            return function(*args, **kwargs)
+        except NotImplementedError as error:
+            raise Absent(self.name, f"{what} ({_first(error)})") from error
+        except RuntimeError as error:
+            if not self.holds_values and "meta" in str(error).lower():
+                raise Absent(self.name, f"{what} ({_first(error)})") from error
+            raise
+
+    def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
+        try:
+            made = super().tensor(array).to(self._device)
+        except (TypeError, RuntimeError) as error:  # a dtype that the device does not have
+            raise Absent(self.name, f"{array.dtype} ({_first(error)})") from error
+        return made.requires_grad_() if requires_grad else made
+
+    def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
+        if tensor.device.type != "meta":
+            return super().to_numpy(tensor)
+        dtype = self.dtype_of(tensor)
+        carrier = np.dtype("float32" if dtype == "bfloat16" else dtype if dtype in DTYPES else "float32")
+        return np.broadcast_to(np.zeros((), carrier), tuple(tensor.shape))
+
+    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
+        self.synchronize()
+        return super().values(tensors)
+
+    def device_type(self, tensor: Any) -> str:
+        kind = str(tensor.device.type)
+        return "cpu" if kind == self._device.partition(":")[0] else f"{kind}, not {self._device}"
+
+    def literal(self, value: Any) -> Operand:
+        if isinstance(value, self.root.device) and value.type == self._device.partition(":")[0]:
+            return "cpu"
+        return super().literal(value)
+
+    def devices(self) -> tuple[str, ...]:
+        return ("cpu",)
+
+    @contextlib.contextmanager
+    def around_trials(self) -> Iterator[None]:
+        with super().around_trials(), contextlib.ExitStack() as settings:
+            if self._device.startswith("cuda"):
+                # TF32 keeps 10 bits of a float32's 23, which is a setting of speed and no divergence.
+                for backend in (self.root.backends.cuda.matmul, self.root.backends.cudnn):
+                    settings.callback(setattr, backend, "allow_tf32", backend.allow_tf32)
+                    backend.allow_tf32 = False
+            yield
+
+    def synchronize(self) -> None:
+        module = getattr(self.root, self._device.partition(":")[0], None)
+        if module is not None and hasattr(module, "synchronize"):
+            module.synchronize()
+
+    def script(self) -> Script:
+        lines = ["import torch", "from typing import Any", *inspect.getsource(OnDevice).splitlines()]
+        return Script(self.name, (*lines, f"on_device = OnDevice(torch, {self._device!r})"), "on_device")
+
+
+def _first(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0][:120]
+
+
+def framework(device: str) -> TorchDevice:
+    """The adapter for the device that follows ``torch:`` in a candidate's name."""
+    return TorchDevice(device)

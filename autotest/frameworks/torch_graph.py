@@ -1,0 +1,97 @@
+"""torch's graphs: a recorded program becomes one function of its inputs, by tracing, and a compiler runs that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autotest.frameworks.requests import Build, Given, Graphed
+
+
+class Traced:
+    """One program as a module of torch's whose forward is a straight list of calls.
+
+    Attributes:
+        module: takes inputs and leaves, gives outputs, then what cotangents are pushed into, then these cotangents.
+        outputs: how many outputs there are, and `pushed` how many are pushed into.
+        given: which of what is pushed has a cotangent.
+    """
+
+    def __init__(self, torch: Any, build: Build, first: Given) -> None:
+        held = torch.nn.Module()
+        for index, module in enumerate(first.modules):
+            held.add_module(f"module{index}", module)
+        tracer = _tracer(torch)
+        count = len(first.inputs) + len(first.leaves)
+
+        def forward(*given: Any) -> tuple[Any, ...]:
+            inputs, leaves = list(given[: len(first.inputs)]), list(given[len(first.inputs) :])
+            outputs, pushed = build(inputs, leaves, list(first.modules))
+            self.outputs, self.pushed = len(outputs), len(pushed)
+            self.given = [cotangent is not None for _, cotangent in pushed]
+            roots = [root for root, _ in pushed]
+            return (*outputs, *roots, *(cotangent for _, cotangent in pushed if cotangent is not None))
+
+        graph = torch.fx.Graph(tracer_cls=type(tracer))
+        tracer.graph, tracer.root, tracer.tensor_attrs = graph, held, {}
+        tracer.submodule_paths = {module: name for name, module in held.named_modules()}
+        proxies = [torch.fx.Proxy(graph.placeholder(f"given{at}"), tracer) for at in range(count)]
+        with tracer.patched():
+            made = forward(*proxies)
+        graph.output(tracer.create_arg(made))
+        self.module = torch.fx.GraphModule(held, graph)
+
+
+def _tracer(torch: Any) -> Any:
+    """A tracer for which every module is one call."""
+
+    class Tracer(torch.fx.Tracer):  # type: ignore[misc]
+        def is_leaf_module(self, module: Any, qualified: str) -> bool:
+            return True
+
+        def patched(self) -> Any:
+            own = self
+
+            class Patch:
+                def __enter__(self) -> None:
+                    self.before = torch.nn.Module.__call__
+
+                    def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+                        forward = module.forward
+                        return own.call_module(module, forward, args, kwargs)
+
+                    torch.nn.Module.__call__ = call
+
+                def __exit__(self, *details: object) -> None:
+                    torch.nn.Module.__call__ = self.before
+
+            return Patch()
+
+    return Tracer()
+
+
+def run(
+    torch: Any, build: Build, calls: Sequence[Given], compiled: Callable[[Any], Callable[..., Any]]
+) -> list[Graphed]:
+    """What each of `calls` gives in one graph that `compiled` makes a function of; see `Framework.run_in_graph`."""
+    first = calls[0]
+    traced = Traced(torch, build, first)
+    function = compiled(traced.module)
+    results: list[Graphed] = []
+    for call in calls:
+        if call is not first:
+            with torch.no_grad():
+                for module, other in zip(first.modules, call.modules, strict=True):
+                    module.load_state_dict(other.state_dict())
+        for parameter in first.trained:
+            parameter.grad = None
+        leaves = [leaf.detach().requires_grad_() for leaf in call.leaves]
+        made = list(function(*call.inputs, *leaves))
+        outputs, rest = made[: traced.outputs], made[traced.outputs :]
+        roots, cotangents = rest[: traced.pushed], iter(rest[traced.pushed :])
+        if call.leaves or call.trained:
+            given = [next(cotangents) if there else None for there in traced.given]
+            torch.autograd.backward(roots, given)
+        trained = [None if one.grad is None else one.grad.clone() for one in first.trained]
+        results.append(Graphed([one.detach() for one in outputs], [leaf.grad for leaf in leaves], trained))
+    return results

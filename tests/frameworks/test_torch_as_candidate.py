@@ -1,0 +1,134 @@
+"""torch against itself: on another device, and compiled."""
+
+from __future__ import annotations
+
+import pytest
+import torch as real
+
+from autotest import Divergence, FrameworkMissing, UsageError, random_tensor, torch
+from autotest.base.settings import Settings
+from autotest.frameworks import Pair, framework
+from autotest.replaying import graph_check
+from tests.support import running
+
+
+def network():
+    x, w = random_tensor(shape=(3, 4)), random_tensor(shape=(4, 2))
+    layers = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+    made = layers(x @ w)
+    return made.mean(), (made**2).sum(), torch.cat([made, torch.zeros(1, 3, device="cpu").to("cpu")])
+
+
+# -- another device -------------------------------------------------------------------------------------------
+
+
+def test_everything_lives_on_the_device():
+    candidate = framework("torch:meta")
+    outcome = running.trial(network, candidate)
+    assert running.agrees(outcome)
+    tensors = [value for value in outcome.recorder.actual if isinstance(value, candidate.tensor_types)]
+    assert {tensor.device.type for tensor in tensors} == {"meta"}
+    assert outcome.gradients >= 3
+
+
+def test_a_wrong_shape_is_seen_where_there_are_no_numbers():
+    candidate = framework("torch:meta")
+    plain = candidate.operation
+
+    def cut(kind, target):
+        return (lambda x: plain(kind, target)(x)[:-1]) if target == "relu" else plain(kind, target)
+
+    candidate.operation = cut
+    outcome = running.trial(lambda: torch.relu(random_tensor(shape=(3, 4))), candidate)
+    assert {mismatch.symptom for mismatch in outcome.mismatches} >= {"shape"}
+
+
+def test_what_has_no_numbers_to_give_is_absent():
+    outcome = running.trial(
+        lambda: random_tensor(shape=(3,)) * random_tensor(shape=(3,)).sum().item(), framework("torch:meta")
+    )
+    assert outcome.rejection.type == "Absent"
+    assert "torch:meta has no item" in outcome.rejection.text
+
+
+@pytest.mark.skipif(real.cuda.is_available(), reason="there is such a device")
+def test_a_device_that_is_not_there_is_told_in_one_sentence():
+    with pytest.raises(FrameworkMissing, match=r"has no device 'cuda' here \(.*\); choose one that it has"):
+        _ = framework("torch:cuda").root
+
+
+def test_the_script_of_a_device_runs_by_itself(tmp_path):
+    script = framework("torch:meta").script()
+    scope: dict[str, object] = {}
+    exec("\n".join(script.lines), scope)  # noqa: S102 - it is what is tested
+    on_device = scope["on_device"]
+    made = on_device.nn.functional.relu(on_device.tensor([1.0], dtype=on_device.float32))
+    assert made.device.type == "meta"
+    assert on_device.nn.Linear(2, 3).weight.device.type == "meta"
+
+
+# -- compiled -------------------------------------------------------------------------------------------------
+
+
+def compiled_alike(body, backend, trials=3):
+    pair = Pair(framework("torch"), framework(f"torch+compile={backend}"))
+    outcomes = [running.run_trial(body, seed, Settings(), pair) for seed in range(trials)]
+    return graph_check.check([outcome.recorder for outcome in outcomes], Settings())
+
+
+def compiles(gm, inputs):
+    """A backend that is right."""
+    return gm.forward
+
+
+def off_by_one(gm, inputs):
+    """A backend that is wrong."""
+    return lambda *args: [item + 1 if item.is_floating_point() else item for item in gm.forward(*args)]
+
+
+@pytest.fixture
+def backend():
+    """``backend(function)``: the name under which torch knows the function as a backend."""
+    import torch._dynamo as dynamo
+
+    known = dynamo.backends.registry if hasattr(dynamo, "backends") else None
+    names = []
+
+    def registered(function):
+        name = f"planted_{function.__name__}"
+        dynamo.register_backend(function, name)
+        names.append(name)
+        return name
+
+    yield registered
+    for name in names:
+        for table in ("_BACKENDS", "_COMPILER_FNS"):
+            getattr(known, table, {}).pop(name, None)
+
+
+def test_several_programs_are_compiled_as_one_and_agree(backend):
+    report = compiled_alike(network, backend(compiles))
+    assert report.mismatches == [[], [], []]
+    assert report.compared > 20
+
+
+def test_gradients_through_a_compiled_program_are_compared():
+    report = compiled_alike(network, "aot_eager", trials=1)
+    assert report.mismatches == [[]]
+    assert report.compared > 8
+
+
+def test_a_wrong_backend_is_found_and_has_a_script(backend, tmp_path):
+    name = backend(off_by_one)
+    candidate = framework(f"torch+compile={name}")
+    with pytest.raises(Divergence) as raised:
+        running.trials(network, tmp_path, candidate, n=2)
+    finding = raised.value.finding
+    assert finding.first.symptom == "graph"
+    assert f"torch.compile(backend='{name}')" in finding.verdict[0]
+    assert "torch.compile(lambda *given: program(*given, *modules)" in finding.script
+
+
+def test_an_unknown_backend_is_told_with_those_that_there_are():
+    with pytest.raises(UsageError, match=r"torch.compile=no_such_thing: torch .* has .*aot_eager.*inductor"):
+        _ = framework("torch+compile=no_such_thing").root

@@ -23,6 +23,7 @@ from autotest.results import ledger
 from autotest.running.runner import run_test
 from autotest.sources.identity import called_now, owner_of
 from autotest.sources.places import where_it_returns
+from autotest.trials.context import RunContext
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test
 
@@ -114,7 +115,7 @@ def decorate(
             sides = pair()
             try:
                 with _unchanged_generators():
-                    _run(test, sides, asked, _ledger(called.file, sides.candidate.name))
+                    _run(test, RunContext(sides, asked(), _ledger(called.file, sides.candidate.name)))
             except NotDual as error:
                 raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None
 
@@ -172,18 +173,18 @@ def skip_grad_check(*, reason: str) -> Callable[[F], F]:
 _SKIPS = "__autotest_skip_grad__"
 
 
-def _run(test: Test, pair: Pair, asked: Callable[[], Options], known: ledger.Ledger) -> None:
+def _run(test: Test, context: RunContext) -> None:
     """Run a test here, or where its caller or its ledger wants it to run."""
     elsewhere = driver()
-    if elsewhere is None and known.expects_death(test.id):
+    if elsewhere is None and context.ledger.expects_death(test.id):
         from autotest.campaigns import isolated_runner  # brings a pool of processes, which few runs need
 
         elsewhere = isolated_runner.shared(os.getpid())
     if elsewhere is None:
-        run_test(test, pair, asked(), known)
+        run_test(test, context)
     else:
-        with pair.around_trials():
-            elsewhere(test, pair, known)
+        with context.pair.around_trials():
+            elsewhere(test, context)
 
 
 @contextlib.contextmanager

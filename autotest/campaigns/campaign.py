@@ -13,7 +13,6 @@ from autotest.base.errors import StoreUnwritable
 from autotest.campaigns.agenda import Agenda
 from autotest.campaigns.deadly_calls import Killers
 from autotest.comparison import Mismatch
-from autotest.frameworks import chosen
 from autotest.results import ledger
 from autotest.results.identity import Identity, death_of
 from autotest.results.progress import Standing, TestStanding
@@ -68,6 +67,8 @@ class Plan:
     fail_fast: bool = False
     #: How many workers the same call may kill.
     deaths: int = DEATHS_ALLOWED
+    #: The name of the candidate, whose ledgers count; "" for those of any.
+    candidate: str = ""
 
     def index(self, position: int) -> int:
         """The index of the trial at `position` of this shard."""
@@ -321,7 +322,7 @@ class Campaign:
         message = f"{operator}: the {death.side} {'hangs' if death.symptom == 'hang' else 'dies'} ({death.how})"
         message += f": {death.last_words}" if death.last_words else ""
         mismatch = Mismatch(operator, 0, death.symptom, death.stage, death.side, message)  # type: ignore[arg-type]
-        entry = ledger.find(where.file, chosen().candidate.name).expects(where.test, mismatch, operator)
+        entry = ledger.find(where.file, self.plan.candidate).expects(where.test, mismatch, operator)
         settled = self._settled.get(identity, identity)
         if entry is not None or isinstance(settled, str):
             self._expected_death(entry.key if entry is not None else str(settled), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import FrameworkMissing, TrialEnd
 from autotest.base.options import Options
@@ -18,7 +18,6 @@ from autotest.program import Call, CallKind, Operand
 from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
 from autotest.replaying import graph_check
-from autotest.results.ledger import Ledger
 from autotest.results.tasks import (
     SET_ASIDE,
     Conditions,
@@ -38,7 +37,8 @@ from autotest.sources import collection
 from autotest.sources.identity import trial_seed
 from autotest.storage.keeping import keep
 from autotest.trials.body_errors import told_briefly
-from autotest.trials.driver import driven_by
+from autotest.trials.context import RunContext
+from autotest.trials.driver import Driver, driven_by
 from autotest.trials.judgement import (
     Cleared,
     Diverged,
@@ -72,13 +72,13 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
     result = Explored()
     start = time.perf_counter()
 
-    def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
-        test = _strict(test, conditions)
+    def drive(test: Test, context: RunContext) -> None:
+        test, pair = _strict(test, conditions), context.pair
         agreeing: list[tuple[int, Outcome]] = []
         with _watching(task.where, trail, conditions, task.set_aside):
             for index in task.indices[result.done :]:
                 outcome = _trial(test, pair, task.where, index, trail)
-                _count(outcome, index, test, ledger, pair, result)
+                _count(outcome, index, test, context, result)
                 result.done += 1
                 if _wants_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
@@ -86,18 +86,18 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
                     break
             if agreeing:
                 _leads_to_graph(trail, task.where, conditions, pair, [index for index, _ in agreeing])
-                _agree_in_graph_mode(agreeing, test, ledger, pair, result)
+                _agree_in_graph_mode(agreeing, test, context, result)
 
     result.broken = _call(task.where, drive)
     result.seconds = time.perf_counter() - start
     return result
 
 
-def _count(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair, result: Explored) -> None:
+def _count(outcome: Outcome, index: int, test: Test, context: RunContext, result: Explored) -> None:
     """Add one trial to `result`."""
     result.compared += outcome.compared
     result.gradients += outcome.gradients
-    judgement = _judged(outcome, index, test, ledger, pair, result)
+    judgement = _judged(outcome, index, test, context, result)
     refusal = outcome.recorder.rejection
     if refusal is not None and not isinstance(judgement, Expected):
         result.rejections[refusal.reason] += 1
@@ -108,16 +108,16 @@ def _count(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair,
         result.forgotten[judgement.complaint] += 1
 
 
-def _judged(outcome: Outcome, index: int, test: Test, ledger: Ledger, pair: Pair, result: Explored) -> Judgement:
+def _judged(outcome: Outcome, index: int, test: Test, context: RunContext, result: Explored) -> Judgement:
     """What a trial came to, with what differs added to `result`."""
 
     def is_rounding() -> bool:
         # Judging costs many replays: not again for what was found to be no rounding a moment ago.
         identity = identity_of_trial(outcome)
         known = any(other.identity == identity for other in result.suspects)
-        return not known and failed_trial.cleared(test, outcome, pair) is not None
+        return not known and failed_trial.cleared(test, outcome, context.pair) is not None
 
-    judgement = judge(test, outcome, ledger, is_rounding)
+    judgement = judge(test, outcome, context.ledger, is_rounding)
     match judgement:
         case Expected(entry):
             result.expected[entry.key] += 1
@@ -145,16 +145,16 @@ def _leads_to_graph(
 
 
 def _agree_in_graph_mode(
-    agreeing: Sequence[tuple[int, Outcome]], test: Test, ledger: Ledger, pair: Pair, result: Explored
+    agreeing: Sequence[tuple[int, Outcome]], test: Test, context: RunContext, result: Explored
 ) -> None:
     report = graph_check.check([outcome.recorder for _, outcome in agreeing], test.settings)
-    pair.candidate.synchronize()
-    result.operators[pair.candidate.graph_mode] += 1  # it lives, see `autotest.campaigns.deadly_calls`
+    context.pair.candidate.synchronize()
+    result.operators[context.pair.candidate.graph_mode] += 1  # it lives, see `autotest.campaigns.deadly_calls`
     result.compared += report.compared
     for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
         if mismatches:
             outcome.mismatches = mismatches
-            _judged(outcome, index, test, ledger, pair, result)
+            _judged(outcome, index, test, context, result)
 
 
 def _count_calls(calls: Sequence[Call], result: Explored) -> None:
@@ -177,8 +177,9 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
         shrink=conditions.shrink if task.thorough and task.shrink else 0.0,
     )
 
-    def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
-        test = _strict(test, conditions)
+    def drive(test: Test, context: RunContext) -> None:
+        test, pair = _strict(test, conditions), context.pair
+        context = dataclasses.replace(context, options=options)
         with _watching(task.where, trail, conditions):
             outcome = _trial(test, pair, task.where, task.index, trail)
             if _wants_graph(outcome, test, pair):
@@ -186,12 +187,12 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
             if task.thorough and task.shrink:
-                finding = failed_trial.diagnose(test, outcome, pair, options, task.index)
+                finding = failed_trial.diagnose(test, outcome, context, task.index)
             else:
                 # On disk first: what comes later runs the candidate again, and may die of it.
-                finding = failed_trial.recorded(test, outcome, pair, options, task.index)
+                finding = failed_trial.recorded(test, outcome, context, task.index)
                 if finding.program is not None and finding.first.symptom != "graph":
-                    finding = failed_trial.scripted(finding, pair, options)
+                    finding = failed_trial.scripted(finding, context)
             found.append(keep(finding, task.where, conditions.directory))
 
     _call(task.where, drive)
@@ -253,7 +254,7 @@ class Guard:
         raise TrialEnd
 
 
-def _call(where: Where, drive: Callable[[Test, Pair, Ledger], None]) -> str:
+def _call(where: Where, drive: Driver) -> str:
     """Call the test as unittest or pytest would, with `drive` for its loop; the text of what it raised."""
     item = collection.find(where.file, where.test)
     try:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import FrameworkMissing
 from autotest.base.settings import Settings
-from autotest.frameworks import Pair
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.gradients.differentiable import carrying_calls, tensors_in
 from autotest.gradients.nondifferentiable import listed
@@ -22,6 +21,7 @@ from autotest.results.gradient_account import KNOWN, SMALL, Books, Use
 from autotest.results.ledger import Ledger
 from autotest.sources.collection import Collected
 from autotest.sources.identity import trial_seed
+from autotest.trials.context import RunContext
 from autotest.trials.driver import driven_by
 from autotest.trials.judgement import Expected, judge
 from autotest.trials.trial import Outcome, Test, run_trial
@@ -43,8 +43,9 @@ def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
     """
     books = Books()
 
-    def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
-        deadly = [entry for entry in ledger.entries_for(test.id) if entry.kills]
+    def drive(test: Test, context: RunContext) -> None:
+        pair = context.pair
+        deadly = [entry for entry in context.ledger.entries_for(test.id) if entry.kills]
         if deadly:
             # It would only cost the process; what it dies of the ledger holds to account.
             books.spared[test.id] = deadly[0].key
@@ -58,7 +59,7 @@ def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
             outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, pair)
             if outcome.recorder.rejection is not None:
                 continue
-            books.add(test.id, uses(outcome, test.settings, _known(outcome, test, ledger)))
+            books.add(test.id, uses(outcome, test.settings, _known(outcome, test, context.ledger)))
             if outcome.complaint:
                 books.refused.setdefault(test.id, outcome.complaint)
             accepted += 1

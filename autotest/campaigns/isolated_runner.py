@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import functools
 from pathlib import Path
 
@@ -15,14 +16,12 @@ from autotest.base.errors import (
     TooFewAccepted,
     UsageError,
 )
-from autotest.base.options import Options, from_environment
 from autotest.campaigns.campaign import Campaign, Plan
 from autotest.campaigns.workers import Workers
-from autotest.frameworks import Pair
+from autotest.frameworks import chosen_names
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
-from autotest.results.ledger import Ledger
 from autotest.results.progress import Standing, TestStanding
 from autotest.results.tasks import Conditions, Found, Where, is_set_aside
 from autotest.running import run_hooks
@@ -30,6 +29,7 @@ from autotest.running.runner import ATTEMPTS_PER_TRIAL
 from autotest.running.tally import Tally
 from autotest.sources.identity import trial_seed
 from autotest.storage.store import Store
+from autotest.trials.context import RunContext
 from autotest.trials.trial import Test
 
 # What runs a test is no part of its traceback.
@@ -40,24 +40,27 @@ __unittest = True
 Deaths = collections.Counter[tuple[str, str]]
 
 
-class Apart:
+class IsolatedRunner:
     """One worker process for as many tests as come along; started by the first. Is a `Driver`."""
 
     def __init__(self) -> None:
         self._workers: Workers | None = None
 
-    def __call__(self, test: Test, pair: Pair, ledger: Ledger) -> None:
+    def __call__(self, test: Test, context: RunContext) -> None:
         """Run the trials of `test`; raises as `autotest.running.runner.run_test` does."""
-        options = from_environment()
         tally = Tally()
-        run_hooks.begins(test, pair, options, tally)
-        run_apart(test, self._ready(options), options, ledger, tally)
+        run_hooks.begins(test, context, tally)
+        if test.file is None:
+            raise UsageError(f"{test.id} cannot run in a worker process, which has no file to find it in")
+        _Trials(test, test.file, context, self._ready(context)).run(tally)
 
-    def _ready(self, options: Options) -> Workers:
+    def _ready(self, context: RunContext) -> Workers:
+        options = context.options
         if self._workers is None:
             # What a trial may be refused for is tried on the candidate too: it can only cost the worker.
             conditions = Conditions(
                 options.directory,
+                context.pair.names or chosen_names(),
                 check_errors=True,
                 shrink=options.shrink,
                 verify=options.verify,
@@ -77,89 +80,89 @@ class Apart:
 
 
 @functools.lru_cache(maxsize=4)
-def shared(pid: int) -> Apart:
+def shared(pid: int) -> IsolatedRunner:
     """The worker process of this process, whose id is `pid`, for tests that nobody else has one for."""
     import atexit
 
-    apart = Apart()
-    atexit.register(apart.close)
-    return apart
+    runner = IsolatedRunner()
+    atexit.register(runner.close)
+    return runner
 
 
-def run_apart(test: Test, workers: Workers, options: Options, ledger: Ledger, tally: Tally) -> None:
-    """Stored failures first, then trials 0, 1, 2, ... until enough were accepted or something was found.
+@dataclasses.dataclass(slots=True)
+class _Trials:
+    """The trials of one test in a worker process: a campaign of one test that ends at its first finding."""
 
-    A death that the ledger expects counts as accepted, and what would only repeat it counts as tried.
-    """
-    if test.file is None:
-        raise UsageError(f"{test.id} cannot run in a worker process, which has no file to find it in")
-    deaths: Deaths = collections.Counter()
-    if options.trial is None:
-        for record in Store(options.directory).for_test(test.id):
-            _go(test, test.file, workers, options, Tally(), deaths, record.finding.base_seed, record.index, 1)
-    needed = options.trials(test.settings.n)
-    at, end = options.trial or 0, needed * ATTEMPTS_PER_TRIAL
-    while tally.accepted < needed and at < end:
-        missing = min(needed - tally.accepted, end - at)
-        needed -= _go(test, test.file, workers, options, tally, deaths, options.seed, at, missing)
-        at += missing
-        if options.trial is not None:
-            return
-    if tally.accepted < needed:
-        raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
-    stale = [entry for entry in ledger.entries_for(test.id) if entry.key not in tally.expected]
-    if options.usual and stale:
-        raise StaleLedgerEntry(text.stale_entries(test.id, stale))
+    test: Test
+    file: Path
+    context: RunContext
+    workers: Workers
+    #: How many workers the test lost, by call.
+    deaths: Deaths = dataclasses.field(default_factory=collections.Counter)
 
+    def run(self, tally: Tally) -> None:
+        """Stored failures first, then trials 0, 1, 2, ... until enough were accepted or something was found.
 
-def _go(
-    test: Test,
-    file: Path,
-    workers: Workers,
-    options: Options,
-    tally: Tally,
-    deaths: Deaths,
-    base: int,
-    first: int,
-    count: int,
-) -> int:
-    """Run `count` trials from `first` on and add them to `tally`; raises what they found.
+        A death that the ledger expects counts as accepted, and what would only repeat it counts as tried.
+        """
+        test, options = self.test, self.context.options
+        if options.trial is None:
+            for record in Store(options.directory).for_test(test.id):
+                self._explore(record.finding.base_seed, range(record.index, record.index + 1), Tally())
+        needed = options.trials(test.settings.n)
+        at, end = options.trial or 0, needed * ATTEMPTS_PER_TRIAL
+        while tally.accepted < needed and at < end:
+            missing = min(needed - tally.accepted, end - at)
+            needed -= self._explore(options.seed, range(at, at + missing), tally)
+            at += missing
+            if options.trial is not None:
+                return
+        if tally.accepted < needed:
+            raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
+        stale = [entry for entry in self.context.ledger.entries_for(test.id) if entry.key not in tally.expected]
+        if options.usual and stale:
+            raise StaleLedgerEntry(text.stale_entries(test.id, stale))
 
-    Returns how many of them were left out, because they make a call that killed already.
-    """
-    one = TestStanding(Where(file, test.id, base), next=first)
-    standing = Standing(base, [one], deaths=deaths)
-    Campaign(standing, Plan(base, trials=first + count, fail_fast=True, deaths=1), workers, _Silent()).run()
-    left_out = collections.Counter({why: times for why, times in one.rejections.items() if is_set_aside(why)})
-    tally.rejections += one.rejections - left_out
-    tally.expected += standing.expected
-    tally.cleared += standing.cleared
-    tally.compared += one.compared
-    if standing.stopped == "interrupted":
-        raise KeyboardInterrupt
-    for found in standing.found.values():
-        raise Divergence(found.report, _finding(found, options), found.place)
-    tally.accepted += one.accepted + one.died
-    if standing.vanished:
-        where, index = standing.vanished[0]
-        raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
-    for complaint, times in one.forgotten.items():
-        raise GradientNotCompared(f"{test.id}: {times} of {one.tried} trials forgot their gradients: {complaint}.")
-    if one.broken:
-        raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
-    if one.accepted and not one.compared and not standing.expected:
-        raise NothingCompared(text.nothing_compared(test.id, trial_seed(base, test.id, first), first))
-    return left_out.total()
+    def _explore(self, base: int, indices: range, tally: Tally) -> int:
+        """Run the trials `indices` and add them to `tally`; raises what they found.
 
+        Returns how many of them were left out, because they make a call that killed already.
+        """
+        test = self.test
+        one = TestStanding(Where(self.file, test.id, base), next=indices.start)
+        standing = Standing(base, [one], deaths=self.deaths)
+        plan = Plan(base, trials=indices.stop, fail_fast=True, deaths=1, candidate=self.context.pair.candidate.name)
+        Campaign(standing, plan, self.workers, _Silent()).run()
+        left_out = collections.Counter({why: times for why, times in one.rejections.items() if is_set_aside(why)})
+        tally.rejections += one.rejections - left_out
+        tally.expected += standing.expected
+        tally.cleared += standing.cleared
+        tally.compared += one.compared
+        if standing.stopped == "interrupted":
+            raise KeyboardInterrupt
+        for found in standing.found.values():
+            raise Divergence(found.report, self._finding(found), found.place)
+        tally.accepted += one.accepted + one.died
+        if standing.vanished:
+            where, index = standing.vanished[0]
+            raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
+        for complaint, times in one.forgotten.items():
+            raise GradientNotCompared(f"{test.id}: {times} of {one.tried} trials forgot their gradients: {complaint}.")
+        if one.broken:
+            raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
+        if one.accepted and not one.compared and not standing.expected:
+            seed = trial_seed(base, test.id, indices.start)
+            raise NothingCompared(text.nothing_compared(test.id, seed, indices.start))
+        return left_out.total()
 
-def _finding(found: Found, options: Options) -> Finding | None:
-    with contextlib.suppress(AutotestError):
-        return Store(options.directory).load(found.key).finding
-    return None
+    def _finding(self, found: Found) -> Finding | None:
+        with contextlib.suppress(AutotestError):
+            return Store(self.context.options.directory).load(found.key).finding
+        return None
 
 
 class _Silent:
-    """An observer that nobody asks."""
+    """Ignores all events."""
 
     def changed(self, standing: Standing) -> None:
         pass

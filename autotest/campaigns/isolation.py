@@ -6,15 +6,15 @@ import os
 from collections.abc import Sequence
 
 from autotest.campaigns.exploring import perform
-from autotest.frameworks import chosen
+from autotest.frameworks import registry
 from autotest.processes import breadcrumb
 from autotest.processes.client import Server
 from autotest.results.tasks import Conditions, Result, Task
 
 
-def warm_up() -> None:
-    """Import the chosen frameworks now; raises `FrameworkMissing`."""
-    pair = chosen()
+def warm_up(frameworks: tuple[str, str]) -> None:
+    """Import the frameworks of these names now; raises `FrameworkMissing`."""
+    pair = registry.pair(*frameworks)
     for side in (pair.reference, pair.candidate):
         side.version  # noqa: B018 - reading it imports
 
@@ -27,11 +27,11 @@ class InProcess:
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
         self._waiting: list[Task] = []
-        self._server = Server()
+        self._server = Server(frameworks=conditions.frameworks)
 
     def prepare(self) -> None:
         """Import the frameworks, which takes seconds that are no trial's; raises `FrameworkMissing`."""
-        warm_up()
+        warm_up(self._conditions.frameworks)
 
     def start(self, task: Task) -> None:
         self._waiting.append(task)

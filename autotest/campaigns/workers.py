@@ -62,7 +62,7 @@ class Workers:
         self.looking = max(1, jobs // 2)
         self._conditions = conditions
         self._folder = breadcrumb.folder(conditions.directory.absolute()) / f"campaign-{os.getpid()}"
-        self._server = Server((__name__,))
+        self._server = Server((__name__,), frameworks=conditions.frameworks)
         self._workers: dict[int, _Worker] = {}
         #: Starts while others work, once it is known that there are deaths.
         self._spare: _Worker | None = None

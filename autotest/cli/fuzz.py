@@ -25,6 +25,7 @@ from autotest.campaigns.isolation import InProcess
 from autotest.campaigns.workers import Workers
 from autotest.cli.display import display
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
+from autotest.frameworks import chosen, chosen_names
 from autotest.report import campaign as report
 from autotest.report import data, github, junit, markdown
 from autotest.report.plural import several
@@ -79,11 +80,19 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         base_seed = secrets.randbits(32) if arguments.seed == "random" else arguments.seed
     seconds = DEFAULT_SECONDS if arguments.time is None and arguments.trials is None else arguments.time
-    plan = Plan(base_seed, seconds, arguments.trials, arguments.shard, arguments.fail_fast)
+    plan = Plan(
+        base_seed,
+        seconds,
+        arguments.trials,
+        arguments.shard,
+        arguments.fail_fast,
+        candidate=chosen().candidate.name,
+    )
     standing = standing_of(collected, base_seed)
     campaign = history.resume(standing, shard) if arguments.resume else history.begin(standing, shard)
     conditions = Conditions(
         environment.directory,
+        chosen_names(),
         check_errors=arguments.jobs > 0 and not arguments.no_error_parity,
         shrink=environment.shrink if seconds is None else min(environment.shrink, max(2.0, seconds / 12)),
         verify=environment.verify,

@@ -14,12 +14,14 @@ from autotest.campaigns.history import History
 from autotest.cli.display import show_report
 from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.diagnosis.verification import VERIFIED
+from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
 from autotest.results.tasks import SURVIVED
 from autotest.running import deaths
 from autotest.storage.reproduction import reproduce
 from autotest.storage.store import Damaged, Store, Stored
+from autotest.trials.context import RunContext
 
 
 def add_to(commands: Any) -> None:
@@ -155,7 +157,7 @@ def recover(arguments: argparse.Namespace) -> int:
         where = f"{position.test}, trial {position.index} of base seed {position.base_seed}"
         print(f"process {position.pid} died in {where}: running that trial in a process of its own", flush=True)
         try:
-            found = deaths.recover(path, position, asked)
+            found = deaths.recover(path, position, RunContext(chosen(), asked))
         except UsageError as error:
             print(f"  {error}")
             continue

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from autotest.diagnosis.locating import operands
 from autotest.diagnosis.probing import Ending, Probe
-from autotest.frameworks import chosen
+from autotest.frameworks import Framework
 from autotest.processes.client import Server
 from autotest.program import Program, call_reduction, operator_of, reduction
 from autotest.program.isolation import isolated
@@ -28,12 +28,20 @@ class Smaller:
 
 
 def shrink(
-    program: Program, server: Server, *, seconds: float, deadline: float = 10.0, jobs: int = 2, times: int = 1
+    program: Program,
+    reference: Framework,
+    server: Server,
+    *,
+    seconds: float,
+    deadline: float = 10.0,
+    jobs: int = 2,
+    times: int = 1,
 ) -> Smaller | None:
     """Shrink `program`, whose last call kills the candidate; None when it does not do so here.
 
     Args:
         program: ends with the call that kills.
+        reference: gives the operands of the last call.
         server: starts the processes that programs are run in.
         seconds: after which the smallest so far is the answer.
         deadline: seconds after which a program counts as hanging.
@@ -48,14 +56,14 @@ def shrink(
         if not wanted.death:
             return None
         search = _Search(program, wanted, children, pool, end)
-        return search.run(_alone(program))
+        return search.run(_alone(program, reference))
 
 
-def _alone(program: Program) -> list[Program]:
+def _alone(program: Program, reference: Framework) -> list[Program]:
     """The last call on the operands that the reference gave it."""
     last = len(program.calls) - 1
     with contextlib.suppress(Exception):  # what cannot be had by itself is shrunk the long way
-        held, _ = operands(program, chosen().reference, last)
+        held, _ = operands(program, reference, last)
         return [isolated(program, last, held)[0]]
     return []
 

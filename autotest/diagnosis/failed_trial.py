@@ -10,7 +10,6 @@ from collections.abc import Callable
 import numpy as np
 
 from autotest.base.errors import NotReplayable
-from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import graph_finding, referee
 from autotest.diagnosis.agreement import Agreement, agree
@@ -27,14 +26,15 @@ from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.program.semantics import is_class
 from autotest.results.finding import Finding
+from autotest.trials.context import RunContext
 from autotest.trials.judgement import identity_of_trial
 from autotest.trials.trial import Outcome, Test
 
 
 @np.errstate(all="ignore")
-def diagnose(test: Test, outcome: Outcome, pair: Pair, options: Options, index: int) -> Finding:
+def diagnose(test: Test, outcome: Outcome, context: RunContext, index: int) -> Finding:
     """Everything that can be said of a trial that ended in mismatches."""
-    finding = recorded(test, outcome, pair, options, index)
+    finding = recorded(test, outcome, context, index)
     if finding.program is None:
         return finding
     with contextlib.ExitStack() as stack:
@@ -47,32 +47,33 @@ def diagnose(test: Test, outcome: Outcome, pair: Pair, options: Options, index: 
 def _diagnosed(finding: Finding, test: Test, outcome: Outcome, pair: Pair, options: Options) -> Finding:
     if finding.first.symptom == "graph":
         # Both sides are the candidate's own: no referee, no script that asks the reference.
-        return graph_finding.understood(finding, pair, test.settings, options)
+        return graph_finding.understood(finding, context, test.settings)
     if is_numeric(finding.first):
         # The two sides agree: what disagrees is one side's gradient with its own forward.
-        return understood(finding, pair, test.settings, options)
+        return understood(finding, context, test.settings)
     whole = finding
     try:
-        finding = _understood(finding, test, outcome, pair, options)
+        finding = _understood(finding, test, outcome, context)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
         finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
-    told = scripted(finding, pair, options)
+    told = scripted(finding, context)
     if told.verified == MISSED and finding.program is not whole.program:
         # What a side keeps from call to call is lost where calls are left out.
         shrinking = ("Shrunk:     not at all: what is smaller does not show it in a fresh interpreter",)
         unshrunk = dataclasses.replace(
             finding, program=whole.program, mismatches=whole.mismatches, divergent=None, shrinking=shrinking
         )
-        again = scripted(unshrunk, pair, options)
+        again = scripted(unshrunk, context)
         return again if again.verified == VERIFIED else told
     return told
 
 
-def recorded(test: Test, outcome: Outcome, pair: Pair, options: Options, index: int) -> Finding:
+def recorded(test: Test, outcome: Outcome, context: RunContext, index: int) -> Finding:
     """What is known of a failed trial without running anything."""
+    pair = context.pair
     finding = Finding(
         test=test.id,
-        base_seed=options.seed,
+        base_seed=context.options.seed,
         index=index,
         seed=outcome.seed,
         mismatches=tuple(outcome.mismatches),
@@ -108,10 +109,10 @@ def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
 _CLEARABLE = frozenset(("value", "gradient"))
 
 
-def _understood(finding: Finding, test: Test, outcome: Outcome, pair: Pair, options: Options) -> Finding:
+def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunContext) -> Finding:
     """`finding` with its verdict, and with a smaller program when there is time to shrink."""
     assert finding.program is not None
-    settings = test.settings
+    settings, pair, options = test.settings, context.pair, context.options
     agreement = agree(finding.program, pair, settings)
     if not agreement.mismatches:
         verdict = "no verdict: the recorded program does not show it again when it is replayed"
@@ -203,17 +204,18 @@ def _told(finding: Finding, agreement: Agreement, opinion: Opinion) -> Finding:
 
 
 @np.errstate(all="ignore")
-def scripted(finding: Finding, pair: Pair, options: Options) -> Finding:
+def scripted(finding: Finding, context: RunContext) -> Finding:
     """Add the standalone script, and whether a fresh interpreter sees the same."""
     assert finding.program is not None
     if is_numeric(finding.first):
-        unshrunk = dataclasses.replace(options, shrink=0.0)
-        return understood(finding, pair, Settings(**finding.settings), unshrunk)
+        options = dataclasses.replace(context.options, shrink=0.0)
+        unshrunk = dataclasses.replace(context, options=options)
+        return understood(finding, unshrunk, Settings(**finding.settings))
     try:
-        script = emit(finding, pair.scripts(finding.program))
+        script = emit(finding, context.pair.scripts(finding.program))
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=str(error))
     finding = dataclasses.replace(finding, script=script)
-    if not options.verify:
+    if not context.options.verify:
         return finding
     return dataclasses.replace(finding, verified=verify(script))

@@ -26,6 +26,7 @@ from autotest.program.semantics import pushes_gradients
 from autotest.recording.record import Record
 from autotest.report import gradients as report
 from autotest.results.finding import Finding
+from autotest.trials.context import RunContext
 
 
 def is_numeric(mismatch: Mismatch) -> bool:
@@ -33,8 +34,9 @@ def is_numeric(mismatch: Mismatch) -> bool:
     return mismatch.symptom == "gradient" and mismatch.stage == "replay"
 
 
-def understood(finding: Finding, pair: Pair, settings: Settings, options: Options) -> Finding:
+def understood(finding: Finding, context: RunContext, settings: Settings) -> Finding:
     """`finding` with its verdict, and shrunk and scripted as far as its program bears it."""
+    pair, options = context.pair, context.options
     framework = pair.reference if finding.first.side == "reference" else pair.candidate
     finding = dataclasses.replace(finding, verdict=(verdict(finding.first, pair),))
     try:

@@ -22,10 +22,12 @@ from autotest.recording.record import Record
 from autotest.replaying import graph_check
 from autotest.replaying.graph_capture import CannotStage, Stage, pushed_by, stage
 from autotest.results.finding import Finding
+from autotest.trials.context import RunContext
 
 
-def understood(finding: Finding, pair: Pair, settings: Settings, options: Options) -> Finding:
+def understood(finding: Finding, context: RunContext, settings: Settings) -> Finding:
     """`finding` shrunk and scripted, as far as its program bears it."""
+    pair, options = context.pair, context.options
     program, mode = finding.program, pair.candidate.graph_mode
     assert program is not None
     finding = dataclasses.replace(

@@ -102,10 +102,11 @@ def _answer(connection: Connection, server: socket.socket) -> None:
 def scout(pair: Pair, survived: Program) -> Iterator[Callable[[Program], bool]]:
     """A function that tells whether the candidate survives a program, asked in a process of its own.
 
-    A framework that is not known to die is not asked: its programs may run here at once. `survived` is a program that
+    A framework that is not known to die is not asked, nor one that no other process can make: their programs run here
+    at once. `survived` is a program that
     this process has run.
     """
-    if not pair.candidate.fragile:
+    if not pair.candidate.fragile or pair.names is None:
         yield lambda program: True
         return
     with contextlib.ExitStack() as stack:
@@ -123,7 +124,7 @@ def scout(pair: Pair, survived: Program) -> Iterator[Callable[[Program], bool]]:
 def _probe(pair: Pair, survived: Program, stack: contextlib.ExitStack) -> Probe:
     """A fork of this process, which has everything already; or of another, where that does not get on."""
     for fork in (True, False) if all(side.forkable for side in (pair.reference, pair.candidate)) else (False,):
-        server = stack.enter_context(contextlib.closing(Server(fork=fork)))
+        server = stack.enter_context(contextlib.closing(Server(frameworks=pair.names, fork=fork)))
         pair.candidate.synchronize()
         probe = stack.enter_context(contextlib.closing(Probe(server)))
         # A child may lack what this process has got since, such as threads that a test body has used.

@@ -3,7 +3,7 @@
 from autotest.frameworks.base import ABSENT, Absent, Framework, Made, StandIns
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.pair import Both, Pair, warnings_shown
-from autotest.frameworks.registry import chosen, framework, names, pair, speaking_torch
+from autotest.frameworks.registry import chosen, chosen_names, framework, names, pair, speaking_torch
 
 __all__ = [
     "ABSENT",
@@ -15,6 +15,7 @@ __all__ = [
     "Pair",
     "StandIns",
     "chosen",
+    "chosen_names",
     "framework",
     "names",
     "pair",

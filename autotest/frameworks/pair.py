@@ -46,9 +46,16 @@ class Both(NamedTuple):
 
 
 class Pair:
-    """The two frameworks of a run."""
+    """The two frameworks of a run.
 
-    def __init__(self, reference: Framework, candidate: Framework) -> None:
+    Args:
+        reference: the framework whose results are the expected ones.
+        candidate: the framework under test.
+        names: what the registry made both of, so that another process can make them too.
+    """
+
+    def __init__(self, reference: Framework, candidate: Framework, names: tuple[str, str] | None = None) -> None:
+        self.names = names
         self.reference = reference
         self.candidate = candidate
         self.sides = (reference.name, candidate.name)

@@ -81,9 +81,19 @@ def _registered() -> dict[str, str]:
 @functools.cache
 def pair(reference: str, candidate: str) -> Pair:
     """The pair of these names; the same object every time, so that what it looked up stays known."""
-    return Pair(framework(reference), framework(candidate))
+    return Pair(framework(reference), framework(candidate), names=(reference, candidate))
 
 
 def chosen() -> Pair:
-    """The pair that this process was asked for: AUTOTEST_REFERENCE and AUTOTEST_CANDIDATE, torch and oneflow."""
-    return pair(os.environ.get("AUTOTEST_REFERENCE", "torch"), os.environ.get("AUTOTEST_CANDIDATE", "oneflow"))
+    """The pair that this process was asked for, which only the doors of a process may ask; see `chosen_names`."""
+    return pair(*chosen_names())
+
+
+def chosen_names() -> tuple[str, str]:
+    """The names of reference and candidate: AUTOTEST_REFERENCE and AUTOTEST_CANDIDATE, torch and oneflow."""
+    return os.environ.get("AUTOTEST_REFERENCE", "torch"), os.environ.get("AUTOTEST_CANDIDATE", "oneflow")
+
+
+def variables(names: tuple[str, str]) -> dict[str, str]:
+    """The environment by which another process chooses the pair of these names."""
+    return {"AUTOTEST_REFERENCE": names[0], "AUTOTEST_CANDIDATE": names[1]}

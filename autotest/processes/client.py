@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, TypeVar
 
+from autotest.frameworks import registry
 from autotest.processes import server
 from autotest.processes.child import Surroundings
 from autotest.processes.server import NO_PROCESS, NUMBER
@@ -102,16 +103,23 @@ class Server:
     """The process server of this process, or, in a child of one, the same server."""
 
     def __init__(
-        self, modules: Sequence[str] = (), *, fork: bool = False, inherited: socket.socket | None = None
+        self,
+        modules: Sequence[str] = (),
+        *,
+        frameworks: tuple[str, str] | None = None,
+        fork: bool = False,
+        inherited: socket.socket | None = None,
     ) -> None:
         """Nothing is started before the first process is asked for, or `start` is called.
 
         Args:
             modules: what children need besides the frameworks; imported by the server once.
+            frameworks: the registered names of the pair that children choose; this process's own when left out.
             fork: make the server a fork of this process, whose frameworks must all be `forkable`.
             inherited: the socket that a child of a server was given for it.
         """
         self._modules, self._fork, self._inherited = tuple(modules), fork, inherited
+        self._choice = {} if frameworks is None else registry.variables(frameworks)
         self._socket = inherited
         self._started: subprocess.Popen[bytes] | int | None = None
         self._errors: IO[bytes] | None = None
@@ -136,7 +144,11 @@ class Server:
             stdin=subprocess.DEVNULL,
             stdout=self._errors,
             stderr=self._errors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([_ROOT, *(path or "." for path in sys.path)])},
+            env={
+                **os.environ,
+                **self._choice,
+                "PYTHONPATH": os.pathsep.join([_ROOT, *(path or "." for path in sys.path)]),
+            },
         )
 
     @staticmethod
@@ -191,7 +203,7 @@ class Server:
             os.close(writing)
         process = Process(Connection(own.detach()), reading)
         around = Surroundings(
-            dict(os.environ), str(Path.cwd()), list(sys.path), None if log is None else log.absolute()
+            {**os.environ, **self._choice}, str(Path.cwd()), list(sys.path), None if log is None else log.absolute()
         )
         process.connection.send(around)
         process.connection.send((function, arguments))

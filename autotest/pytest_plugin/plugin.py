@@ -23,17 +23,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from autotest.base.options import Options
-    from autotest.campaigns.isolated_runner import Apart
-    from autotest.frameworks import Pair
+    from autotest.campaigns.isolated_runner import IsolatedRunner
     from autotest.report.session import Found, Heard
     from autotest.results.finding import Finding
     from autotest.running.tally import Tally
     from autotest.sources.identity import Called
+    from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
 
     #: A test that ran: its id, and what it ran with and came to.
-    Ran = tuple[str, Pair, Options, Tally]
+    Ran = tuple[str, RunContext, Tally]
 
 #: Option, variable, and what the help says. Those with a choice name it there.
 OPTIONS = (
@@ -109,7 +108,7 @@ class Session:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._heard: list[Heard] = []
-        self._apart: Apart | None = None
+        self._isolated: IsolatedRunner | None = None
         self._running: pytest.StashKey[Heard] = pytest.StashKey()
         self._names: Mapping[str, Called] = {}
 
@@ -156,13 +155,13 @@ class Session:
 
         tallies: list[Ran] = []
 
-        def listen(test: Test, pair: Pair, options: Options, tally: Tally) -> None:
-            tallies.append((test.id, pair, options, tally))
+        def listen(test: Test, context: RunContext, tally: Tally) -> None:
+            tallies.append((test.id, context, tally))
 
         with heard_by(listen), self._where_it_runs(item), self._as_it_is_called(item):
             yield
         if tallies:
-            item.stash[self._running] = _heard(tallies, self._apart is not None)
+            item.stash[self._running] = _heard(tallies, self._isolated is not None)
 
     @contextlib.contextmanager
     def _as_it_is_called(self, item: pytest.Item) -> Iterator[None]:
@@ -181,17 +180,17 @@ class Session:
         if not self._config.getoption("autotest_isolate") or not is_autotest(item) or _needs_fixtures(item):
             yield
             return
-        from autotest.campaigns.isolated_runner import Apart
+        from autotest.campaigns.isolated_runner import IsolatedRunner
         from autotest.trials.driver import driven_by
 
-        if self._apart is None:
-            self._apart = Apart()
-        with driven_by(self._apart):
+        if self._isolated is None:
+            self._isolated = IsolatedRunner()
+        with driven_by(self._isolated):
             yield
 
     def pytest_unconfigure(self) -> None:
-        if self._apart is not None:
-            self._apart.close()
+        if self._isolated is not None:
+            self._isolated.close()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
@@ -240,15 +239,17 @@ class Session:
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: object) -> None:
         """A worker of pytest-xdist died: say what it died of, and with which reproducer."""
         from autotest.base import options
+        from autotest.frameworks import chosen
         from autotest.processes import breadcrumb
         from autotest.running import deaths
+        from autotest.trials.context import RunContext
 
         asked = options.from_environment()
         for path, position in breadcrumb.dead(breadcrumb.folder(asked.directory)):
             if _plain_name(position.test) != _plain_name(crashitem):
                 continue
             try:
-                recovered = deaths.recover(path, position, asked)
+                recovered = deaths.recover(path, position, RunContext(chosen(), asked))
             except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session goes on
                 report.sections.append(("autotest", f"trial {position.index} cannot be run again: {error!r}"))
                 continue
@@ -309,30 +310,30 @@ def _plain_name(test: str) -> str:
     return re.split(r"::|\.", re.split(r"[\[@]", test)[0])[-1]
 
 
-def _heard(tallies: Sequence[Ran], apart: bool) -> Heard:
+def _heard(tallies: Sequence[Ran], isolated: bool) -> Heard:
     """The sum of what the autotests called by one item came to: usually one."""
     from collections import Counter
 
     from autotest.base.errors import FrameworkMissing
 
-    name, pair, options, _ = tallies[0]
+    name, context, _ = tallies[0]
     rejections: Counter[str] = Counter()
     expected: Counter[str] = Counter()
-    for _, _, _, tally in tallies:
+    for _, _, tally in tallies:
         rejections.update(tally.rejections)
         expected.update(tally.expected)
     versions = {}
     with contextlib.suppress(FrameworkMissing):
         # With its trials in a worker process, this one has imported no framework and need not.
-        sides = (pair.reference, pair.candidate)
-        versions = {side.name: _installed(side.name) if apart else side.version for side in sides}
+        sides = (context.pair.reference, context.pair.candidate)
+        versions = {side.name: _installed(side.name) if isolated else side.version for side in sides}
     return {
         "test": name,
-        "accepted": sum(tally.accepted for _, _, _, tally in tallies),
+        "accepted": sum(tally.accepted for _, _, tally in tallies),
         "rejections": dict(rejections),
         "expected": dict(expected),
-        "cleared": sum(getattr(tally, "cleared", 0) for _, _, _, tally in tallies),
-        "base_seed": options.seed,
+        "cleared": sum(getattr(tally, "cleared", 0) for _, _, tally in tallies),
+        "base_seed": context.options.seed,
         "versions": versions,
         "found": None,
     }

@@ -40,6 +40,8 @@ class Conditions:
     """What holds for all tasks of a campaign."""
 
     directory: Path
+    #: The registered names of reference and candidate.
+    frameworks: tuple[str, str] = ("torch", "oneflow")
     #: Try on the candidate what the reference refuses. Only where the process may be lost.
     check_errors: bool = False
     #: Seconds that shrinking one finding may take.

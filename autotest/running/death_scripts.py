@@ -11,7 +11,7 @@ from autotest.diagnosis.graph_death import GraphDeath
 from autotest.diagnosis.verification import VERIFIED, expecting_a_script, verify
 from autotest.emission import emit
 from autotest.emission.checker import ONCE, Runs
-from autotest.frameworks import chosen
+from autotest.frameworks import registry
 from autotest.results.finding import Finding
 from autotest.results.tasks import Conditions
 
@@ -34,7 +34,7 @@ def scripted(
 
 def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:
     assert finding.program is not None
-    one, other = chosen().scripts(finding.program)
+    one, other = registry.pair(*conditions.frameworks).scripts(finding.program)
     # The script runs in a child of its own whoever dies, and says whether the other one does as well.
     sides = (other, one) if finding.first.side == "reference" else (one, other)
     # Its child has to import the frameworks first, which takes many seconds on a busy machine.

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autotest.base.errors import AutotestError, NotReplayable
-from autotest.base.options import Options
 from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.diagnosis import failed_trial
 from autotest.diagnosis.verdict import Evidence, judge
 from autotest.diagnosis.verification import VERIFIED, verify
 from autotest.emission.checker import OFTEN, ONCE, Runs
-from autotest.frameworks import chosen
+from autotest.frameworks import Pair, chosen_names, registry
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
@@ -40,6 +39,7 @@ from autotest.sources import collection
 from autotest.sources.identity import trial_seed
 from autotest.storage.keeping import keep, shortened
 from autotest.storage.store import Store
+from autotest.trials.context import RunContext
 from autotest.trials.trial import COMPARED_AT_ONCE
 
 #: Fresh processes that a trial is run in until one dies of it, and how often all but the first run it.
@@ -66,7 +66,7 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
         # A death is worth telling although nobody can say yet what brings it back.
         return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy))
     identity = autopsy.identity
-    known = ledger.find(task.where.file, chosen().candidate.name)
+    known = ledger.find(task.where.file, pair_of(conditions).candidate.name)
     entry = known.expects(task.where.test, autopsy.first, identity.operator)
     result = kept(autopsy) if entry is None else Known(entry.key)
     if entry is not None or identity != task.identity:
@@ -103,7 +103,7 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     bare = _bare(dataclasses.replace(task, index=traced.index), conditions)
     symptom = _symptom(bare.first.symptom, traced)
     operator = _operator(traced, bare.first.name)
-    finding = _described(bare, operator, symptom, traced)
+    finding = _described(bare, operator, symptom, traced, pair_of(conditions))
     first = finding.first
     identity = death_of(operator, symptom, first.stage, traced.side, traced.death, traced.last_words)
     finding = dataclasses.replace(finding, shown=identity)
@@ -113,27 +113,34 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     return finding if traced.graph is None else verified(finding, scripts, conditions)
 
 
-def task_of(position: Position) -> DiagnoseDeath:
+def pair_of(conditions: Conditions) -> Pair:
+    """The pair that the trials ran on."""
+    return registry.pair(*conditions.frameworks)
+
+
+def task_of(position: Position, pair: Pair) -> DiagnoseDeath:
     """What to do about a trail that a process left: how it died is found out by doing it again."""
     operator = position.operator or "tensor"
     identity = Identity(operator, "crash", position.stage, position.side, "left a trail", "")
     where = Where(position.file, position.test, position.base_seed)
     message = f"{operator}: the process ended in the middle of trial {position.index}"
-    back = COMPARED_AT_ONCE - 1 if chosen().candidate.asynchronous else 0
-    if chosen().checks_graph(collection.find(position.file, position.test).settings.check_graph):
+    back = COMPARED_AT_ONCE - 1 if pair.candidate.asynchronous else 0
+    if pair.checks_graph(collection.find(position.file, position.test).settings.check_graph):
         back = graph_check.AT_ONCE - 1  # it may be any of those that were in the graph
     return DiagnoseDeath(where, position.index, identity, message, thorough=True, back=back)
 
 
-def conditions_of(position: Position, directory: Path, verify: bool) -> Conditions:
-    """What held in the process that left a trail."""
-    return Conditions(directory, check_errors=bool(position.settings.get("check_errors")), verify=verify)
+def conditions_of(position: Position, context: RunContext) -> Conditions:
+    """What held in the process that left a trail, where trials are run again in the way of `context`."""
+    check_errors = bool(position.settings.get("check_errors"))
+    options, names = context.options, context.pair.names or chosen_names()
+    return Conditions(options.directory, names, check_errors=check_errors, verify=options.verify)
 
 
 def _bare(task: DiagnoseDeath, conditions: Conditions) -> Finding:
     """What is known of a death before anybody looked into it."""
     settings = collection.find(task.where.file, task.where.test).settings
-    pair, identity = chosen(), task.identity
+    pair, identity = pair_of(conditions), task.identity
     first = Mismatch(identity.operator, 0, identity.symptom, identity.stage, identity.side, task.message)  # type: ignore[arg-type]
     return Finding(
         test=task.where.test,
@@ -187,9 +194,8 @@ def _stage(traced: Traced, otherwise: Stage) -> Stage:
     return "backward" if is_backward(traced.program.calls[-1]) else "forward"
 
 
-def _described(finding: Finding, operator: str, symptom: Symptom, traced: Traced) -> Finding:
+def _described(finding: Finding, operator: str, symptom: Symptom, traced: Traced, pair: Pair) -> Finding:
     """Add what tracing the trial gave: symptom, program, whose it is."""
-    pair = chosen()
     words = f": {traced.last_words}" if traced.last_words else ""
     refuses = f"{pair.sides[0]} refuses ({traced.refusal[:200]}), " if traced.refusal else ""
     ours = traced.side == "reference"
@@ -258,7 +264,12 @@ def _smaller(
     try:
         for kind in kinds:
             smaller = crashing.shrink(
-                finding.program, server, seconds=seconds, deadline=conditions.deadline, times=kind.calls
+                finding.program,
+                pair_of(conditions).reference,
+                server,
+                seconds=seconds,
+                deadline=conditions.deadline,
+                times=kind.calls,
             )
             if smaller is not None:
                 break
@@ -271,19 +282,19 @@ def _smaller(
     return (), dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,)), kind
 
 
-def known(test: str, options: Options) -> Iterator[tuple[Finding, str]]:
+def known(test: str, context: RunContext) -> Iterator[tuple[Finding, str]]:
     """What earlier processes died of in `test`, with where it is kept: new trails, then what was stored.
 
     Whatever does not happen any more is passed over. Each takes a process or two, so some seconds.
     """
     traced: set[str] = set()
-    for path, position in breadcrumb.dead(breadcrumb.folder(options.directory)):
+    for path, position in breadcrumb.dead(breadcrumb.folder(context.options.directory)):
         if position.test == test:
-            found = recover(path, position, options)
+            found = recover(path, position, context)
             if not isinstance(found, str):
                 traced.add(found[1].key)
                 yield found[0], found[1].place
-    for record in Store(options.directory).for_test(test):
+    for record in Store(context.options.directory).for_test(test):
         finding = record.finding
         if finding.first.symptom in DEADLY and finding.script is not None and record.key not in traced:
             state = verify(finding.script)
@@ -291,19 +302,19 @@ def known(test: str, options: Options) -> Iterator[tuple[Finding, str]]:
                 yield dataclasses.replace(finding, verified=state), shortened(record.path)
 
 
-def recover(path: Path, position: Position, options: Options) -> tuple[Finding, Found] | str:
+def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, Found] | str:
     """Find out what the process that left the trail at `path` died of, and keep that; or why there is nothing to keep.
 
     Raises `UsageError` when the test is not there any more. The trail is gone afterwards either way.
     """
     try:
-        task = task_of(position)
-        conditions = conditions_of(position, options.directory, options.verify)
-        with contextlib.closing(Server()) as server:
+        task = task_of(position, context.pair)
+        conditions = conditions_of(position, context)
+        with contextlib.closing(Server(frameworks=conditions.frameworks)) as server:
             autopsy = _autopsy(task, conditions, server)
             if isinstance(autopsy, str):
                 return autopsy
             finding = _proved(autopsy, conditions, server)
-        return finding, keep(finding, task.where, options.directory)
+        return finding, keep(finding, task.where, context.options.directory)
     finally:
         path.unlink(missing_ok=True)

@@ -8,13 +8,12 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from autotest.base.options import Options
-    from autotest.frameworks import Pair
     from autotest.running.tally import Tally
+    from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
 
     #: Is told when the trials of a test begin; the tally is filled while they run, and so is read when they ended.
-    Listener = Callable[[Test, Pair, Options, Tally], None]
+    Listener = Callable[[Test, RunContext, Tally], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("autotest_listener", default=None)
 
@@ -24,10 +23,10 @@ def heard_by(listener: Listener) -> Iterator[None]:
     """Let `listener`, too, be told of every decorated test that is called inside the block."""
     outer = _listener.get()
 
-    def both(test: Test, pair: Pair, options: Options, tally: Tally) -> None:
+    def both(test: Test, context: RunContext, tally: Tally) -> None:
         if outer is not None:
-            outer(test, pair, options, tally)
-        listener(test, pair, options, tally)
+            outer(test, context, tally)
+        listener(test, context, tally)
 
     token = _listener.set(both)
     try:
@@ -36,8 +35,8 @@ def heard_by(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def begins(test: Test, pair: Pair, options: Options, tally: Tally) -> None:
+def begins(test: Test, context: RunContext, tally: Tally) -> None:
     """Say that the trials of `test` begin; each result is added to `tally`."""
     listener = _listener.get()
     if listener is not None:
-        listener(test, pair, options, tally)
+        listener(test, context, tally)

@@ -22,7 +22,6 @@ from autotest.base.errors import (
 from autotest.base.options import Options
 from autotest.comparison.rejection import ABSENT
 from autotest.diagnosis import failed_trial
-from autotest.frameworks import Pair
 from autotest.processes import breadcrumb
 from autotest.recording.watching import watched
 from autotest.replaying import graph_check
@@ -30,11 +29,11 @@ from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY
-from autotest.results.ledger import Ledger
 from autotest.running import deaths, run_hooks
 from autotest.running.tally import Tally
 from autotest.sources.identity import trial_seed
 from autotest.storage.store import Store, StoreUnwritable
+from autotest.trials.context import RunContext
 from autotest.trials.judgement import (
     Accepted,
     Cleared,
@@ -62,7 +61,7 @@ BEFORE_COLLECTION = 10_000
 HELD_AT_MOST = 1 << 18
 
 
-def run_test(test: Test, pair: Pair, options: Options, ledger: Ledger) -> Tally:
+def run_test(test: Test, context: RunContext) -> Tally:
     """Run the trials of `test`.
 
     Raises:
@@ -72,18 +71,18 @@ def run_test(test: Test, pair: Pair, options: Options, ledger: Ledger) -> Tally:
         TooFewAccepted: the reference refused nearly everything.
         StaleLedgerEntry: the ledger expects a divergence that did not happen.
     """
-    with pair.around_trials():
-        return _run_trials(test, pair, options, ledger)
+    with context.pair.around_trials():
+        return _run_trials(test, context)
 
 
-def _run_trials(test: Test, pair: Pair, options: Options, ledger: Ledger) -> Tally:
+def _run_trials(test: Test, context: RunContext) -> Tally:
     tally = Tally()
-    run_hooks.begins(test, pair, options, tally)
-    lethal = _outlive(test, options, ledger, tally)
-    trail = breadcrumb.own(options.directory.absolute(), os.getpid())
+    run_hooks.begins(test, context, tally)
+    lethal = _outlive(test, context, tally)
+    trail = breadcrumb.own(context.options.directory.absolute(), os.getpid())
     try:
         with _collected_rarely(), contextlib.nullcontext() if trail is None else watched(trail):
-            _Trials(test, pair, options, ledger, tally, Store(options.directory)).run(lethal, trail)
+            _Trials(test, context, tally, Store(context.options.directory)).run(lethal, trail)
     finally:
         if trail is not None:
             trail.rest()
@@ -103,11 +102,11 @@ def _collected_rarely() -> Iterator[None]:
             gc.set_threshold(*usual)
 
 
-def _outlive(test: Test, options: Options, ledger: Ledger, tally: Tally) -> set[int]:
+def _outlive(test: Test, context: RunContext, tally: Tally) -> set[int]:
     """Report what earlier processes died of in this test, which no trial in this one can; returns seeds to avoid."""
     lethal: set[int] = set()
-    for finding, place in deaths.known(test.id, options):
-        entry = ledger.expects(test.id, finding.first, finding.identity.operator)
+    for finding, place in deaths.known(test.id, context):
+        entry = context.ledger.expects(test.id, finding.first, finding.identity.operator)
         if entry is None:
             raise Divergence(text.divergence(finding, place, ""), finding, place)
         tally.expected[entry.key] += 1
@@ -130,9 +129,7 @@ class _Trials:
     """
 
     test: Test
-    pair: Pair
-    options: Options
-    ledger: Ledger
+    context: RunContext
     tally: Tally
     store: Store
     waiting: list[tuple[_Planned, Outcome]] = dataclasses.field(default_factory=list)
@@ -142,10 +139,10 @@ class _Trials:
 
     def run(self, lethal: Set[int], trail: breadcrumb.Breadcrumb | None) -> None:
         test, tally = self.test, self.tally
-        needed = self.options.trials(test.settings.n)
+        needed = self.context.options.trials(test.settings.n)
         followed: int | None = None
         schedule = Schedule(needed * ATTEMPTS_PER_TRIAL)
-        for planned in _plan(test, self.options, self.store, schedule):
+        for planned in _plan(test, self.context.options, self.store, schedule):
             if planned.seed in lethal:
                 continue
             if trail is not None:
@@ -154,7 +151,7 @@ class _Trials:
                     followed = planned.base
                 trail.trial(planned.trial)
             try:
-                outcome = perform(test.body, planned.seed, test.settings, self.pair)
+                outcome = perform(test.body, planned.seed, test.settings, self.context.pair)
             except (AutotestError, unittest.SkipTest):
                 self._judge_waiting()  # what earlier trials found comes first
                 raise
@@ -173,11 +170,11 @@ class _Trials:
         if tally.absent and not tally.accepted:
             ((what, times),) = tally.absent.most_common(1)
             raise unittest.SkipTest(f"{what} ({times} of {sum(tally.rejections.values())} trials)")
-        if tally.accepted + tally.absent.total() < needed and self.options.trial is None:
+        if tally.accepted + tally.absent.total() < needed and self.context.options.trial is None:
             raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
         self._agree_in_graph_mode()
-        if self.options.usual:
-            stale = [entry for entry in self.ledger.entries_for(test.id) if entry.key not in tally.expected]
+        if self.context.options.usual:
+            stale = [entry for entry in self.context.ledger.entries_for(test.id) if entry.key not in tally.expected]
             if stale:
                 raise StaleLedgerEntry(text.stale_entries(test.id, stale))
 
@@ -187,7 +184,7 @@ class _Trials:
             self.held += latest.pending.elements
         recorder = latest.recorder
         return (
-            not self.pair.candidate.asynchronous
+            not self.context.pair.candidate.asynchronous
             or planned.stored
             or len(self.waiting) >= min(COMPARED_AT_ONCE, needed - self.tally.accepted)
             or self.held > HELD_AT_MOST
@@ -220,13 +217,13 @@ class _Trials:
                 tally.accepted += 1
         tally.compared += outcome.compared
         tally.gradients += outcome.gradients
-        if isinstance(judgement, Accepted) and self.pair.checks_graph(test.settings.check_graph):
+        if isinstance(judgement, Accepted) and self.context.pair.checks_graph(test.settings.check_graph):
             self.graphed.append((planned.base, planned.trial, outcome))
             if len(self.graphed) == graph_check.AT_ONCE:
                 self._agree_in_graph_mode()
 
     def _judged(self, outcome: Outcome) -> Judgement:
-        judgement = judge(self.test, outcome, self.ledger, lambda: self._is_rounding(outcome))
+        judgement = judge(self.test, outcome, self.context.ledger, lambda: self._is_rounding(outcome))
         if isinstance(judgement, Expected):
             self.tally.expected[judgement.entry.key] += 1
         elif isinstance(judgement, Cleared):
@@ -234,7 +231,7 @@ class _Trials:
         return judgement
 
     def _is_rounding(self, outcome: Outcome) -> bool:
-        return failed_trial.cleared(self.test, outcome, self.pair) is not None
+        return failed_trial.cleared(self.test, outcome, self.context.pair) is not None
 
     def _agree_in_graph_mode(self) -> None:
         """Replay the programs of trials that found nothing in the candidate's graph mode, all at once."""
@@ -252,8 +249,7 @@ class _Trials:
 
     def _divergence(self, base: int, index: int, outcome: Outcome) -> Divergence:
         # A stored failure may have another base seed than this run, and is brought back by its own.
-        options = dataclasses.replace(self.options, seed=base)
-        finding = failed_trial.diagnose(self.test, outcome, self.pair, options, index)
+        finding = failed_trial.diagnose(self.test, outcome, self.context.with_base_seed(base), index)
         place, trouble = _keep(finding, self.store)
         return Divergence(text.divergence(finding, place, trouble), finding, place)
 

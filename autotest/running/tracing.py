@@ -18,15 +18,14 @@ from autotest.base.errors import NotReplayable
 from autotest.comparison import Side
 from autotest.diagnosis import graph_death
 from autotest.diagnosis.graph_death import GraphDeath
-from autotest.frameworks import Pair
 from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import describe, last_words, limit_memory
 from autotest.program import Call, CallKind, Operand, Program, serialisation
 from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
-from autotest.results.ledger import Ledger
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
+from autotest.trials.context import RunContext
 from autotest.trials.driver import driven_by
 from autotest.trials.trial import Test, run_trial
 
@@ -192,7 +191,8 @@ class _Writer:
 def _run(connection: Connection, server: socket.socket, asked: _Asked, folder: Path) -> None:
     """In the child: run the trials, and leave in `folder` what they are doing."""
 
-    def drive(test: Test, pair: Pair, ledger: Ledger) -> None:
+    def drive(test: Test, context: RunContext) -> None:
+        pair = context.pair
         settings = dataclasses.replace(test.settings, check_errors=asked.check_errors or test.settings.check_errors)
         if asked.memory is not None:
             limit_memory(pair, asked.memory)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from autotest.frameworks import Pair
-    from autotest.results.ledger import Ledger
-    from autotest.trials.trial import Test
+from autotest.trials.context import RunContext
+from autotest.trials.trial import Test
 
-    Driver = Callable[[Test, Pair, Ledger], None]
+Driver: TypeAlias = Callable[[Test, RunContext], None]
 
 _driver: ContextVar[Driver | None] = ContextVar("autotest_driver", default=None)
 

@@ -259,7 +259,7 @@ def test_the_tests_id_is_the_same_under_every_runner():
     def test_local(*arguments, **named):
         pass
 
-    with driven_by(lambda test, pair, ledger: seen.append(test.id)):
+    with driven_by(lambda test, context: seen.append(test.id)):
         Failing("divergence").debug()
         test_a_plain_function()
         test_local()

@@ -8,6 +8,7 @@ from autotest import Divergence
 from autotest.base.settings import Settings
 from autotest.campaigns import exploring
 from autotest.comparison import Mismatch
+from autotest.processes.client import Server
 from autotest.results.ledger import Entry, Ledger
 from autotest.results.tasks import Conditions, Diagnose, Explore, Where
 from autotest.sources import collection
@@ -57,9 +58,10 @@ def test_pytest_and_a_campaign_find_one_failure_under_one_key(tmp_path, monkeypa
     against(faults.wrong_relu())
 
     where = Where(file, TEST, 0)
-    explored = exploring.perform(Explore(where, range(1), 60.0), Conditions(directory, verify=False), None)
+    conditions, server = Conditions(directory, verify=False), Server()  # which starts nothing here
+    explored = exploring.perform(Explore(where, range(1), 60.0), conditions, None, server)
     (suspect,) = explored.suspects
-    found = exploring.perform(Diagnose(where, 0, thorough=False), Conditions(directory, verify=False), None)
+    found = exploring.perform(Diagnose(where, 0, thorough=False), conditions, None, server)
     with pytest.raises(Divergence) as caught:
         collection.find(file, TEST).call()
 

@@ -20,6 +20,7 @@ from autotest.diagnosis.shrinking import Shrinker, Shrunk
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
+from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, run_trial
 from autotest.trials.trial import Test as ATest
 from tests.diagnosis.planted import BUGS, Bug, function, more, raising_when, when, x
@@ -112,7 +113,7 @@ def diagnosed(body: Any, pair: Pair, settings: Settings = SETTINGS) -> Any:
         if outcome.mismatches:
             break
     options = Options(verify=False, shrink=30.0)
-    return failed_trial.diagnose(ATest("it.py::test_it", body, settings), outcome, pair, options, 0)
+    return failed_trial.diagnose(ATest("it.py::test_it", body, settings), outcome, RunContext(pair, options), 0)
 
 
 def test_a_module_shrinks_by_the_choices_that_made_it() -> None:

@@ -109,7 +109,7 @@ def test_the_name_is_the_one_that_the_running_test_has(file):
     """)
     for item in collect([path]).tests:
         seen = []
-        with driven_by(lambda test, pair, ledger, seen=seen: seen.append(test.id)):
+        with driven_by(lambda test, context, seen=seen: seen.append(test.id)):
             item.call()
         assert seen == [item.id]
 

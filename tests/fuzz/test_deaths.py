@@ -45,9 +45,7 @@ def settle(tmp_path, monkeypatch, against):
     file = tmp_path / "test_sinh.py"
     file.write_text(SUITE)
     (tmp_path / "pyproject.toml").write_text("")
-    pair = against()
-    for module in (deaths, death_scripts):
-        monkeypatch.setattr(module, "chosen", lambda: pair)
+    against()
     monkeypatch.setattr(death_scripts, "verify", lambda script: said.pop(0) if len(said) > 1 else said[0])
     monkeypatch.setattr(deaths, "expecting", lambda *of_what: contextlib.nullcontext())
     said = [VERIFIED]

@@ -17,6 +17,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.gradients.numeric_check import RULE
 from autotest.gradients.reverse_mode import pushing, wrong_gradient
 from autotest.trials import trial as trials
+from autotest.trials.context import RunContext
 from tests.support import faults
 from tests.support.running import trial
 
@@ -33,7 +34,7 @@ def found(monkeypatch, tmp_path):
         pair = Pair(fault, fault)
         outcome = trials.run_trial(body, 0, test.settings, pair)
         options = Options(seed=0, directory=tmp_path, verify=verify, shrink=shrink)
-        return failed_trial.diagnose(test, outcome, pair, options, 0)
+        return failed_trial.diagnose(test, outcome, RunContext(pair, options), 0)
 
     return diagnosed
 
@@ -102,8 +103,8 @@ def test_there_is_a_script_without_any_shrinking(tmp_path, monkeypatch):
     test = trials.Test("test_it.py::test_it", lambda: torch.relu(random_tensor(ndim=2)), Settings(check_grad="numeric"))
     outcome = trials.run_trial(test.body, 0, test.settings, Pair(fault, fault))
     options = Options(seed=0, directory=tmp_path, verify=False, shrink=20.0)
-    kept = failed_trial.recorded(test, outcome, Pair(fault, fault), options, 0)
-    finding = failed_trial.scripted(kept, Pair(fault, fault), options)
+    kept = failed_trial.recorded(test, outcome, RunContext(Pair(fault, fault), options), 0)
+    finding = failed_trial.scripted(kept, RunContext(Pair(fault, fault), options))
     assert ended(finding.script)[0] == 1
     assert finding.shrinking == ()
 

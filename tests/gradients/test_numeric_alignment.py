@@ -41,10 +41,10 @@ def numeric_complaints(item):
     """What differences say of the first trial that torch accepts, or of the first that is wrong as it should be."""
     found = []
 
-    def drive(test, pair, ledger):
+    def drive(test, context):
         settings = dataclasses.replace(test.settings, check_grad="numeric")
         for index in range(40):
-            outcome = run_trial(test.body, trial_seed(0, test.id, index), settings, pair)
+            outcome = run_trial(test.body, trial_seed(0, test.id, index), settings, context.pair)
             if outcome.rejection is None:
                 found.append(outcome)
                 if item.id not in EXCEPTIONS or outcome.mismatches or outcome.complaint or len(found) == MOST:

@@ -21,6 +21,7 @@ from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.replaying import replay
 from autotest.results.finding import Finding
+from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, run_trial
 from autotest.trials.trial import Test as ATest
 from tests.support.faulty import FaultyTorch, plus, with_gradient
@@ -67,7 +68,7 @@ def failed(body: Callable[[], Any], candidate: FaultyTorch) -> tuple[Outcome, Ag
 
 def diagnosed(outcome: Outcome, pair: Pair, body: Callable[[], Any]) -> Finding:
     options = Options(verify=False, shrink=60.0)
-    return failed_trial.diagnose(ATest("file.py::test", body, SETTINGS), outcome, pair, options, 0)
+    return failed_trial.diagnose(ATest("file.py::test", body, SETTINGS), outcome, RunContext(pair, options), 0)
 
 
 FAULTS = {"forward": {"erf": plus(0.1)}, "backward": {"erf": with_gradient(lambda gradient: gradient * 2)}}

@@ -62,7 +62,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 def id_while_running(call: Callable[[], object]) -> str:
     seen: list[str] = []
-    with driven_by(lambda test, pair, ledger: seen.append(test.id)):
+    with driven_by(lambda test, context: seen.append(test.id)):
         call()
     (only,) = seen
     return only
@@ -97,7 +97,7 @@ def test_a_test_is_called_alike_under_pytest(pytester, quick, monkeypatch):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     path = pytester.makepyfile(test_it=HEAD + textwrap.dedent(FACTORY))
     seen: list[str] = []
-    with driven_by(lambda test, pair, ledger: seen.append(test.id)):
+    with driven_by(lambda test, context: seen.append(test.id)):
         pytester.runpytest_inprocess().assert_outcomes(passed=len(NAMES))
     assert sorted(seen) == sorted(ids(path))
 
@@ -176,7 +176,7 @@ def test_pytest_tells_of_tests_that_would_share_an_id(pytester, quick, monkeypat
     for folder in ("one", "other"):
         pytester.mkpydir(folder).joinpath("test_it.py").write_text(HEAD + "@autotest(n=2)\ndef test_a(): pass\n")
     seen: list[str] = []
-    with driven_by(lambda test, pair, ledger: seen.append(test.id)):
+    with driven_by(lambda test, context: seen.append(test.id)):
         result = pytester.runpytest_inprocess()
     assert seen == ["test_it.py::test_a", "other/test_it.py::test_a"]
     result.stdout.fnmatch_lines(["autotest: other/test_it.py::test_a is called other/test_it.py::test_a, since *"])

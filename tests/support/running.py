@@ -17,6 +17,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.results.ledger import Ledger
 from autotest.running.runner import run_test
 from autotest.running.tally import Tally
+from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, Test, run_trial
 
 
@@ -49,7 +50,9 @@ def trials(
 ) -> Tally:
     """The loop of trials of `body`; findings are kept in `folder`."""
     chosen = Options(**{"directory": folder, "verify": False, "shrink": 0.0, **(options or {})})
-    return run_test(Test(test, body, Settings(**settings)), pair_with(candidate), chosen, ledger or Ledger())
+    return run_test(
+        Test(test, body, Settings(**settings)), RunContext(pair_with(candidate), chosen, ledger or Ledger())
+    )
 
 
 def agrees(outcome: Outcome) -> bool:

@@ -1,0 +1,22 @@
+"""What the trials of a test need beside the test: the pair, the options of the run, and what is known already."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from autotest.base.options import Options
+from autotest.frameworks import Pair
+from autotest.results.ledger import Ledger
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunContext:
+    """Handed down from the door of a run; nothing below it asks the environment."""
+
+    pair: Pair
+    options: Options = dataclasses.field(default_factory=Options)
+    ledger: Ledger = dataclasses.field(default_factory=Ledger)
+
+    def with_base_seed(self, seed: int) -> RunContext:
+        """The same run for trials of another base seed, such as that of a stored failure."""
+        return dataclasses.replace(self, options=dataclasses.replace(self.options, seed=seed))

@@ -1,0 +1,55 @@
+"""What a run needs is handed down: nothing below its door asks the environment for a framework."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+import pytest
+
+from autotest import random_tensor, torch
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.processes.client import Server
+from autotest.results.divergence import Divergence
+from autotest.running.runner import run_test
+from autotest.trials.context import RunContext
+from autotest.trials.trial import Test as ATest
+from tests.support import faults
+from tests.support.running import pair_with
+
+
+def body():
+    return torch.relu(torch.exp(random_tensor(2, low=-1, high=1)) - 1)
+
+
+@pytest.fixture
+def no_such_candidate(monkeypatch):
+    """The environment names a candidate that nobody can make."""
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "no_such_framework")
+
+
+@pytest.mark.usefixtures("no_such_candidate")
+def test_a_pair_that_was_handed_in_is_diagnosed_and_shrunk_whatever_the_environment_names(tmp_path):
+    candidate = faults.wrong_relu()
+    candidate.fragile = True  # so that its programs would be tried in another process first
+    context = RunContext(pair_with(candidate), Options(directory=tmp_path, verify=False))
+    with pytest.raises(Divergence) as caught:
+        run_test(ATest("test_it.py::test_it", body, Settings(n=3)), context)
+    finding = caught.value.finding
+    assert (finding.operator, finding.sides[1]) == ("relu", candidate.name)
+    assert len(finding.program.calls) < 6
+
+
+def candidates_name(connection, server):
+    """In a child: which candidate it chooses."""
+    connection.send(os.environ["AUTOTEST_CANDIDATE"])
+
+
+@pytest.mark.usefixtures("no_such_candidate", "importable_elsewhere")
+def test_children_choose_the_pair_that_their_server_was_given():
+    with contextlib.closing(Server(frameworks=("torch", "torch"))) as server:
+        process = server.process(candidates_name)
+        assert process.connection.poll(120)
+        assert process.connection.recv() == "torch"
+        process.close()

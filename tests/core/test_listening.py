@@ -18,9 +18,9 @@ def test_a_listener_reads_the_tally_when_the_test_has_ended():
     heard = []
     with heard_by(lambda *told: heard.append(told)):
         agreeing()
-    ((test, pair, options, tally),) = heard
+    ((test, context, tally),) = heard
     assert test.id == "test_listening.py::agreeing"
-    assert (pair.sides, options.seed, tally.accepted) == (("torch", "torch"), 0, 3)
+    assert (context.pair.sides, context.options.seed, tally.accepted) == (("torch", "torch"), 0, 3)
 
 
 def test_a_test_that_fails_was_heard_of_too(against):

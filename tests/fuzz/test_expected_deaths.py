@@ -60,7 +60,7 @@ def test_only_an_entry_about_a_death_keeps_a_test_out_of_this_process(symptom, o
 
 def test_a_test_that_is_known_to_kill_is_handed_over(suite, monkeypatch, against, quick):
     handed = []
-    monkeypatch.setattr(isolated_runner, "shared", lambda pid: lambda test, pair, ledger: handed.append(test.id))
+    monkeypatch.setattr(isolated_runner, "shared", lambda pid: lambda test, context: handed.append(test.id))
     against()
     case = collection.load(suite("test_sinh")).TestDie
     for name in ("test_sinh", "test_relu"):

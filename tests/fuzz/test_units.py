@@ -8,6 +8,8 @@ from autotest import UsageError
 from autotest.base.options import from_environment
 from autotest.base.units import duration, size
 from autotest.campaigns import isolated_runner
+from autotest.frameworks import registry
+from autotest.trials.context import RunContext
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("1.5m", 90), ("10min", 600), ("2h", 7200)])
@@ -50,5 +52,5 @@ def test_the_environment_says_what_a_worker_process_may_take(monkeypatch):
             pass
 
     monkeypatch.setattr(isolated_runner, "Workers", Workers)
-    isolated_runner.Apart()._ready(given)
+    isolated_runner.IsolatedRunner()._ready(RunContext(registry.pair("torch", "torch"), given))
     assert [(conditions.deadline, conditions.memory) for conditions in made] == [(120.0, 1 << 30)]

@@ -38,13 +38,13 @@ def diagnose(test: Test, outcome: Outcome, context: RunContext, index: int) -> F
     if finding.program is None:
         return finding
     with contextlib.ExitStack() as stack:
-        if options.verify and options.shrink:
-            lines = [line for side in pair.scripts(finding.program) for line in side.lines]
+        if context.options.verify and context.options.shrink:
+            lines = [line for side in context.pair.scripts(finding.program) for line in side.lines]
             stack.enter_context(expecting_a_script(lines))
-        return _diagnosed(finding, test, outcome, pair, options)
+        return _diagnosed(finding, test, outcome, context)
 
 
-def _diagnosed(finding: Finding, test: Test, outcome: Outcome, pair: Pair, options: Options) -> Finding:
+def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunContext) -> Finding:
     if finding.first.symptom == "graph":
         # Both sides are the candidate's own: no referee, no script that asks the reference.
         return graph_finding.understood(finding, context, test.settings)

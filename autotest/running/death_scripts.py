@@ -54,7 +54,7 @@ def expecting(finding: Finding, conditions: Conditions) -> Iterator[None]:
     if not conditions.verify or finding.program is None:
         yield
         return
-    lines = [line for side in chosen().scripts(finding.program) for line in side.lines]
+    lines = [line for side in registry.pair(*conditions.frameworks).scripts(finding.program) for line in side.lines]
     with expecting_a_script(lines):
         yield
 

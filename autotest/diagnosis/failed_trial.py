@@ -16,6 +16,7 @@ from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.explanation import explain
 from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - deaths are told of alike
 from autotest.diagnosis.gradient_finding import is_numeric, understood
+from autotest.diagnosis.layers import by_layer, seen_live
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine
 from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
@@ -107,6 +108,8 @@ def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
 
 
 _CLEARABLE = frozenset(("value", "gradient"))
+#: Programs with more calls are not run again from their test body.
+_LONG = 60
 
 
 def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunContext) -> Finding:
@@ -116,8 +119,10 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunCont
     agreement = agree(finding.program, pair, settings)
     if not agreement.mismatches:
         verdict = "no verdict: the recorded program does not show it again when it is replayed"
-        return dataclasses.replace(finding, verdict=(verdict,))
+        seen = seen_live(finding.program.calls, finding.mismatches)
+        return dataclasses.replace(finding, verdict=(verdict,), network=seen)
     opinion = examine(agreement, pair, settings)
+    finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
     if not options.shrink:
         return _told(finding, agreement, opinion)
     failure = failure_of(agreement, opinion, pair, settings)
@@ -174,6 +179,8 @@ class _Whole:
         focus = self.agreement.program if alone is None else alone.program
         if alone is not None and not any(is_class(call) for call in focus.calls):
             return self.agreement, 0
+        if alone is not None and len(self.agreement.program.calls) > _LONG:
+            return self.agreement, 0  # to run the body again and again takes longer than to make that one call smaller
         plain, tried = shrink_choices(self.test, self.outcome, self.pair, self.failure, seconds)
         if plain is self.outcome:
             return self.agreement, tried

@@ -33,13 +33,16 @@ def flow(program: Program, framework: Framework) -> Flow:
     found = Flow()
     kept: dict[Place, Any] = {}
     leaves: dict[Place, Any] = {}
+    #: Modules by where they were made, of which those that are called tell of their parameters at each push.
+    modules: dict[int, int] = {}
+    read = {ref.slot for call in program.calls if hands_on(call) for ref in refs(call)}
 
     def look(at: int, values: list[Any]) -> None:
         if not at:
             return
         call, value = program.calls[at - 1], values[at - 1]
         if isinstance(value, framework.module_types):
-            leaves.update({(call.slot, f".{name}"): one for name, one in framework.parameters(value).items()})
+            modules.setdefault(id(value), call.slot)
         for suffix, tensor in _tensors(value, "", framework):
             if not framework.can_backpropagate(tensor):
                 continue
@@ -51,7 +54,13 @@ def flow(program: Program, framework: Framework) -> Flow:
                     framework.retain_gradient(tensor)
             kept[call.slot, suffix] = tensor
         if is_backward(call):
-            found.leaves[call.slot] = _gradients(leaves, framework)
+            held = {
+                (slot, f".{name}"): one
+                for slot in modules.values()
+                if slot in read
+                for name, one in framework.parameters(values[slot]).items()
+            }
+            found.leaves[call.slot] = _gradients(leaves | held, framework)
 
     replay(program, framework, look=look)
     # What a call wrote into has lost the gradient of what it held before.

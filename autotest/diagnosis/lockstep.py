@@ -29,6 +29,8 @@ class _Lockstep:
     def __init__(self, program: Program, pair: Pair, settings: Settings) -> None:
         self._program, self._pair, self._settings = program, pair, settings
         self._values: tuple[list[Any], list[Any]] = ([], [])
+        #: What a call drew is given to both sides by a later one.
+        self._given = {call.args[0].slot for call in program.calls if call.kind == "overwrite"}
         #: Slots of modules, whose parameters an optimizer may step.
         self._modules: list[int] = []
 
@@ -56,7 +58,7 @@ class _Lockstep:
 
     def _is_judged(self, call: Call) -> bool:
         silent = call.kind in _SILENT or is_backward(call) or is_class(call)
-        return not silent and call.slot not in self._program.undefined
+        return not silent and call.slot not in self._program.undefined and call.slot not in self._given
 
     def _differs(self, call: Call) -> bool:
         """Whether the call's result or something that it may have changed disagrees; the candidate's is put right."""

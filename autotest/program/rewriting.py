@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, map_operand, refs
-from autotest.program.semantics import in_place, is_class, is_setting
+from autotest.program.semantics import in_place, is_class, is_holder, is_setting
 
 WIDER: Mapping[str, str] = {
     "float16": "float64",
@@ -124,7 +124,7 @@ def widened(program: Program) -> tuple[Program, dict[int, int]]:
         calls.append(
             call._replace(target=target, args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
         )
-        if is_class(call) and call.target.startswith("nn."):
+        if is_class(call) and call.target.startswith("nn.") and not is_holder(call):
             calls.append(Call("method", "double", (Ref(call.slot),), {}, extra))
             extra += 1
     arrays = tuple(_wide(array) for array in program.arrays)

@@ -10,6 +10,7 @@ import numpy as np
 
 from autotest.emission import names, program_text
 from autotest.program import Program
+from autotest.report.layers import layer_lines
 from autotest.results.finding import Finding
 from autotest.results.ledger import Entry
 
@@ -28,6 +29,7 @@ def divergence(finding: Finding, place: str, trouble: str) -> str:
         f"{candidate} diverges from {reference}: {finding.operator}, {finding.first.heading} ({finding.first.stage})",
         "",
         *_verdict(finding),
+        *layer_lines(finding.network),
         *_program(finding),
         "Mismatches:",
         *_mismatches(finding),

@@ -9,6 +9,7 @@ from typing import Any
 from autotest.comparison import Mismatch
 from autotest.program import Program, operator_of
 from autotest.results.identity import Identity, identity_of
+from autotest.results.layers import ByLayer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Finding:
     blame: str = ""
     #: The slot of the first divergent call in `program`, where it was found.
     divergent: int | None = None
+    #: Where in a network it begins, for a test of one.
+    network: ByLayer | None = None
     #: Which failure it is, as its trial showed it: diagnosis may name the operator more exactly, and changes no key.
     shown: Identity | None = None
     #: Text of the standalone script, or why there is none.

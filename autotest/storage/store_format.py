@@ -15,6 +15,7 @@ from autotest.comparison import Mismatch, Statistics
 from autotest.program import serialisation
 from autotest.results.finding import Finding
 from autotest.results.identity import Identity
+from autotest.results.layers import ByLayer
 
 VERSION = 1
 #: What a folder may hold; the last three only where the finding has a script and a program.
@@ -74,6 +75,7 @@ def to_files(finding: Finding, report: str | None) -> dict[str, bytes]:
         "shrinking": list(finding.shrinking),
         "blame": finding.blame,
         "divergent": finding.divergent,
+        "network": None if finding.network is None else finding.network.as_data(),
         "verified": finding.verified,
         "has_program": kept,
         "has_script": finding.script is not None,
@@ -115,6 +117,7 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
         shrinking=tuple(facts["shrinking"]),
         blame=facts.get("blame", ""),
         divergent=facts.get("divergent"),
+        network=ByLayer.from_data(facts.get("network")),
         shown=Identity(*facts["identity"]) if facts.get("identity") else None,
         script=files["repro.py"].decode("utf-8") if facts["has_script"] else None,
         verified=facts["verified"],

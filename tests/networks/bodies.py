@@ -21,6 +21,15 @@ def inputs(name: str) -> list[Any]:
     return drawn
 
 
+def distinct(network: Any) -> Any:
+    """`network` with normalisations that differ from each other, as trained ones do."""
+    for module in network.modules():
+        if isinstance(module, (dual.nn.LayerNorm, dual.nn.GroupNorm, dual.nn.BatchNorm1d, dual.nn.BatchNorm2d)):
+            dual.nn.init.uniform_(module.weight, 0.5, 1.5)
+            dual.nn.init.uniform_(module.bias, -0.5, 0.5)
+    return network
+
+
 def calling(name: str, *, training: bool) -> Callable[[], Any]:
     """A body that calls the model `name` once."""
 

@@ -1,0 +1,125 @@
+"""Finds out where in a network a divergence begins, and how far the sides are apart in each of its modules."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch, TensorValue
+from autotest.comparison.elementwise import distance
+from autotest.diagnosis.agreement import Agreement
+from autotest.diagnosis.gradient_flow import hands_on, suspects
+from autotest.diagnosis.locating import Located
+from autotest.frameworks import Pair
+from autotest.program import Call, operator_of, refs
+from autotest.results.layers import ByLayer, Layer, without_root
+
+
+def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Settings) -> ByLayer | None:
+    """Where in the networks of a program its first mismatch begins; None where it has no networks."""
+    program, first = agreement.program, agreement.mismatches[0]
+    calls = program.calls
+    paths = without_root(call.scope for call in calls)
+    if not paths:
+        return None
+    slot = located.hint if located.slot is None else located.slot
+    if slot is None or not calls[slot].scope:
+        slot = _seen_at(calls, agreement.mismatches)
+    rows = dict.fromkeys(paths[call.scope] for call in calls if call.scope and hands_on(call))
+    forward: dict[str, list[float]] = {path: [] for path in rows}
+    backward: dict[str, list[float]] = {path: [] for path in rows}
+    operators: dict[str, dict[str, None]] = {path: {} for path in rows}
+    read = agreement.read()
+    pushed: dict[Any, Any] = {}
+    if first.stage == "backward":
+        with contextlib.suppress(Exception):  # a table is no reason to lose what it is about
+            pushed = dict(suspects(program, pair, settings).pairs)
+    gradients: dict[int, list[float]] = {}
+    for (at, _), (one, other) in pushed.items():
+        gradients.setdefault(at, []).append(_ratio(one, other, settings))
+    for (at, suffix), (one, other) in read.items():
+        if suffix.endswith(".grad"):
+            gradients.setdefault(at, []).append(_ratio(one, other, settings))
+    values: dict[int, list[float]] = {}
+    for (at, suffix), (one, other) in read.items():
+        if not suffix.endswith(".grad"):
+            values.setdefault(at, []).append(_ratio(one, other, settings))
+    for call in calls:
+        if not call.scope or not hands_on(call):
+            continue
+        path = paths[call.scope]
+        operators[path][operator_of(calls, call.slot)] = None
+        forward[path] += values.get(call.slot, [])
+        for ref in refs(call):
+            backward[path] += gradients.get(ref.slot, [])
+    layers = tuple(
+        Layer(path, ", ".join([*operators[path]][:3]), _greatest(forward[path]), _greatest(backward[path]))
+        for path in rows
+    )
+    path = "" if slot is None else paths.get(calls[slot].scope, "")
+    return ByLayer(path, located.alone is not None, first.stage, layers)
+
+
+def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer | None:
+    """The same of a trial that no replay shows again: all that is known is where its mismatches are."""
+    paths = without_root(call.scope for call in calls)
+    slot = _seen_at(calls, mismatches)
+    if not paths:
+        return None
+    return ByLayer("" if slot is None else paths.get(calls[slot].scope, ""), False, mismatches[0].stage)
+
+
+def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | None:
+    """The call in a network that computed what differs first, or the last whose parameters have a wrong gradient."""
+    first = mismatches[0]
+    if first.stage != "backward":
+        for mismatch in mismatches:
+            found = next(_in_networks(calls, mismatch.slot), None)
+            if found is not None:
+                return found
+        return None
+    readers = [
+        at for mismatch in mismatches if mismatch.stage == "backward" for at in _in_networks(calls, mismatch.slot)
+    ]
+    return max(readers, default=None)
+
+
+def _in_networks(calls: Sequence[Call], slot: int) -> Iterator[int]:
+    """The call of `slot` where a network made it, or the first call in a network that reads what it gave."""
+    if calls[slot].scope and hands_on(calls[slot]):
+        yield slot
+        return
+    for call in calls[slot + 1 :]:
+        if call.scope and hands_on(call) and any(ref.slot == slot for ref in refs(call)):
+            yield call.slot
+            return
+
+
+def _ratio(one: Any, other: Any, settings: Settings) -> float:
+    """The greatest error over what is tolerated."""
+    if one is None and other is None:
+        return 0.0
+    if type(one) is not TensorValue or type(other) is not TensorValue:
+        return 0.0 if type(one) is type(other) and one == other else float("inf")
+    if one.data.shape != other.data.shape:
+        return float("inf")
+    if not one.data.size:
+        return 0.0
+    if one.data.dtype.kind not in "fc":
+        return 0.0 if np.array_equal(one.data, other.data) else float("inf")
+    rtol, atol = settings.tolerance.of(one.dtype)
+    with np.errstate(all="ignore"):
+        allowed = np.maximum(atol + rtol * np.abs(one.data.astype(np.float64)), 1e-300)
+        ratios = distance(one.data, other.data.astype(one.data.dtype)) / allowed
+    return float(np.nan_to_num(ratios, nan=0.0, posinf=np.inf).max())
+
+
+def _greatest(ratios: Sequence[float]) -> float | None:
+    return max(ratios, default=None)
+
+
+__all__ = ["by_layer", "seen_live"]

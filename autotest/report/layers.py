@@ -1,0 +1,51 @@
+"""Lines that tell of a divergence in a network by its modules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autotest.results.layers import ByLayer, Layer, begins
+
+#: Rows of the table, at most.
+ROWS = 16
+
+
+def layer_lines(told: ByLayer | None) -> list[str]:
+    """Which module is wrong, and a table by module of the greatest error over what is tolerated."""
+    if told is None:
+        return []
+    lines = []
+    if told.path and told.alone:
+        lines.append(f"Layer:      {told.path} is wrong itself: given what the reference gives it, it still differs")
+    elif told.path:
+        lines.append(f"Layer:      {told.path} is where it shows first; alone, on the reference's values, it agrees")
+    shown = _around(told)
+    if not shown:
+        return [*lines, ""] if lines else []
+    width = max(len(layer.path) for layer in shown)
+    kinds = max(len(layer.kind) for layer in shown)
+    start = begins(told.layers, told.stage)
+    lines.append(f"    {'module':{width}}  {'':{kinds}}  {'forward':>9}  {'gradient':>9}   (error / tolerated)")
+    for layer in shown:
+        mark = "  <-- begins here" if start is not None and layer.path == (told.path or start.path) else ""
+        row = (
+            f"    {layer.path:{width}}  {layer.kind:{kinds}}  {_number(layer.forward)}  {_number(layer.gradient)}{mark}"
+        )
+        lines.append(row)
+    hidden = len(told.layers) - len(shown)
+    return [*lines, *([f"    and {hidden} more, within what is tolerated or further from it"] if hidden else []), ""]
+
+
+def _around(told: ByLayer) -> Sequence[Layer]:
+    """All rows, or those about the one where it begins."""
+    if len(told.layers) <= ROWS:
+        return told.layers
+    start = begins(told.layers, told.stage)
+    path = told.path or ("" if start is None else start.path)
+    at = next((number for number, layer in enumerate(told.layers) if layer.path == path), 0)
+    first = max(0, min(at - ROWS // 2, len(told.layers) - ROWS))
+    return told.layers[first : first + ROWS]
+
+
+def _number(ratio: float | None) -> str:
+    return f"{'-' if ratio is None else f'{ratio:.2g}':>9}"

@@ -1,0 +1,125 @@
+"""Faults in one layer of a network of the candidate: the report names that layer, and shows where the error begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.diagnosis import failed_trial
+from autotest.report import text
+from autotest.report.layers import ROWS, layer_lines
+from autotest.results.finding import Finding
+from autotest.results.layers import ByLayer, Layer, begins, without_root
+from autotest.storage.store import Store
+from autotest.trials.trial import Test as ATest
+from autotest.trials.trial import run_trial
+from tests.networks.models import MODELS
+from tests.networks.planted_layers import Planted, spread
+from tests.support.running import pair_with
+
+SETTINGS = Settings(n=1)
+
+
+def found(planted: Planted, shrink: float = 0.0) -> Finding:
+    pair = pair_with(planted.candidate())
+    outcome = run_trial(planted.body, 0, SETTINGS, pair)
+    assert outcome.mismatches, planted
+    options = Options(verify=False, shrink=shrink)
+    return failed_trial.diagnose(ATest("file.py::test", planted.body, SETTINGS), outcome, pair, options, 0)
+
+
+FEW = [
+    Planted("mlp", True, "layers.1", "weight gradient"),
+    Planted("mlp", False, "act", "gradient"),
+    Planted("resnet", True, "layer2.0.bn1", "buffer not updated"),
+    Planted("resnet", False, "layer3.0.downsample.0", "flipped weight"),
+    Planted("unet", True, "bottom.body.1", "epsilon"),
+    Planted("language_model", True, "decoder", "weight gradient"),
+    Planted("encoder", True, "layers.1.attention.value", "no bias gradient"),
+    Planted("vit", False, "blocks.1.norm2", "input gradient"),
+]
+
+
+@pytest.mark.parametrize("planted", FEW, ids=str)
+def test_the_layer_with_the_fault_is_named(planted: Planted) -> None:
+    network = found(planted).network
+    assert network is not None
+    assert network.path == planted.path
+    assert network.alone
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
+def test_of_ten_faults_in_each_model_the_guilty_layer_is_named_and_never_a_later_one(model: str) -> None:
+    planted = [one for training in (True, False) for one in spread(model, training=training, count=10)]
+    wrong = []
+    for one in planted:
+        network = found(one).network
+        assert network is not None
+        if network.path != one.path:
+            wrong.append(str(one))
+            order = [layer.path for layer in network.layers]
+            assert order.index(network.path) < order.index(one.path)
+    assert len(wrong) <= len(planted) // 20, wrong
+
+
+def test_the_report_says_whose_fault_it_is_and_shows_the_modules_in_order(tmp_path: Path) -> None:
+    finding = found(Planted("mlp", True, "norm", "gradient"))
+    lines = text.divergence(finding, "place", "").splitlines()
+    layer = next(line for line in lines if line.startswith("Layer:"))
+    assert layer == "Layer:      norm is wrong itself: given what the reference gives it, it still differs"
+    rows = [line.split()[0] for line in lines if line.startswith("    ") and " nn." in line]
+    assert rows == ["layers.0", "norm", "act", "layers.1", "layers.2"]
+    assert next(line for line in lines if "<-- begins here" in line).split()[0] == "norm"
+    store = Store(tmp_path)
+    store.save(finding, lambda place: "report")
+    assert store.for_test("file.py::test")[0].finding.network == finding.network
+
+
+def test_what_is_left_of_a_network_is_its_guilty_layer() -> None:
+    finding = found(Planted("mlp", False, "norm", "gradient"), shrink=10.0)
+    assert finding.program is not None
+    assert [call.target for call in finding.program.calls if call.kind == "function"] == ["nn.LayerNorm"]
+
+
+def test_a_fault_that_no_replay_shows_again_is_told_by_where_it_was_seen() -> None:
+    planted = Planted("mlp", False, "norm", "gradient")
+
+    def body() -> object:
+        from autotest import torch
+
+        network = MODELS["mlp"](torch)
+        network.layers[1].candidate.bias.data.add_(1)
+        return network(*_inputs())
+
+    pair = pair_with()
+    outcome = run_trial(body, 0, SETTINGS, pair)
+    finding = failed_trial.diagnose(
+        ATest("file.py::test", body, SETTINGS), outcome, pair, Options(verify=False, shrink=0.0), 0
+    )
+    assert finding.network is not None
+    assert finding.network.path == "layers.1"
+    assert planted.path != finding.network.path
+
+
+def _inputs() -> list[object]:
+    from tests.networks.bodies import inputs
+
+    return inputs("mlp")
+
+
+def test_paths_have_the_networks_class_in_front_where_there_are_several() -> None:
+    assert without_root(["Net.a", "Net", "", "Net.b.c"]) == {"Net.a": "a", "Net": "Net", "Net.b.c": "b.c"}
+    assert without_root(["One.a", "Two.a"]) == {"One.a": "One.a", "Two.a": "Two.a"}
+
+
+def test_a_long_table_is_cut_to_what_is_about_the_guilty_layer() -> None:
+    layers = tuple(Layer(f"layers.{number}", "nn.Linear", 0.0 if number < 40 else 9.0, None) for number in range(60))
+    lines = layer_lines(ByLayer("layers.40", True, "forward", layers))
+    assert any("layers.40" in line and "<-- begins here" in line for line in lines)
+    assert len([line for line in lines if "nn.Linear" in line]) == ROWS
+    assert begins(layers, "forward") == layers[40]
+    assert begins(layers, "backward") is None

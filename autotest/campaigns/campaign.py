@@ -236,7 +236,8 @@ class Campaign:
         if chosen is None:
             return None
         indices = self._indices(chosen)
-        return Explore(chosen.where, indices, TASK_SECONDS, self._killers.set_aside(chosen.where.test))
+        aside, watched = self._killers.set_aside(chosen.where.test), self._killers.watched()
+        return Explore(chosen.where, indices, TASK_SECONDS, aside, watched)
 
     def _indices(self, test: TestStanding) -> range:
         """The next trials of `test`: what an earlier task could not do, or as many new ones as fit into one."""
@@ -317,7 +318,7 @@ class Campaign:
         """A trial that kills the process is a finding."""
         assert death.index is not None
         operator = death.operator or "tensor"
-        self._killers.killed(where.test, fatal_call(operator, death.refused))
+        self._killers.killed(where.test, fatal_call(operator, death.refused), death.signature)
         identity = death_of(operator, death.symptom, death.stage, death.side, death.how, death.last_words)
         message = f"{operator}: the {death.side} {'hangs' if death.symptom == 'hang' else 'dies'} ({death.how})"
         message += f": {death.last_words}" if death.last_words else ""

@@ -1,7 +1,9 @@
 """Which calls killed too many workers to be worth another one.
 
-A call is set aside in a test in which it killed `allowed` workers, and everywhere when that happened in two tests
-and it never came back in any: vectors by matrices may kill where matrices by matrices are well.
+A call that has killed once is looked at from then on: where it kills again, it is set aside with the arguments that
+matter (`autotest.campaigns.signatures`), in that test at once, and everywhere when it did so in two tests. It is set
+aside altogether in a test in which it killed `allowed` workers that did not tell its arguments, or twice as many with
+others each; and everywhere when that happened in two tests and it never came back in any.
 """
 
 from __future__ import annotations
@@ -17,22 +19,41 @@ class Killers:
     def __init__(self, standing: Standing, allowed: int) -> None:
         self._standing = standing
         self._allowed = allowed
+        #: The tests that a call with such arguments killed in.
+        self._killed_in: dict[str, set[str]] = {}
+        #: What such calls were, by test and call.
+        self._signatures: dict[tuple[str, str], set[str]] = {}
 
-    def killed(self, test: str, call: str) -> None:
+    def killed(self, test: str, call: str, signature: str = "") -> None:
         """A trial of `test` died in `call`, named by `autotest.results.tasks.fatal_call`."""
         self._standing.deaths[test, call] += 1
+        if signature:
+            self._killed_in.setdefault(signature, set()).add(test)
+            self._signatures.setdefault((test, call), set()).add(signature)
         everywhere = self._everywhere()
         if call in everywhere:
             self._standing.set_aside.add(call)
-        elif self._standing.deaths[test, call] >= self._allowed:
+        elif (test, call) in self._too_often():
             self._standing.set_aside.add(f"{call} in {test}")
+        elif signature:
+            self._standing.set_aside.add(signature if len(self._killed_in[signature]) > 1 else f"{signature} in {test}")
 
     def set_aside(self, test: str) -> frozenset[str]:
-        """The calls that `test` is not to make any more."""
-        return frozenset({call for name, call in self._too_often() if name == test} | self._everywhere())
+        """The calls that `test` is not to make any more, some of them with the arguments that matter."""
+        calls = {call for name, call in self._too_often() if name == test} | self._everywhere()
+        return frozenset(calls | {known for known, tests in self._killed_in.items() if test in tests or len(tests) > 1})
+
+    def watched(self) -> frozenset[str]:
+        """The calls whose arguments are to be known before they are made: those that have killed."""
+        return frozenset(call for _, call in self._standing.deaths)
 
     def _too_often(self) -> list[tuple[str, str]]:
-        return [place for place, times in self._standing.deaths.items() if times >= self._allowed]
+        found: list[tuple[str, str]] = []
+        for place, times in self._standing.deaths.items():
+            told = len(self._signatures.get(place, ()))
+            if times - told >= self._allowed or told >= 2 * self._allowed:
+                found.append(place)
+        return found
 
     def _everywhere(self) -> set[str]:
         tests = collections.Counter(call for _, call in self._too_often())

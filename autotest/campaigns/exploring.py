@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import FrameworkMissing, TrialEnd
 from autotest.base.options import Options
+from autotest.campaigns.signatures import signature
 from autotest.comparison.rejection import Rejection
 from autotest.diagnosis import failed_trial
 from autotest.frameworks import Pair
@@ -75,7 +76,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
     def drive(test: Test, context: RunContext) -> None:
         test, pair = _strict(test, conditions), context.pair
         agreeing: list[tuple[int, Outcome]] = []
-        with _watching(task.where, trail, conditions, task.set_aside):
+        with _watching(task.where, trail, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
                 outcome = _trial(test, pair, task.where, index, trail)
                 _count(outcome, index, test, context, result)
@@ -216,38 +217,56 @@ def _trial(test: Test, pair: Pair, where: Where, index: int, trail: Breadcrumb |
 
 @contextlib.contextmanager
 def _watching(
-    where: Where, trail: Breadcrumb | None, conditions: Conditions, set_aside: frozenset[str] = frozenset()
+    where: Where,
+    trail: Breadcrumb | None,
+    conditions: Conditions,
+    set_aside: frozenset[str] = frozenset(),
+    watched_calls: frozenset[str] = frozenset(),
 ) -> Iterator[None]:
     if trail is None:
         yield
         return
     trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors)
-    with watched(Guard(trail, set_aside) if set_aside else trail):
+    with watched(Guard(trail, set_aside, watched_calls) if set_aside or watched_calls else trail):
         yield
     trail.rest()
 
 
 class Guard:
-    """Ends a trial before a call that was set aside."""
+    """Ends a trial before a call that was set aside, and notes what is about to be given to one that has killed."""
 
-    def __init__(self, trail: Breadcrumb, set_aside: frozenset[str]) -> None:
-        self._trail, self._set_aside = trail, set_aside
+    def __init__(self, trail: Breadcrumb, set_aside: frozenset[str], watched_calls: frozenset[str]) -> None:
+        self._trail, self._set_aside, self._watched = trail, set_aside, watched_calls
 
     def asks_reference(
         self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
     ) -> None:
-        self._may_pass(recorder, target, operands, refused=False)
+        self._may_pass(recorder, target, operands, named, refused=False)
         self._trail.asks_reference(recorder, kind, target, operands, named)
 
     def about_to(
         self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
     ) -> None:
-        self._may_pass(recorder, target, operands, refused=recorder.rejection is not None)
+        self._may_pass(recorder, target, operands, named, refused=recorder.rejection is not None)
         self._trail.about_to(recorder, kind, target, operands, named)
 
-    def _may_pass(self, recorder: Recorder, target: str, operands: Sequence[Operand], *, refused: bool) -> None:
+    def _may_pass(
+        self,
+        recorder: Recorder,
+        target: str,
+        operands: Sequence[Operand],
+        named: dict[str, Operand],
+        *,
+        refused: bool,
+    ) -> None:
         operator = called(recorder, target, operands)
-        if fatal_call(operator, refused) not in self._set_aside:
+        call = fatal_call(operator, refused)
+        if call in self._watched:
+            known = signature(recorder, operator, operands, named, refused=refused)
+            self._trail.note(known)
+        else:
+            known = ""
+        if call not in self._set_aside and known not in self._set_aside:
             return
         if not refused:  # a refused trial is rejected already, by the reference
             recorder.rejection = Rejection(operator, SET_ASIDE, "kills the process")

@@ -197,6 +197,8 @@ class Workers:
             position.stage,
             position.side,
             position.refused,
+            # It may be an earlier call's: what a backward call is known by is what it goes back through.
+            signature=position.note if position.note.startswith(f"{position.operator}(") else "",
         )
 
     def _begin_again(self, error: ServerLost) -> None:

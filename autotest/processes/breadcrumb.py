@@ -29,6 +29,8 @@ _BACKWARD, _REFUSED, _OF_REFERENCE = 1, 2, 4
 _PID = struct.Struct("<q")
 _PID_AT = 64
 _TEST_AT = 128
+#: What is said of the call that is being made, by who knows that it may kill.
+_NOTE_AT = 3072
 #: Operators are written once each, so that a call need only write a number. Number 0 has no name.
 _NAMES_AT, _NAME_SIZE, _NAMES = 4096, 64, 959
 _SIZE = _NAMES_AT + _NAME_SIZE * (_NAMES + 1)
@@ -54,6 +56,8 @@ class Position:
     side: Side = "candidate"
     #: Whether the reference had refused the call that the candidate was asked for.
     refused: bool = False
+    #: What else was said of it.
+    note: str = ""
 
 
 class Breadcrumb:
@@ -85,12 +89,18 @@ class Breadcrumb:
         self.rest()
         facts = [str(file or ""), test, base_seed, settings]
         text = json.dumps(facts).encode() + b"\n"
-        if len(text) <= _NAMES_AT - _TEST_AT:
+        if len(text) <= _NOTE_AT - _TEST_AT:
             self._memory[_TEST_AT : _TEST_AT + len(text)] = text
+
+    def note(self, text: str) -> None:
+        """What there is to be said of the call that comes next, or before the trial's end."""
+        data = text.encode()[: _NAMES_AT - _NOTE_AT - 1] + b"\0"
+        self._memory[_NOTE_AT : _NOTE_AT + len(data)] = data
 
     def trial(self, index: int) -> None:
         """The trial `index` begins."""
         self._operator = 0
+        self._memory[_NOTE_AT] = 0
         _STATE.pack_into(self._memory, _STATE_AT, index, 0, 0, 0)
 
     def asks_reference(
@@ -160,7 +170,8 @@ def read(path: Path) -> Position | None:
         (pid,) = _PID.unpack_from(data, _PID_AT)
         at = _NAMES_AT + _NAME_SIZE * number
         operator = data[at : at + _NAME_SIZE].partition(b"\0")[0].decode(errors="replace")
-        text = data[_TEST_AT:_NAMES_AT].partition(b"\n")[0]
+        text = data[_TEST_AT:_NOTE_AT].partition(b"\n")[0]
+        note = data[_NOTE_AT:_NAMES_AT].partition(b"\0")[0].decode(errors="replace")
         if not text:
             return None
         file, test, base_seed, settings = json.loads(text)
@@ -169,7 +180,7 @@ def read(path: Path) -> Position | None:
     stage = "backward" if marks & _BACKWARD else "forward"
     side: Side = "reference" if marks & _OF_REFERENCE else "candidate"
     refused = bool(marks & _REFUSED)
-    return Position(Path(file), test, base_seed, index, call, operator, stage, pid, settings, side, refused)
+    return Position(Path(file), test, base_seed, index, call, operator, stage, pid, settings, side, refused, note)
 
 
 def dead(folder: Path) -> Iterator[tuple[Path, Position]]:

@@ -59,8 +59,10 @@ class Explore:
     where: Where
     indices: range
     seconds: float
-    #: Calls that killed too many workers to be tried again, as `fatal_call` names them.
+    #: Calls that killed too many workers to be tried again, as `fatal_call` names them, or with their arguments.
     set_aside: frozenset[str] = frozenset()
+    #: Calls that have killed, whose arguments are noted before they are made.
+    watched: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -187,6 +189,8 @@ class Death:
     refused: bool = False
     #: How many trials before that one may be the one, where several were run together.
     back: int = 0
+    #: The call with what of its arguments matters, where that was noted.
+    signature: str = ""
 
 
 Task = Explore | Diagnose | DiagnoseDeath

@@ -408,3 +408,30 @@ def test_the_first_tests_to_be_tried_are_not_those_of_the_first_file():
     assert {name[0] for name in first} == set("abc")
     _, again, _ = run(healthy, Plan(5, trials=20), tests=names, slots=1)
     assert [task.where.test for task in again.log][:20] == first
+
+
+def test_what_keeps_killing_is_set_aside_with_the_arguments_that_matter_and_goes_on_with_others():
+    class Knowing(Pretending):
+        """Every third trial gives the operator an empty tensor, and dies of it."""
+
+        def answer(self, task):
+            if not isinstance(task, Explore):
+                return super().answer(task)
+            deadly = "relu(float32 empty)"
+            result = Explored()
+            for index in task.indices:
+                if index % 3 == 2 and deadly not in task.set_aside:
+                    told = deadly if "relu" in task.watched else ""
+                    return Death("crash", "SIGSEGV", "", index, "relu", "forward", signature=told)
+                result.done += 1
+                if index % 3 == 2:
+                    result.rejections[f"relu: {SET_ASIDE}: kills the process"] += 1
+                else:
+                    result.accepted += 1
+            return result
+
+    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(standing, Plan(0, trials=60), Knowing(healthy, 1), Silent()).run()
+    assert standing.workers_lost == 2, "the first shows which call kills, the second with what"
+    assert standing.set_aside == {"relu(float32 empty) in a"}
+    assert standing.accepted == 40

@@ -1,0 +1,52 @@
+"""What of a call's arguments tends to decide whether it kills: dtypes, ranks, emptiness, flags, signs of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autotest.program import Call, Operand, Ref, Root
+from autotest.recording.recorder import Recorder
+
+
+def signature(
+    recorder: Recorder, operator: str, operands: Sequence[Operand], named: dict[str, Operand], *, refused: bool
+) -> str:
+    """Such as ``matmul(float32 empty, float32 2-d, transpose=False)``; the same for calls that differ in numbers."""
+    told = [_told(recorder, operand) for operand in operands]
+    told += [f"{name}={_told(recorder, operand)}" for name, operand in named.items()]
+    return f"{operator}({', '.join(told)}){' refused' if refused else ''}"
+
+
+def _told(recorder: Recorder, operand: Operand) -> str:
+    if isinstance(operand, (tuple, list)):
+        return f"[{', '.join(_told(recorder, item) for item in operand)}]"
+    return _leaf(recorder, operand)
+
+
+def _leaf(recorder: Recorder, leaf: Any) -> str:
+    if type(leaf) is Ref:
+        return _value(recorder, recorder.expected[leaf.slot], recorder.calls[leaf.slot])
+    if type(leaf) is Root:
+        return str(leaf.path)
+    if leaf is None or isinstance(leaf, (bool, str)):
+        return repr(leaf)
+    if isinstance(leaf, (int, float)):
+        return "number" if leaf > 0 else "0" if leaf == 0 else "NaN" if leaf != leaf else "negative"  # noqa: PLR0124
+    return type(leaf).__name__
+
+
+def _value(recorder: Recorder, value: Any, made_by: Call) -> str:
+    framework = recorder.pair.reference
+    if isinstance(value, framework.tensor_types):
+        shape = tuple(value.shape)
+        return f"{framework.dtype_name(value.dtype)} {'empty' if 0 in shape else f'{len(shape)}-d'}"
+    if isinstance(value, framework.module_types):
+        # What it was made with is what it goes by; its own arguments are plain.
+        given = [_told(recorder, item) for item in made_by.args]
+        given += [f"{name}={_told(recorder, item)}" for name, item in made_by.kwargs.items()]
+        return f"{made_by.target}({', '.join(given)})"
+    return type(value).__name__
+
+
+__all__ = ["signature"]

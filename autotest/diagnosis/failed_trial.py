@@ -129,9 +129,10 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunCont
     return _Whole(finding, agreement, opinion, failure, test, outcome, pair).shrunk(options.shrink)
 
 
-def _as_good(blame: Blame) -> tuple[Blame, ...]:
-    """The verdicts on a smaller program with which it may stand for one that was judged `blame`."""
-    return ("inconclusive", "candidate", "reference", "both") if blame == "inconclusive" else (blame,)
+def _as_good(verdict: Verdict) -> tuple[Blame, ...]:
+    """The verdicts on a smaller program with which it may stand for one that was judged `verdict`."""
+    decided: tuple[Blame, ...] = ("candidate", "reference", "both")
+    return ("inconclusive", "semantic difference", *decided) if verdict.weak else (verdict.blame,)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ class _Whole:
             # Never slide to another failure: what is told of is the smallest one that has the first one's verdict, or
             # that says whose it is where the first one could not.
             final = examine(smallest, pair, settings)
-            if final.verdict.blame in _as_good(self.opinion.verdict.blame):
+            if final.verdict.blame in _as_good(self.opinion.verdict):
                 break
         else:
             smallest, final = self.agreement, self.opinion

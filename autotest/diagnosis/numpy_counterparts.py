@@ -14,7 +14,12 @@ Function = Callable[..., Any]
 
 def vote(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of operator `name`, a tuple of arrays for several; None without an opinion."""
-    plain = name.rpartition(".")[2]
+    folder, _, plain = name.rpartition(".")
+    if folder in ("linalg", "fft", "special"):
+        return None  # of which norm and others mean something else
+    plain = plain.rstrip("_")
+    if folder == "Tensor" and plain == "where":
+        args = (args[1], args[0], *args[2:])  # x.where(condition, y)
     function = _COUNTERPARTS.get(_ALIASES.get(plain, plain))
     if function is None:
         return None
@@ -117,12 +122,149 @@ def _flatten(x: Values, start_dim: int = 0, end_dim: int = -1) -> Values:
     return x.reshape(*x.shape[:start_dim], -1, *x.shape[end + 1 :])
 
 
+def _norm(x: Values, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Values:
+    """Of the elements taken as one vector, along `dim`: ``torch.norm``, whose p="nuc" means another thing."""
+    if dtype is not None or (isinstance(p, str) and p != "fro"):
+        raise TypeError
+    order = 2.0 if isinstance(p, str) else float(p)
+    axis = _axis(dim)
+    size = np.abs(x)
+    if order == 0:
+        return np.asarray((x != 0).sum(axis=axis, keepdims=keepdim).astype(x.dtype))
+    if math.isinf(order):
+        return np.asarray((np.max if order > 0 else np.min)(size, axis=axis, keepdims=keepdim))
+    return np.asarray((size**order).sum(axis=axis, keepdims=keepdim) ** (1 / order))
+
+
+def _kl_div(
+    x: Values, target: Values, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    log_target: bool = False,
+) -> Values:  # fmt: skip
+    if size_average is not None or reduce is not None:
+        raise TypeError
+    if log_target:
+        each = np.exp(target) * (target - x)
+    else:
+        each = np.where(target == 0, 0.0, target * np.log(np.where(target == 0, 1.0, target))) - target * x
+    return _reduced(each, reduction, x.shape[0] if x.ndim else 1)
+
+
+def _reduced(each: Values, reduction: str, batch: int = 0) -> Values:
+    if reduction == "batchmean":
+        return np.asarray(each.sum() / batch)
+    if reduction == "none":
+        return each
+    if reduction not in ("mean", "sum"):
+        raise TypeError
+    return np.asarray(each.mean() if reduction == "mean" else each.sum())
+
+
+def _loss(each: Function) -> Function:
+    def loss(x: Values, y: Values, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Values:
+        if size_average is not None or reduce is not None or x.shape != y.shape:
+            raise TypeError
+        return _reduced(each(x, y), reduction)
+
+    return loss
+
+
+def _cosine_similarity(x: Values, y: Values, dim: int = 1, eps: float = 1e-8) -> Values:
+    x, y = np.broadcast_arrays(x, y)
+    sizes = [np.maximum(np.sqrt((side * side).sum(axis=dim)), eps) for side in (x, y)]
+    return np.asarray((x * y).sum(axis=dim) / (sizes[0] * sizes[1]))
+
+
+def _normalized(x: Values, mean: Values, variance: Values, weight: Any, bias: Any, eps: float) -> Values:
+    """`x` with channels along its second dimension; `mean` and `variance` broadcast with it."""
+    if x.ndim < 2:
+        raise TypeError
+    channels = (1, -1) + (1,) * (x.ndim - 2)
+    scaled = (x - mean) / np.sqrt(variance + eps)
+    scaled = scaled if weight is None else scaled * weight.reshape(channels)
+    return np.asarray(scaled if bias is None else scaled + bias.reshape(channels))
+
+
+def _instance_norm(
+    x: Values, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Values:  # fmt: skip
+    if x.ndim < 3:
+        raise TypeError
+    axes = tuple(range(2, x.ndim))
+    channels = (1, -1) + (1,) * (x.ndim - 2)
+    if use_input_stats:
+        mean, variance = x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
+    else:
+        mean, variance = running_mean.reshape(channels), running_var.reshape(channels)
+    return _normalized(x, mean, variance, weight, bias, eps)
+
+
+def _batch_norm(
+    x: Values, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    training: bool = False, momentum: Any = 0.1, eps: float = 1e-5,
+) -> Values:  # fmt: skip
+    axes = (0, *range(2, x.ndim))
+    channels = (1, -1) + (1,) * (x.ndim - 2)
+    if training or running_mean is None:
+        mean, variance = x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
+    else:
+        mean, variance = running_mean.reshape(channels), running_var.reshape(channels)
+    return _normalized(x, mean, variance, weight, bias, eps)
+
+
+def _group_norm(x: Values, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Values:
+    grouped = x.reshape(x.shape[0], num_groups, -1)
+    mean, variance = grouped.mean(axis=2, keepdims=True), grouped.var(axis=2, keepdims=True)
+    scaled = ((grouped - mean) / np.sqrt(variance + eps)).reshape(x.shape)
+    return _normalized(scaled, np.zeros(()), np.ones(()), weight, bias, 0.0)
+
+
+def _hardswish(x: Values) -> Values:
+    inner = x * ((np.clip(x, -3, 3) + 3) / 6)
+    return np.asarray(np.where(x <= -3, 0.0, np.where(x >= 3, x, inner)))
+
+
+def _log_sigmoid(x: Values) -> Values:
+    return np.asarray(np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))))
+
+
+def _mish(x: Values) -> Values:
+    return np.asarray(x * np.tanh(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))))
+
+
+def _selu(x: Values) -> Values:
+    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    return np.asarray(scale * np.where(x > 0, x, alpha * np.expm1(x)))
+
+
+def _sort(x: Values, dim: int = -1, descending: bool = False) -> tuple[Values, None]:
+    """The places are nobody's business here, since equal elements may stand in any order."""
+    ordered = np.sort(x, axis=dim)
+    return (np.flip(ordered, axis=dim) if descending else ordered), None
+
+
+def _index_select(x: Values, dim: int, index: Values) -> Values:
+    # An index without dimensions selects as one of length 1 does, and keeps the dimension; numpy.take removes it.
+    taken = np.take(x if x.ndim else x.reshape(1), np.atleast_1d(index), axis=dim)
+    return np.asarray(taken if x.ndim else taken.reshape(()))
+
+
+def _bitwise(function: Function) -> Function:
+    def combined(x: Any, y: Any) -> Any:
+        if any(np.asarray(side).dtype.kind == "f" for side in (x, y)):
+            raise TypeError
+        return function(x, y)
+
+    return combined
+
+
 _UNARY: dict[str, Function] = {
     **{name: getattr(np, name) for name in "exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh sqrt".split()},
-    **{name: getattr(np, name) for name in "abs floor ceil trunc sign square negative reciprocal exp2".split()},
+    **{name: getattr(np, name) for name in "abs floor ceil trunc sign square negative exp2".split()},
     **{name: getattr(np, name) for name in "logical_not isnan isinf isfinite arcsin arccos arctan".split()},
     **{name: getattr(np, name) for name in "arcsinh arccosh arctanh".split()},
     "round": np.round,
+    "reciprocal": lambda x: np.true_divide(1, x),
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "erf": np.vectorize(math.erf, otypes=[float]),
     "erfc": np.vectorize(math.erfc, otypes=[float]),
@@ -161,8 +303,8 @@ _COUNTERPARTS: dict[str, Function] = {
     "layer_norm": _layer_norm,
     "linear": _linear,
     "conv1d": _exactly(_conv1d, 2),
-    "mse_loss": _exactly(lambda x, y: ((x - y) ** 2).mean(), 2),
-    "l1_loss": _exactly(lambda x, y: np.abs(x - y).mean(), 2),
+    "mse_loss": _loss(lambda x, y: (x - y) ** 2),
+    "l1_loss": _loss(lambda x, y: np.abs(x - y)),
     "sum": _reduction(np.sum),
     "mean": _reduction(np.mean),
     "amax": _reduction(np.max),
@@ -174,11 +316,33 @@ _COUNTERPARTS: dict[str, Function] = {
     "std": _variance(root=True),
     "max": _exactly(np.max, 1),
     "min": _exactly(np.min, 1),
-    "norm": _exactly(lambda x: np.sqrt((x**2).sum()), 1),
+    "norm": _norm,
+    "kl_div": _kl_div,
+    "cosine_similarity": _cosine_similarity,
+    "instance_norm": _instance_norm,
+    "batch_norm": _batch_norm,
+    "group_norm": _group_norm,
+    "hardtanh": lambda x, min_val=-1.0, max_val=1.0, inplace=False: np.clip(x, min_val, max_val),
+    "hardsigmoid": lambda x, inplace=False: np.clip(x + 3, 0, 6) / 6,
+    "hardswish": lambda x, inplace=False: _hardswish(x),
+    "celu": lambda x, alpha=1.0, inplace=False: np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0),
+    "selu": lambda x, inplace=False: _selu(x),
+    "mish": lambda x, inplace=False: _mish(x),
+    "logsigmoid": _exactly(_log_sigmoid, 1),
+    "softsign": _exactly(lambda x: x / (1 + np.abs(x)), 1),
+    "tanhshrink": _exactly(lambda x: x - np.tanh(x), 1),
+    "sort": _sort,
+    "zero": _exactly(np.zeros_like, 1),
+    "fill": np.full_like,
+    "floor_divide": _exactly(np.floor_divide, 2),
+    "bitwise_and": _bitwise(np.bitwise_and),
+    "bitwise_or": _bitwise(np.bitwise_or),
+    "bitwise_xor": _bitwise(np.bitwise_xor),
+    "bitwise_not": _exactly(np.invert, 1),
     "argmax": lambda x, dim=None, keepdim=False: np.argmax(x, axis=dim, keepdims=keepdim),
     "argmin": lambda x, dim=None, keepdim=False: np.argmin(x, axis=dim, keepdims=keepdim),
-    "cumsum": lambda x, dim: np.cumsum(x, axis=dim),
-    "cumprod": lambda x, dim: np.cumprod(x, axis=dim),
+    "cumsum": lambda x, dim: np.cumsum(np.atleast_1d(x), axis=dim).reshape(x.shape),
+    "cumprod": lambda x, dim: np.cumprod(np.atleast_1d(x), axis=dim).reshape(x.shape),
     "clamp": _clamp,
     "clip": _clamp,
     "where": _exactly(np.where, 3),
@@ -195,14 +359,15 @@ _COUNTERPARTS: dict[str, Function] = {
     "cat": lambda tensors, dim=0: np.concatenate(tensors, axis=dim),
     "stack": lambda tensors, dim=0: np.stack(tensors, axis=dim),
     "gather": lambda x, dim, index: np.take_along_axis(x, index, axis=dim),
-    "index_select": lambda x, dim, index: np.take(x, index, axis=dim),
-    "masked_fill": lambda x, mask, value: np.where(mask, value, x),
+    "index_select": _index_select,
+    "masked_fill": lambda x, mask, value: np.where(mask, value, x).astype(x.dtype),
     "diag": lambda x, diagonal=0: np.diag(x, diagonal),
     "trace": _exactly(np.trace, 1),
     "repeat": lambda x, *sizes: np.tile(x, _spread_out(sizes)),
 }
 _ALIASES = {
     "view": "reshape", "absolute": "abs", "multiply": "mul", "divide": "div", "subtract": "sub", "concat": "cat",
+    "mod": "remainder", "floordiv": "floor_divide", "concatenate": "cat",
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
     "neg": "negative", "greater": "gt", "less": "lt", "swapaxes": "transpose", "arctan2": "atan2",
     "Sigmoid": "sigmoid", "ReLU": "relu", "Tanh": "tanh", "SiLU": "silu", "ReLU6": "relu6",

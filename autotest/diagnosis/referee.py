@@ -15,8 +15,9 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis.agreement import Agreement, Place, results
+from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.locating import Located, locate
-from autotest.diagnosis.oracles import numeric_gradient, third_voter, ties
+from autotest.diagnosis.oracles import numeric_gradient, ties
 from autotest.diagnosis.verdict import HARMLESS, ROUNDOFF, Evidence, Measured, Verdict, judge, measure
 from autotest.frameworks import Pair
 from autotest.program import Array, Program
@@ -47,10 +48,10 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
     laboratory = Laboratory(program, pair)
     bench = laboratory if focus is agreement else Laboratory(focus.program, pair)
     verdict = judge(_evidence(focus, located, pair, settings, bench))
-    if verdict.blame == "inconclusive" and focus is not agreement:
+    if verdict.weak and focus is not agreement:
         # Alone, a call may lack what decides: a whole program has more to differentiate, or other dtypes.
         again = judge(_evidence(agreement, located, pair, settings, laboratory))
-        verdict = again if again.blame != "inconclusive" else verdict
+        verdict = verdict if again.weak else again
     return Opinion(verdict, located, laboratory)
 
 
@@ -88,17 +89,16 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = dataclasses.replace(evidence, measured=measured, backdrop=laboratory.backdrop())
     if first.stage == "backward":
         witness, kink = numeric_gradient(laboratory.wide, laboratory.wide_place(place), pair, first)
-        found = () if witness is None else (witness,)
-        return dataclasses.replace(evidence, witnesses=found, kink=kink)
+        return dataclasses.replace(evidence, witnesses=() if witness is None else (witness,), kink=kink)
     if first.symptom == "value" and ties(focus, place, pair):
         return dataclasses.replace(evidence, ties=True)
     writer = located.alone_slot if focus is located.alone else located.slot
     if first.symptom == "dtype":
-        witness = third_voter(focus.program, place, pair, about="dtype", writer=writer)
+        found = opinions(focus.program, place, pair, about="dtype", writer=writer)
     else:
         at = None if writer is None else laboratory.wide_place((writer, ""))[0]
-        witness = third_voter(laboratory.wide, laboratory.wide_place(place), pair, about=first.symptom, writer=at)
-    return evidence if witness is None else dataclasses.replace(evidence, witnesses=(witness,))
+        found = opinions(laboratory.wide, laboratory.wide_place(place), pair, about=first.symptom, writer=at)
+    return dataclasses.replace(evidence, witnesses=found)
 
 
 def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[str, Any]:

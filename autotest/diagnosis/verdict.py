@@ -10,7 +10,7 @@ derived). An element that only one or two inputs reach has n = 2.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -80,6 +80,8 @@ class Witness:
     found: str
     errors: tuple[float, float]
     allowed: float
+    #: Whether it is a shape or dtype, which one has or has not: then an error is 0 or infinite.
+    attribute: bool = False
 
     @property
     def accuses(self) -> tuple[bool, bool]:
@@ -108,6 +110,18 @@ class Evidence:
     kink: bool = False
 
 
+#: The side that has to change; "nobody" where both may stay as they are, and "" where that is not known.
+Wrong = Literal["candidate", "reference", "both", "nobody", ""]
+_WRONG: Mapping[Blame, Wrong] = {
+    "candidate": "candidate",
+    "reference": "reference",
+    "both": "both",
+    "rounding": "nobody",
+    "ill-conditioned": "nobody",
+    "ties": "nobody",
+}
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
     """Who is wrong, in one line, and why."""
@@ -115,6 +129,18 @@ class Verdict:
     blame: Blame
     line: str
     numbers: tuple[str, ...] = ()
+    #: What the blame does not say by itself: a semantic difference is the candidate's where the reference specifies.
+    side: Wrong = ""
+
+    @property
+    def wrong(self) -> Wrong:
+        """The side that has to change."""
+        return self.side or _WRONG.get(self.blame, "")
+
+    @property
+    def weak(self) -> bool:
+        """Whether nobody but the two sides had an opinion, so that a verdict on less of the program may say more."""
+        return self.blame == "inconclusive" or (self.blame == "semantic difference" and self.side == "candidate")
 
 
 def measure(
@@ -217,9 +243,8 @@ def judge(evidence: Evidence) -> Verdict:
             f"{side} run twice differs from itself by {noise:.3g}"
             for side, noise in zip(evidence.sides, evidence.noise, strict=True)
         )
-        return Verdict(
-            "nondeterministic", f"nondeterministic: {' and '.join(noisy)} does not agree with itself", numbers
-        )
+        line = f"nondeterministic: {' and '.join(noisy)} does not agree with itself"
+        return Verdict("nondeterministic", line, numbers, side="candidate" if noisy == [candidate] else "")
     if symptom == "exception":
         return Verdict("candidate", f"{candidate}: it refuses or lacks what {reference} accepts")
     if symptom == "accepted":
@@ -233,20 +258,18 @@ def judge(evidence: Evidence) -> Verdict:
         return accused
     found = evidence.measured
     numbers = _numbers(evidence)
-    if found is None:
-        what = f"semantic difference: in {symptom}; no third opinion on which side is right"
-        return Verdict("semantic difference", what, numbers)
-    if found.wide_agrees:
+    if found is not None and found.wide_agrees:
         return _by_precision(evidence, found, numbers)
     if evidence.kink:
-        return Verdict(
-            "semantic difference", "semantic difference: a kink, where more than one gradient is right", numbers
-        )
-    return Verdict(
-        "inconclusive",
-        "inconclusive: the two sides differ in double precision too, and no third opinion decides between them",
-        numbers,
-    )
+        what = "semantic difference: a kink, where more than one gradient is right"
+        return Verdict("semantic difference", what, numbers, side="nobody")
+    if any(any(witness.accuses) for witness in evidence.witnesses):
+        what = "inconclusive: those who were asked contradict each other, or both sides"
+        return Verdict("inconclusive", what, numbers)
+    # Nobody else has an opinion, and it is no rounding: what the reference does is what the candidate is to do.
+    where = symptom if found is None else f"{symptom}, in float64 too"
+    what = f"{reference} is the specification: {candidate} differs in {where}; nobody else has an opinion"
+    return Verdict("semantic difference", what, numbers, side="candidate")
 
 
 def _accused(evidence: Evidence) -> Verdict | None:
@@ -305,9 +328,15 @@ def _numbers(evidence: Evidence) -> tuple[str, ...]:
             lines.append(
                 f"in float64 the sides still differ by {found.wide_gap:.3g}; {found.wide_allowed:.3g} would be rounding"
             )
-    lines += [
-        f"{witness.name}: {witness.found}. {reference} is off by {witness.errors[0]:.3g}, {candidate} by "
-        f"{witness.errors[1]:.3g} ({witness.allowed:.3g} allowed)"
-        for witness in evidence.witnesses
-    ]
+    lines += [_heard(witness, evidence.sides) for witness in evidence.witnesses]
     return tuple(lines)
+
+
+def _heard(witness: Witness, sides: tuple[str, str]) -> str:
+    if witness.attribute:
+        words = [f"{side} {'has not' if bad else 'has'}" for side, bad in zip(sides, witness.accuses, strict=True)]
+        return f"{witness.name}: {witness.found}, which {words[0]} and {words[1]}"
+    return (
+        f"{witness.name}: {witness.found}. {sides[0]} is off by {witness.errors[0]:.3g}, {sides[1]} by "
+        f"{witness.errors[1]:.3g} ({witness.allowed:.3g} allowed)"
+    )

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.emission import Script
-from autotest.frameworks.requests import Build, Given, Graphed, PublicCall
+from autotest.frameworks.requests import Build, FunctionCalled, Given, Graphed, Implementation, PublicCall
 from autotest.frameworks.samples import SampleDatabase
 from autotest.program import Array, CallKind, Operand
 
@@ -229,6 +229,14 @@ class Framework(abc.ABC):
     def strides(self, tensor: Any) -> tuple[int, ...]:
         """How many elements apart the neighbours along each dimension of `tensor` lie in memory."""
         return tuple(int(step) for step in tensor.stride())
+
+    def function_called(self, call: Callable[[], Any]) -> FunctionCalled | None:
+        """The public function that `call`, which is carried out, comes down to: for a module's, that of its forward."""
+        return None
+
+    def reference_implementations(self, path: str) -> Sequence[Implementation]:
+        """Other implementations of the public function at `path`, which do not call it themselves."""
+        return ()
 
     def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
         """The method, and its keyword arguments, bringing a new CPU tensor to where `tensor` is, if it needs one."""

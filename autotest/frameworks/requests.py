@@ -7,6 +7,26 @@ from typing import Any, NamedTuple, TypeAlias
 
 from autotest.program import CallKind
 
+
+class FunctionCalled(NamedTuple):
+    """A public function of a framework with copies of the operands that it was given, as they were before it."""
+
+    #: Its dotted path below the root: ``"nn.functional.relu"``, ``"Tensor.add_"``.
+    path: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    #: The operand that it wrote its result into, if it did: the object itself, and no copy.
+    written: Any = None
+
+
+class Implementation(NamedTuple):
+    """A second implementation of a public function, by which a result can be checked."""
+
+    name: str
+    #: Takes the operands of the public function. Raises whatever it likes where it has no answer.
+    function: Callable[..., Any]
+
+
 #: (inputs, leaves, modules) -> outputs, and what to push back: outputs, each with its cotangent (None for a one)
 Build: TypeAlias = Callable[[list[Any], list[Any], list[Any]], tuple[list[Any], list[tuple[Any, Any]]]]
 

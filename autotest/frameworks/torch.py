@@ -18,7 +18,7 @@ import numpy as np
 
 from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.namespace import Namespace
-from autotest.frameworks.requests import PublicCall
+from autotest.frameworks.requests import FunctionCalled, Implementation, PublicCall
 from autotest.frameworks.samples import SampleDatabase
 
 
@@ -122,6 +122,16 @@ class TorchFramework(Namespace):
             return found
         known: Callable[[int], object] = torch.set_num_threads
         return known
+
+    def function_called(self, call: Callable[[], Any]) -> FunctionCalled | None:
+        from autotest.frameworks import torch_references  # imports torch, which this file only does when it is used
+
+        return torch_references.function_called(call)
+
+    def reference_implementations(self, path: str) -> Sequence[Implementation]:
+        from autotest.frameworks import torch_references
+
+        return list(torch_references.reference_implementations(path))
 
     def stubs(self) -> Mapping[str, str]:
         folder = pathlib.Path(self.root.__file__).parent / "_C"

@@ -111,6 +111,18 @@ def perform(
         framework.overwrite(values[call.args[0].slot], arrays[call.args[1].index])
         return None
 
+    args, named = live_operands(call, framework, values, arrays, dtypes)
+    made = framework.invoke(call.kind, call.target, args, named)
+    if call.kind == "enter" and made is args[0]:
+        return None  # keeping the context would keep OneFlow's entered
+    return None if call.kind in ("setattr", "exit") else made
+
+
+def live_operands(
+    call: Call, framework: Framework, values: list[Any], arrays: tuple[Array, ...], dtypes: Mapping[str, str]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of `call`, by position and by name, as the framework is given them."""
+
     def live(leaf: Operand) -> Any:
         kind = type(leaf)
         if kind is Ref:
@@ -121,10 +133,7 @@ def perform(
 
     args: list[Any] = [map_operand(item, live) for item in call.args]
     named: dict[str, Any] = {key: map_operand(item, live) for key, item in call.kwargs.items()}
-    made = framework.invoke(call.kind, call.target, args, named)
-    if call.kind == "enter" and made is args[0]:
-        return None  # keeping the context would keep OneFlow's entered
-    return None if call.kind in ("setattr", "exit") else made
+    return args, named
 
 
 def _read_later(program: Program, call: Call) -> bool:

@@ -54,12 +54,46 @@ def test_a_fault_of_the_reference_is_the_references(bug: Bug) -> None:
 UNKNOWN = when(lambda *a, **k: True, lambda result: result + 1)
 
 
+def test_where_nobody_else_has_an_opinion_the_reference_is_the_specification() -> None:
+    pair = Pair(TorchFramework(), FaultyTorch({"digamma": UNKNOWN}))
+    outcome = failing(function("digamma"), pair)
+    assert outcome is not None
+    verdict = examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict
+    assert verdict.wrong == "candidate"
+    assert verdict.line.startswith("torch is the specification: faulty differs in value, in float64 too")
+
+
 @pytest.mark.parametrize("flipped", [False, True])
-def test_where_nobody_else_has_an_opinion_nobody_is_accused(flipped: bool) -> None:
-    sides: list[Framework] = [FaultyTorch({"nn.functional.hardswish": UNKNOWN}), TorchFramework()]
-    if flipped:
-        sides.reverse()
-    assert blamed(function("nn.functional.hardswish"), sides[0], sides[1]) == "inconclusive"
+def test_torchs_own_second_implementation_is_an_oracle(flipped: bool) -> None:
+    sides: list[Framework] = [FaultyTorch({"nn.functional.huber_loss": UNKNOWN}), TorchFramework()]
+
+    def body() -> Any:
+        return dual.nn.functional.huber_loss(at.random_tensor(1, 4), at.random_tensor(1, 4))
+
+    assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
+
+
+def test_numpy_has_no_opinion_on_autocast() -> None:
+    def body() -> Any:
+        x = at.random_tensor(2, 3, 3, requires_grad=False)
+        with dual.autocast("cpu", dtype=dual.bfloat16):
+            return dual.matmul(x, x)
+
+    faulty = FaultyTorch({"matmul": returning(lambda result: result.float())})
+    pair = Pair(TorchFramework(), faulty)
+    outcome = failing(body, pair)
+    assert outcome is not None
+    verdict = examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict
+    assert verdict.wrong == "candidate"
+    assert "specification" in verdict.line
+
+
+def test_a_dtype_is_had_or_not_and_never_off_by_infinity() -> None:
+    pair = Pair(TorchFramework(), FaultyTorch({"relu": returning(lambda result: result.double())}))
+    outcome = failing(lambda: dual.relu(at.random_tensor(1, 4)), pair)
+    assert outcome is not None
+    verdict = examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict
+    assert verdict.numbers == ("NumPy: dtype float32, which torch has and faulty has not",)
 
 
 @pytest.mark.parametrize("flipped", [False, True])

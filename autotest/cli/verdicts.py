@@ -1,0 +1,54 @@
+"""``autotest verdicts PATH``: how often verdicts name the side that is known to be wrong."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from autotest.base.errors import UsageError
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand to an argparse parser."""
+    parser = commands.add_parser(
+        "verdicts",
+        help="say how often verdicts name the side that is known to be wrong",
+        description="Judge the reproducers of a ledger, and compare with what verdicts.toml beside it says and proves.",
+    )
+    parser.add_argument("path", type=Path, metavar="PATH", help="a folder with a ledger.toml and a verdicts.toml")
+    parser.add_argument("-k", metavar="TEXT", default="", help="only entries whose key contains this")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every verdict, not only those not right")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out the subcommand; returns the exit status: 1 where a verdict is wrong."""
+    from autotest.cli.status import FINDINGS, NOTHING_NEW
+    from autotest.diagnosis import verdict_score
+    from autotest.frameworks import chosen
+    from autotest.results import ledger
+
+    for name in (ledger.FILE, verdict_score.FILE):
+        if not (arguments.path / name).is_file():
+            raise UsageError(f"{arguments.path / name}: expected a file, and there is none")
+    known = verdict_score.read(arguments.path / verdict_score.FILE)
+    entries = [item for item in ledger.read(arguments.path / ledger.FILE) if arguments.k in item.key]
+
+    def told(score: verdict_score.Score) -> None:
+        if arguments.verbose or not score.right:
+            word = "right" if score.right else "open " if score.open else "WRONG"
+            said = score.trouble if score.verdict is None else score.verdict.line
+            print(f"{word} {score.key}: {said} [{score.known.wrong} is wrong: {score.known.because}]", flush=True)
+
+    sides = chosen()
+    with sides.around_trials():
+        found = verdict_score.scores(entries, known, arguments.path, sides, told)
+    right, wrong = (sum(score.right for score in found), sum(not (score.right or score.open) for score in found))
+    share = f" ({100 * right / len(found):.0f} %)" if found else ""
+    print(f"{right} of {len(found)} verdicts are right{share}, {wrong} wrong, {len(found) - right - wrong} open")
+    specified = sum(score.right and score.verdict is not None and score.verdict.weak for score in found)
+    print(
+        f"{specified} of the right ones rest on {sides.sides[0]} being the specification, where nobody else was heard"
+    )
+    return FINDINGS if wrong else NOTHING_NEW

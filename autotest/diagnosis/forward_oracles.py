@@ -1,0 +1,223 @@
+"""Second opinions on the result of a forward call: NumPy's, and those of the reference's own second implementations."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autotest.comparison import TensorValue
+from autotest.comparison.elementwise import distance
+from autotest.diagnosis.agreement import Place, results
+from autotest.diagnosis.numpy_counterparts import vote
+from autotest.diagnosis.verdict import ROUNDOFF, Witness
+from autotest.frameworks import Framework, Pair
+from autotest.frameworks.requests import FunctionCalled
+from autotest.program import Call, Program, Ref, leaves, map_operand, refs
+from autotest.program.randomness import Contents, contents_of
+from autotest.program.semantics import asked_in_place, in_place, is_module_call
+from autotest.recording.freezing import freeze
+from autotest.replaying.replay import live_operands, perform, replay
+
+#: Stands for no rounding at all where one divides by what is allowed.
+_LEAST = 1e-300
+
+
+def opinions(
+    program: Program, place: Place, pair: Pair, *, about: str = "value", writer: int | None = None
+) -> tuple[Witness, ...]:
+    """How far each side is from what others compute for the call at `place`: NumPy, and the reference's own
+    second implementations.
+
+    `about` is what is asked: the value (of a program in double precision), the shape or the dtype. `writer` is the
+    call to ask about when it wrote in place what is seen at `place`.
+    """
+    slot = place[0] if writer is None or writer < place[0] else writer
+    if program.calls[slot].kind not in ("function", "method", "operator") or _under_autocast(program, slot):
+        return ()
+    asked = _asked(program, slot, pair.reference)
+    if asked is None:
+        return ()
+    if contents_of(asked.path, asked.args, asked.kwargs) is not Contents.DEFINED or slot in program.undefined:
+        return ()
+    if about == "dtype" and asked.written is not None:
+        return ()  # what is written into keeps its dtype, whatever is written
+    written = place[0] if asked.written is None else asked.written
+    if place[0] not in (slot, written if asked.written is not None else slot):
+        return ()  # what stands there was changed by a call that is not known to write there
+    one, other = (results(program, side).get(place) for side in (pair.reference, pair.candidate))
+    if type(one) is not TensorValue or type(other) is not TensorValue:
+        return ()
+    found = (_opinion(name, value, asked, (one, other), about) for name, value in _answers(asked, pair, place[1]))
+    return tuple(witness for witness in found if witness is not None)
+
+
+class _Asked(NamedTuple):
+    """A call as an oracle is asked about it."""
+
+    path: str
+    args: Any
+    kwargs: Any
+    #: The operands as arrays and plain values; what NumPy cannot hold is an object that nothing accepts.
+    plain: tuple[Any, Any]
+    #: The tensors among them.
+    held: list[TensorValue]
+    #: The slot of the operand that the result is written into, if there is one.
+    written: int | None
+
+
+def _asked(program: Program, slot: int, side: Framework) -> _Asked | None:
+    """What call `slot` comes down to on `side`, whose operands these are."""
+    before = replay(program, side, upto=slot)
+    if before.error is not None:
+        return None
+    call, values = program.calls[slot], before.values
+    if is_module_call(call):
+        try:
+            called = side.function_called(lambda: perform(call, side, values, program.arrays, {}))
+        except Exception:  # noqa: BLE001 - the framework's, whatever it is
+            return None
+        if called is None:
+            return None
+        owner = next((ref.slot for ref in refs(call) if values[ref.slot] is called.written), None)
+    else:
+        args, named = live_operands(call, side, values, program.arrays, {})
+        called = FunctionCalled(_path(call), tuple(args), named)
+        writes = in_place(call) or asked_in_place(call)
+        owner = call.args[0].slot if writes and type(call.args[0]) is Ref else None
+    tensors = [item for item in leaves((called.args, called.kwargs)) if isinstance(item, side.tensor_types)]
+    frozen = dict(zip(map(id, tensors), freeze(side, tensors), strict=True))
+    held = list(frozen.values())
+    unknown = object()
+
+    def plain(item: Any) -> Any:
+        if id(item) in frozen:
+            return np.array(frozen[id(item)].data)
+        return item if type(item) in (type(None), bool, int, float, complex, str) else unknown
+
+    spelt = map_operand(_plain_sizes(called.args), plain), map_operand(_plain_sizes(called.kwargs), plain)
+    return _Asked(called.path, called.args, called.kwargs, spelt, held, owner)
+
+
+def _path(call: Call) -> str:
+    if call.kind == "function":
+        return call.target
+    name = call.target.strip("_")
+    return f"Tensor.{name.removeprefix('i') if call.kind == 'operator' and in_place(call) else name}"
+
+
+def _plain_sizes(value: Any) -> Any:
+    """Sizes as tuples."""
+    if isinstance(value, tuple):
+        return tuple(_plain_sizes(item) for item in value)
+    if type(value) is dict:
+        return {key: _plain_sizes(item) for key, item in value.items()}
+    return value
+
+
+def _answers(asked: _Asked, pair: Pair, suffix: str) -> Iterator[tuple[str, Any]]:
+    """What each oracle has to say of what is at `suffix`, as arrays.
+
+    NumPy's counterparts are written from what is documented; the reference's own second implementations repeat how the
+    first one deals with what is not finite, and are heard where there is no counterpart.
+    """
+    found = _part(vote(asked.path, *asked.plain), suffix)
+    if found is not None:
+        yield "NumPy", found
+        return
+    for name, function in pair.reference.reference_implementations(asked.path):
+        with contextlib.suppress(Exception):  # whatever it is, it has no answer for such a call
+            value = freeze(pair.reference, [function(*asked.args, **dict(asked.kwargs))])[0]
+            if (part := _part(value, suffix)) is not None:
+                yield name, part
+
+
+def _part(value: Any, suffix: str) -> Any:
+    """What is at `suffix`, such as ``[1]``, of an oracle's answer: an array, or None."""
+    if suffix:
+        inside = suffix[1:-1]
+        has = isinstance(value, (tuple, list)) and inside.isdigit() and int(inside) < len(value)
+        value = value[int(inside)] if has else None
+    if type(value) is TensorValue:
+        value = value.data
+    if value is None or isinstance(value, (tuple, list)):
+        return None
+    array = np.asarray(value)
+    return None if array.dtype == object else array
+
+
+def _opinion(
+    name: str, opinion: Any, asked: _Asked, sides: tuple[TensorValue, TensorValue], about: str
+) -> Witness | None:
+    one, other = sides
+    if about == "dtype":
+        return _on_dtype(name, str(opinion.dtype), asked.held, one, other)
+    if about == "shape":
+        errors = [0.0 if side.data.shape == opinion.shape else float("inf") for side in (one, other)]
+        return Witness(name, f"shape {opinion.shape}", (errors[0], errors[1]), 0.0, attribute=True)
+    if opinion.dtype.kind == "f" and all(side.data.dtype.kind in "biu" for side in sides):
+        return None  # how it is rounded to whole numbers is the framework's own
+    if opinion.dtype == np.float16 and one.dtype != "float16":
+        return None  # NumPy computes what it is given as bool in half precision
+    sizes = [np.abs(item.data[np.isfinite(item.data)]).max(initial=0.0) for item in asked.held if _is_real(item)]
+    scale = max([1e-290, *map(float, sizes)])
+    if opinion.dtype.kind in "biu":  # places and counts are exact, however large the operands are
+        allowed = np.zeros(opinion.shape)
+    else:
+        # Where results cancel, the operands' size says what rounding is.
+        relative = max(1e-9, 16 * ROUNDOFF.get(one.dtype, 0.0))  # of integers, it may be in single precision
+        allowed = relative * np.abs(np.nan_to_num(opinion, posinf=0.0, neginf=0.0)) + 5e-15 * scale
+    return _on_values(name, opinion, np.maximum(allowed, _LEAST), one, other)
+
+
+def _under_autocast(program: Program, slot: int) -> bool:
+    """Whether the call runs in an autocast context, of whose dtypes nobody but the framework has an opinion."""
+    open_ones = {call.args[0].slot for call in program.calls[:slot] if call.kind == "enter"}
+    open_ones -= {call.args[0].slot for call in program.calls[:slot] if call.kind == "exit"}
+    return any("autocast" in program.calls[at].target for at in open_ones)
+
+
+def _on_values(
+    name: str, opinion: np.ndarray[Any, Any], allowed: np.ndarray[Any, Any], one: TensorValue, other: TensorValue
+) -> Witness | None:
+    """How far either side is from `opinion`, told at the element where one of them is furthest."""
+    if not opinion.size:
+        return None
+    gaps = [_gap(opinion, side.data) for side in (one, other)]
+    with np.errstate(all="ignore"):
+        excesses = [gap / allowed for gap in gaps]
+    at = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.maximum(*excesses))), opinion.shape))
+    # A side that is right here and wrong elsewhere is told of by how wrong it is there.
+    errors = [
+        float(gap[at] if (gap[at] > allowed[at]) == bool((excess > 1).any()) else excess.max() * allowed[at])
+        for gap, excess in zip(gaps, excesses, strict=True)
+    ]
+    shown = f"{opinion[at].item():.9g}" + (f" at {at}" if at else "")
+    limit = float(allowed[at])
+    return Witness(name, shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0)
+
+
+def _is_real(value: Any) -> bool:
+    return type(value) is TensorValue and value.data.dtype.kind in "fiu"
+
+
+def _on_dtype(
+    name: str, opinion: str, held: Sequence[TensorValue], one: TensorValue, other: TensorValue
+) -> Witness | None:
+    """NumPy promotes as torch does only where there is nothing to promote, and no counterpart computed wider."""
+    if len({value.dtype for value in held}) != 1 or not held[0].dtype.startswith("float"):
+        return None
+    if opinion not in (held[0].dtype, "bool"):
+        return None
+    errors = [0.0 if side.dtype == opinion else float("inf") for side in (one, other)]
+    return Witness(name, f"dtype {opinion}", (errors[0], errors[1]), 0.0, attribute=True)
+
+
+def _gap(opinion: np.ndarray[Any, Any], actual: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """How far each element is from `opinion`; infinitely, where the shape is another."""
+    if opinion.shape != actual.shape:
+        return np.full(opinion.shape, np.inf)
+    common = np.result_type(opinion, actual)
+    return distance(opinion.astype(common), actual.astype(common))

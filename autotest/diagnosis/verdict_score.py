@@ -1,0 +1,111 @@
+"""How often verdicts are right, on divergences of which it is known who is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from autotest.base.errors import NotReplayable, UsageError
+from autotest.base.settings import Settings
+from autotest.diagnosis.agreement import agree
+from autotest.diagnosis.referee import examine
+from autotest.diagnosis.verdict import Evidence, Verdict, judge
+from autotest.frameworks import Pair
+from autotest.program import operator_of
+from autotest.results.identity import DEADLY
+from autotest.results.ledger import Entry
+from autotest.sources.reproducers import body_of, tolerance_of, with_shared_state
+from autotest.trials.trial import perform
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE = "verdicts.toml"
+Wrong = Literal["candidate", "reference", "both", "nobody"]
+_WRONG = ("candidate", "reference", "both", "nobody")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """Who is wrong in a divergence, and what says so: documentation, or an independent computation."""
+
+    wrong: Wrong
+    because: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Score:
+    """What a verdict came to, on one divergence of which it is known who is wrong."""
+
+    key: str
+    known: Known
+    verdict: Verdict | None
+    #: Why there is no verdict.
+    trouble: str = ""
+
+    @property
+    def right(self) -> bool:
+        return self.verdict is not None and self.verdict.wrong == self.known.wrong
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody was accused: no answer, and so none that is wrong."""
+        return self.verdict is None or self.verdict.wrong == ""
+
+
+def read(path: Path) -> dict[str, Known]:
+    """The entries of one ``verdicts.toml`` by their ledger's keys; raises `UsageError` for a bad one."""
+    found: dict[str, Known] = {}
+    for position, table in enumerate(tomllib.loads(path.read_text(encoding="utf-8")).get("known", []), start=1):
+        where = f"{path}: known {position}"
+        if table.get("wrong") not in _WRONG or not str(table.get("because", "")).strip():
+            raise UsageError(f"{where}: expected wrong = one of {', '.join(_WRONG)}, and because = the proof")
+        for key in table.get("keys", ()):
+            if key in found:
+                raise UsageError(f"{where}: {key} is judged twice")
+            found[key] = Known(table["wrong"], table["because"])
+    return found
+
+
+def scores(
+    entries: Iterable[Entry], known: dict[str, Known], folder: Path, pair: Pair, told: Callable[[Score], Any]
+) -> Sequence[Score]:
+    """Judge the reproducer of each entry that something is known of; `told` hears of each as it comes."""
+    found: list[Score] = []
+    for entry in entries:
+        if entry.key in known:
+            found.append(_score(entry, known[entry.key], folder, pair))
+            told(found[-1])
+    return found
+
+
+def _score(entry: Entry, known: Known, folder: Path, pair: Pair) -> Score:
+    if entry.symptom in DEADLY:  # not to be run here, and nothing of it but the death is asked
+        return Score(entry.key, known, judge(Evidence(entry.symptom, pair.sides)))
+    path = folder / entry.reproducer
+    try:
+        return Score(entry.key, known, verdict_on(path.read_text(encoding="utf-8"), str(path), pair, entry))
+    except Exception as error:  # noqa: BLE001 - a script that cannot be judged is an answer that is missing
+        return Score(entry.key, known, None, f"{type(error).__name__}: {error}")
+
+
+@np.errstate(all="ignore")
+def verdict_on(script: str, place: str, pair: Pair, entry: Entry) -> Verdict:
+    """The verdict on what the reproducer of `entry` shows; raises `NotReplayable` where it shows nothing."""
+    rtol, atol = tolerance_of(script) or (None, None)
+    settings = Settings(auto_backward=False, check_errors=True, rtol=rtol, atol=atol)
+    program = with_shared_state(perform(body_of(script, place), 0, settings, pair).program)
+    agreement = agree(program, pair, settings)
+    if not agreement.mismatches:
+        raise NotReplayable(f"{place} shows no difference" + (f": {agreement.refused}" if agreement.refused else ""))
+    about = [item for item in agreement.mismatches if entry.covers(item, operator_of(program.calls, item.slot))]
+    if about:
+        agreement.mismatches = [about[0], *(item for item in agreement.mismatches if item is not about[0])]
+    return examine(agreement, pair, settings).verdict

@@ -1,0 +1,133 @@
+"""torch's own second implementations of its operators, and the function that a call comes down to."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from autotest.frameworks.requests import FunctionCalled, Implementation
+
+#: Where they are, by the folder that the public function stands in, the likeliest first.
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    "nn.functional": ("torch._refs.nn.functional", "torch._refs"),
+    "special": ("torch._refs.special",),
+    "linalg": ("torch._refs.linalg",),
+    "fft": ("torch._refs.fft",),
+    "": ("torch._refs",),
+    "Tensor": ("torch._refs",),
+}
+#: Special methods whose name is not that of the function.
+_OPERATORS: Mapping[str, str] = {
+    "floordiv": "floor_divide", "mod": "remainder", "truediv": "div", "invert": "bitwise_not", "matmul": "matmul",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+}  # fmt: skip
+
+
+class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
+    """Notes the public functions that are called, with copies of the operands as they were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[FunctionCalled, Any]] = []
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = public_path(function)
+        with torch.no_grad():
+            held = _copied((args, kwargs)) if name else ((), {})
+        result = function(*args, **kwargs)
+        if name and isinstance(result, (torch.Tensor, tuple, list)) and not isinstance(result, torch.Size):
+            written = args[0] if args and (kwargs.get("inplace") is True or name.endswith("_")) else None
+            self.seen.append((FunctionCalled(name, held[0], held[1], written), result))
+        return result
+
+
+def public_path(function: Any) -> str:
+    """The dotted path of a public function below torch: ``nn.functional.relu``, ``Tensor.add_``; "" for others."""
+    try:
+        name = resolve_name(function) or ""
+    except Exception:  # noqa: BLE001 - an object that is no function of torch
+        return ""
+    if not name.startswith("torch.") or name.endswith((".__get__", ".__set__", ".__delete__")):
+        return ""
+    folder, _, own = name.removeprefix("torch.").rpartition(".")
+    if own.startswith("__") and own.endswith("__"):
+        plain = own.strip("_")
+        in_place = plain[:1] == "i" and plain[1:] in {*_OPERATORS, "add", "sub", "mul", "pow"}
+        plain = plain[1:] if in_place else plain
+        own = _OPERATORS.get(plain, plain) + ("_" if in_place else "")
+    return f"{folder}.{own}".lstrip(".")
+
+
+def function_called(call: Callable[[], Any]) -> FunctionCalled | None:
+    """The one public function that makes tensors in `call`, which is carried out; None where there are several."""
+    with _Watching() as watching:
+        returned = call()
+    if len(watching.seen) != 1:
+        return None
+    called, result = watching.seen[0]
+    return called if result is returned else None
+
+
+def reference_implementations(path: str) -> Iterator[Implementation]:
+    """What else computes the function at `path`: compositions of other operators, which never call that one itself."""
+    folder, _, name = path.rpartition(".")
+    plain = name.rstrip("_")
+    for place in _PLACES.get(folder, ()):
+        try:
+            function = getattr(importlib.import_module(place), plain, None)
+        except Exception:  # noqa: BLE001 - private modules, which may be missing or broken in any version
+            continue
+        if callable(function):
+            yield Implementation(f"{place}.{plain}", _independent(function, plain))
+            return
+    packet = getattr(torch.ops.aten, plain, None)
+    function = _decompositions().get(getattr(packet, "default", None))
+    if function is not None:
+        yield Implementation(f"torch._decomp of {plain}", _independent(function, plain))
+
+
+def _decompositions() -> Mapping[Any, Callable[..., Any]]:
+    try:
+        table: Mapping[Any, Callable[..., Any]] = importlib.import_module("torch._decomp").decomposition_table
+    except Exception:  # noqa: BLE001 - private, as above
+        return {}
+    return table
+
+
+class _Refusing(TorchDispatchMode):  # type: ignore[misc]
+    """Raises when the operator itself is called: what calls it is no second implementation of it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function.overloadpacket.__name__.strip("_").removeprefix("native_") == self._name:
+            raise LookupError(f"{function} is the operator itself")
+        return function(*args, **(kwargs or {}))
+
+
+def _independent(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("inplace", None)
+        with torch.no_grad(), _Refusing(name):
+            return function(*args, **kwargs)
+
+    return computed
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if type(value) in (tuple, list):
+        return type(value)(_copied(item) for item in value)
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,106 @@
+"""Programs from the scripts of reproducers: the function that a script runs on either side, as the body of a test."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.base.errors import UsageError
+from autotest.program import Array, Call, Program, Ref, refs
+from autotest.program.rewriting import assembled
+from autotest.program.semantics import is_class
+from autotest.recording.dual import Value, torch
+from autotest.recording.recorder import current
+
+
+class _Namespace:
+    """The dual namespace, in which arrays become inputs of the program as those that a test draws do."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    def tensor(self, data: Any, *args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+        recorder = current()
+        if recorder is None or args or kwargs or not isinstance(data, np.ndarray):
+            return torch.tensor(data, *args, requires_grad=requires_grad, **kwargs)
+        return Value(recorder, recorder.tensor(Array(data, data.dtype.name), requires_grad=requires_grad))
+
+
+def body_of(script: str, place: str) -> Callable[[], None]:
+    """A test body that does what the function ``program`` of a reproducer does, on both sides at once.
+
+    Of the script nothing else is run but imports of other modules than frameworks, and the arrays and functions
+    beside ``program``. Raises `UsageError` that names `place` where there is no such function.
+    """
+    tree = ast.parse(script)
+    if not any(isinstance(node, ast.FunctionDef) and node.name == "program" for node in tree.body):
+        raise UsageError(f"{place}: expected a reproducer, which has a function called program")
+    wanted = ast.Module(list(_definitions(tree)), type_ignores=[])
+    names: dict[str, Any] = {}
+    exec(compile(wanted, place, "exec"), names)  # noqa: S102 - a script of the user's own project
+
+    def body() -> None:
+        names["program"](_Namespace())
+
+    return body
+
+
+def tolerance_of(script: str) -> tuple[float, float] | None:
+    """``(rtol, atol)`` with which a short reproducer compares; None where it has them by dtype, or none."""
+    found = re.search(r"np\.allclose\(actual, expected, ([-\d.e]+), ([-\d.e]+)", script)
+    return (float(found[1]), float(found[2])) if found else None
+
+
+def with_shared_state(program: Program) -> Program:
+    """`program` with what a script writes into new modules by ``copy_`` given to them as a trial gives it.
+
+    ``copy_`` is itself an operator under test, and would be compared; so are gradients, read or not.
+    """
+    calls = {call.slot: call for call in program.calls}
+    inside = 0
+    for call in program.calls:
+        inside += {"enter": 1, "exit": -1}.get(call.kind, 0)
+        if inside and call.target == "copy_" and all(type(item) is Ref for item in call.args):
+            target, source = call.args
+            root, name = _member(calls, target.slot)
+            if calls[source.slot].kind != "tensor":
+                continue
+            content = calls[source.slot].args[0]
+            if name and is_class(calls[root]):
+                calls[call.slot] = Call("load_state", "", (Ref(root), {name: content}), {}, call.slot)
+            elif calls[root].kind == "tensor":
+                calls[call.slot] = Call("overwrite", "", (Ref(root), content), {}, call.slot)
+    gone = {call.slot for call in program.calls if call.kind == "getattr" and call.target == "grad"}
+    while True:
+        kept = [call for call in calls.values() if call.slot not in gone]
+        read = {ref.slot for call in kept for ref in refs(call)}
+        idle = {call.slot for call in kept if call.kind == "getattr" or call.target == "getitem"} - read
+        idle = {slot for slot in idle if is_class(calls[_member(calls, slot)[0]])}
+        idle |= {call.slot for call in kept if call.kind == "tensor"} - read
+        if not idle:
+            return assembled(kept, program.arrays, program.undefined)[0]
+        gone |= idle
+
+
+def _member(calls: Mapping[int, Call], slot: int) -> tuple[int, str]:
+    """The slot of the object that the value in `slot` is a member of, and by which path: ``(0, "1.weight")``."""
+    call = calls[slot]
+    if call.kind == "getattr" or (call.kind == "operator" and call.target == "getitem" and type(call.args[1]) is int):
+        root, path = _member(calls, call.args[0].slot)
+        own = call.target if call.kind == "getattr" else str(call.args[1])
+        return root, f"{path}.{own}".lstrip(".")
+    return slot, ""
+
+
+def _definitions(tree: ast.Module) -> Iterator[ast.stmt]:
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef):
+            yield node
+        elif isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
+            names = {target.id for target in node.targets if isinstance(target, ast.Name)}
+            if all(name.isupper() for name in names):
+                yield node

@@ -1,0 +1,23 @@
+"""The verdicts on the divergences of the ledger name the side that is known to be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autotest.diagnosis import verdict_score
+from autotest.frameworks import chosen
+from autotest.results import ledger
+
+HERE = Path(__file__).parent
+ENTRIES = ledger.read(HERE / ledger.FILE)
+KNOWN = verdict_score.read(HERE / verdict_score.FILE)
+
+
+def test_of_every_entry_it_is_known_who_is_wrong():
+    assert {entry.key for entry in ENTRIES} == set(KNOWN)
+
+
+def test_no_verdict_is_wrong_and_nearly_all_are_right():
+    found = verdict_score.scores(ENTRIES, KNOWN, HERE, chosen(), lambda score: None)
+    assert [score.key for score in found if not (score.right or score.open)] == []
+    assert sum(score.right for score in found) >= 0.95 * len(found)

@@ -1,0 +1,80 @@
+"""An oracle counts only where its meaning is torch's: torch itself agrees with each of them on its own samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autotest.base.errors import FrameworkMissing
+from autotest.diagnosis.forward_oracles import opinions
+from autotest.diagnosis.verdict import Witness
+from autotest.frameworks import Pair, framework
+from autotest.frameworks.samples import Entry, SampleDatabase
+from autotest.program import Program
+from autotest.program.semantics import in_place
+
+TORCH = framework("torch")
+PAIR = Pair(TORCH, TORCH)
+#: A few operators of each kind of oracle, for every run; the slow test takes them all.
+OPERATORS = (
+    "index_select", "floor_divide", "remainder", "norm", "nn.functional.layer_norm", "nn.functional.instance_norm",
+    "bitwise_and", "clamp", "nn.functional.kl_div", "nn.functional.cosine_similarity", "nn.functional.relu6", "pow",
+    "nn.functional.hardswish", "nn.functional.hardtanh", "sort", "softmax", "amax", "where", "addmm", "gather",
+    "masked_fill", "cumsum",
+)  # fmt: skip
+
+
+def witnesses(program: Program) -> Iterator[Witness]:
+    """What is said of the last call's result, which is torch's on both sides."""
+    last = program.calls[-1]
+    slot = last.args[0].slot if in_place(last) else last.slot
+    for suffix in ("", "[0]", "[1]"):
+        for about in ("value", "shape", "dtype"):
+            yield from opinions(program, (slot, suffix), PAIR, about=about, writer=last.slot)
+
+
+def accusing(database: SampleDatabase, entry: Entry, dtype: str, most: int) -> tuple[int, list[str]]:
+    heard, found = 0, []
+    for form in entry.forms:
+        for number, sample in enumerate(database.samples(entry.key, form, dtype, "sample", 3)):
+            if number == most:
+                break
+            for witness in witnesses(sample.program) if sample.program is not None else ():
+                heard += 1
+                if any(witness.accuses):
+                    found.append(f"{entry.key} {form} {dtype} {number}: {witness}")
+    return heard, found
+
+
+@pytest.fixture(scope="module")
+def databases() -> list[tuple[SampleDatabase, Entry]]:
+    try:
+        return [(base, entry) for base in TORCH.sample_databases() for entry in base.entries()]
+    except FrameworkMissing as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_torch_agrees_with_its_oracles(name: str, databases: list[tuple[SampleDatabase, Entry]]) -> None:
+    entries = [(base, entry) for base, entry in databases if entry.name == name]
+    heard = 0
+    for base, entry in entries:
+        for dtype in {"float64", "int64"} & set(entry.dtypes):
+            number, wrong = accusing(base, entry, dtype, 6)
+            assert not wrong
+            heard += number
+    assert heard
+
+
+@pytest.mark.slow
+def test_torch_agrees_with_every_oracle_on_every_operator(databases: list[tuple[SampleDatabase, Entry]]) -> None:
+    wrong: list[str] = []
+    heard: set[str] = set()
+    for base, entry in databases:
+        for dtype in {"float64", "int64", "bool"} & set(entry.dtypes):
+            number, found = accusing(base, entry, dtype, 12)
+            wrong += found
+            heard |= {entry.key} if number else set()
+    assert not wrong
+    assert len(heard) > 150

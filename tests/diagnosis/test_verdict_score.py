@@ -1,0 +1,71 @@
+"""The score counts what is right, wrong and open, on reproducers of which it is known who is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotest.base.errors import UsageError
+from autotest.diagnosis.verdict_score import Known, Score, read, scores
+from autotest.frameworks import Framework, Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.results.ledger import Entry
+from tests.support.faulty import FaultyTorch, returning
+
+SCRIPT = """
+import sys
+import numpy as np
+
+def program(torch):
+    m0 = torch.nn.Linear(2, 2)
+    with torch.no_grad():
+        m0.weight.copy_(torch.tensor(np.ones((2, 2), "float32")))
+    x0 = torch.tensor(np.array([[-1.0, 2.0]], "float32"), requires_grad=True)
+    v1 = torch.relu(m0(x0))
+    v1.backward(torch.tensor(np.ones((1, 2), "float32")))
+    return x0.grad
+
+raise SystemExit("only the program of a script is run")
+"""
+ENTRY = Entry(key="relu", test="*", symptom="value", reason="planted", reproducer="relu.py")
+
+
+def score(tmp_path: Path, known: Known, *sides: Framework) -> Score:
+    (tmp_path / "relu.py").write_text(SCRIPT, encoding="utf-8")
+    return scores([ENTRY], {"relu": known}, tmp_path, Pair(*sides), lambda score: None)[0]
+
+
+@pytest.fixture
+def faulty() -> Framework:
+    return FaultyTorch({"relu": returning(lambda result: result + 1)})
+
+
+def test_a_verdict_that_names_the_wrong_side_is_right(tmp_path: Path, faulty: Framework) -> None:
+    assert score(tmp_path, Known("candidate", "numpy"), TorchFramework(), faulty).right
+    assert score(tmp_path, Known("reference", "numpy"), faulty, TorchFramework()).right
+
+
+def test_a_verdict_that_names_the_other_side_is_wrong(tmp_path: Path, faulty: Framework) -> None:
+    found = score(tmp_path, Known("reference", "numpy"), TorchFramework(), faulty)
+    assert not found.right
+    assert not found.open
+
+
+def test_what_shows_no_difference_is_open_and_says_so(tmp_path: Path) -> None:
+    found = score(tmp_path, Known("candidate", "numpy"), TorchFramework(), TorchFramework())
+    assert found.open
+    assert "shows no difference" in found.trouble
+
+
+def test_a_death_is_judged_without_being_died(tmp_path: Path) -> None:
+    entry = Entry(key="relu", test="*", symptom="crash", reason="planted", reproducer="there-is-none.py")
+    pair = Pair(TorchFramework(), TorchFramework())
+    assert scores([entry], {"relu": Known("candidate", "no input may")}, tmp_path, pair, lambda score: None)[0].right
+
+
+def test_who_is_wrong_needs_a_proof(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.toml"
+    path.write_text('[[known]]\nwrong = "candidate"\nbecause = ""\nkeys = ["relu"]\n', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"known 1: expected wrong = one of candidate, .*, and because = the proof"):
+        read(path)

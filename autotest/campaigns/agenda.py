@@ -35,7 +35,7 @@ class Agenda:
                 self._dead.append(dataclasses.replace(task, thorough=True, shrink=False))
             else:
                 self._kept.append(dataclasses.replace(task, thorough=True))
-        elif isinstance(task, DiagnoseDeath) and not task.verify and found.verified[:8] in ("", "verified"):
+        elif isinstance(task, DiagnoseDeath) and not task.verify and (found.verified.holds or not found.verified.tried):
             self._large.append(dataclasses.replace(task, identity=found.identity, shrink=True, verify=True))
 
     def again(self, task: Looking) -> None:
@@ -44,7 +44,7 @@ class Agenda:
 
     def resumed(self, found: Found) -> None:
         """An earlier run kept `found` and came no further. Deaths have no class of shapes."""
-        if found.verified.startswith("verified"):
+        if found.verified.holds:
             return
         if found.identity.shapes:
             self._kept.append(Diagnose(found.where, found.index, thorough=True))

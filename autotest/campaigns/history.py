@@ -16,6 +16,7 @@ from autotest.base.errors import StoreUnwritable, UsageError
 from autotest.results.identity import Identity
 from autotest.results.progress import Standing, TestStanding
 from autotest.results.tasks import Found, Where
+from autotest.results.verification import Verification
 
 _SCHEMA = """
 create table if not exists campaign (
@@ -130,7 +131,7 @@ class History:
                         found.index,
                         standing.seen[identity],
                         time.time(),
-                        json.dumps([found.place, found.verified, found.verdict, found.message]),
+                        json.dumps([found.place, found.verified.as_data(), found.verdict, found.message]),
                     ),
                 )
 
@@ -203,7 +204,8 @@ class History:
             place, verified, verdict, message = json.loads(details)
             where = Where(Path(file), test, base_seed)
             known = Identity(*json.loads(identity))
-            yield Found(key, known, where, trial, place, verified, verdict, message, report=""), times
+            state = Verification.from_data(verified)
+            yield Found(key, known, where, trial, place, state, verdict, message, report=""), times
 
     def merge(self, other: Path) -> int:
         """Take over the campaigns of another history file; returns how many were new. Raises `UsageError`."""

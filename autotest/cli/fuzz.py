@@ -30,7 +30,8 @@ from autotest.report import campaign as report
 from autotest.report import data, github, junit, markdown
 from autotest.report.plural import several
 from autotest.results.progress import Standing
-from autotest.results.tasks import NOT_LOOKED_INTO, Conditions
+from autotest.results.tasks import Conditions
+from autotest.results.verification import State, Verification
 from autotest.sources.collection import Collection, collect
 from autotest.sources.selection import selection
 
@@ -123,8 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _look_again(standing: Standing) -> None:
     """A worker that ran out of time may have kept a script already."""
     for identity, found in standing.found.items():
-        if found.verified == NOT_LOOKED_INTO and (Path(found.place) / "repro.py").exists():
-            standing.found[identity] = dataclasses.replace(found, verified="")
+        if found.verified.state is State.WAITING and (Path(found.place) / "repro.py").exists():
+            standing.found[identity] = dataclasses.replace(found, verified=Verification())
 
 
 @contextlib.contextmanager

@@ -13,11 +13,10 @@ from autotest.base.errors import UsageError
 from autotest.campaigns.history import History
 from autotest.cli.display import show_report
 from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
-from autotest.diagnosis.verification import VERIFIED
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
-from autotest.results.tasks import SURVIVED
+from autotest.results.verification import State, Verification
 from autotest.running import deaths
 from autotest.storage.reproduction import reproduce
 from autotest.storage.store import Damaged, Store, Stored
@@ -70,7 +69,7 @@ def show_all(arguments: argparse.Namespace) -> int:
             continue
         finding = entry.finding
         what = f"{finding.operator}: {finding.first.heading} ({finding.first.stage})"
-        print(f"{entry.key:{width}}  {entry.date[:10]}  {what}; {finding.test}; {finding.verified or 'not verified'}")
+        print(f"{entry.key:{width}}  {entry.date[:10]}  {what}; {finding.test}; {finding.verified}")
     if not entries:
         print(f"no failures are kept in {_store().failures}")
     return NOTHING_NEW
@@ -97,7 +96,7 @@ def replay(arguments: argparse.Namespace) -> int:
         print(f"{entry.key}: {verdict.state}", flush=True)
         if not arguments.all or verdict.state in ("changed", "cannot tell"):
             print("".join(f"    {line}\n" for line in verdict.output.strip().splitlines()[-20:]), end="")
-        if verdict.state == "still diverges" and not entry.finding.verified.startswith("verified"):
+        if verdict.state == "still diverges" and not entry.finding.verified.holds:
             _note_verified(store, entry)
     if states & {"still diverges", "changed"}:
         return FINDINGS
@@ -105,7 +104,7 @@ def replay(arguments: argparse.Namespace) -> int:
 
 
 def _note_verified(store: Store, entry: Stored) -> None:
-    finding = dataclasses.replace(entry.finding, verified=VERIFIED)
+    finding = dataclasses.replace(entry.finding, verified=Verification(State.VERIFIED))
     store.save(finding, lambda folder: text.divergence(finding, str(folder), ""))
 
 
@@ -137,7 +136,7 @@ def merge(arguments: argparse.Namespace) -> int:
                 damaged += 1
                 continue
             here = known.get(entry.key)
-            if isinstance(here, Stored) and (here.finding.verified or not entry.finding.verified):
+            if isinstance(here, Stored) and (here.finding.verified.tried or not entry.finding.verified.tried):
                 continue
             store.save(entry.finding, entry.report)
             known[entry.key] = entry
@@ -161,9 +160,9 @@ def recover(arguments: argparse.Namespace) -> int:
         except UsageError as error:
             print(f"  {error}")
             continue
-        if found == SURVIVED:
+        if isinstance(found, Verification) and found.state is State.SURVIVED:
             print(f"  {found}: the process was ended from outside, or by something that ran before")
-        elif isinstance(found, str):
+        elif isinstance(found, Verification):
             print(f"  {found}")
         else:
             print(found[1].report)

@@ -21,12 +21,13 @@ from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine
 from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
 from autotest.diagnosis.verdict import Blame, Verdict
-from autotest.diagnosis.verification import MISSED, VERIFIED, expecting_a_script, verify
+from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.program.semantics import is_class
 from autotest.results.finding import Finding
+from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
 from autotest.trials.judgement import identity_of_trial
 from autotest.trials.trial import Outcome, Test
@@ -58,14 +59,14 @@ def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunConte
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
         finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
     told = scripted(finding, context)
-    if told.verified == MISSED and finding.program is not whole.program:
+    if told.verified.state is State.MISSED and finding.program is not whole.program:
         # What a side keeps from call to call is lost where calls are left out.
         shrinking = ("Shrunk:     not at all: what is smaller does not show it in a fresh interpreter",)
         unshrunk = dataclasses.replace(
             finding, program=whole.program, mismatches=whole.mismatches, divergent=None, shrinking=shrinking
         )
         again = scripted(unshrunk, context)
-        return again if again.verified == VERIFIED else told
+        return again if again.verified.holds else told
     return told
 
 
@@ -88,7 +89,7 @@ def recorded(test: Test, outcome: Outcome, context: RunContext, index: int) -> F
     try:
         program = outcome.program
     except NotReplayable as error:
-        return dataclasses.replace(finding, verified=f"the program cannot be replayed: {error}")
+        return dataclasses.replace(finding, verified=Verification.lacking(f"the program cannot be replayed: {error}"))
     return dataclasses.replace(finding, program=program)
 
 
@@ -222,7 +223,7 @@ def scripted(finding: Finding, context: RunContext) -> Finding:
     try:
         script = emit(finding, context.pair.scripts(finding.program))
     except NotReplayable as error:
-        return dataclasses.replace(finding, verified=str(error))
+        return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
     finding = dataclasses.replace(finding, script=script)
     if not context.options.verify:
         return finding

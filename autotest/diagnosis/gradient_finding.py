@@ -26,6 +26,7 @@ from autotest.program.semantics import pushes_gradients
 from autotest.recording.record import Record
 from autotest.report import gradients as report
 from autotest.results.finding import Finding
+from autotest.results.verification import Verification
 from autotest.trials.context import RunContext
 
 
@@ -44,11 +45,13 @@ def understood(finding: Finding, context: RunContext, settings: Settings) -> Fin
         for finite in (True, False):
             for started, judge in _starts(finding, pair, framework, settings, finite):
                 return _scripted(_shrunk(finding, started, pair, settings, options, judge), pair, framework, options)
-        return dataclasses.replace(finding, verified="no script: it does not show along this trial's cotangents")
+        return dataclasses.replace(
+            finding, verified=Verification.lacking("it does not show along this trial's cotangents")
+        )
     except NotReplayable as error:
-        return dataclasses.replace(finding, verified=str(error))
+        return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
-        return dataclasses.replace(finding, verified=f"no script: {type(error).__name__}: {error}")
+        return dataclasses.replace(finding, verified=Verification.lacking(f"{type(error).__name__}: {error}"))
 
 
 def _starts(

@@ -22,6 +22,7 @@ from autotest.recording.record import Record
 from autotest.replaying import graph_check
 from autotest.replaying.graph_capture import CannotStage, Stage, pushed_by, stage
 from autotest.results.finding import Finding
+from autotest.results.verification import Verification
 from autotest.trials.context import RunContext
 
 
@@ -38,7 +39,7 @@ def understood(finding: Finding, context: RunContext, settings: Settings) -> Fin
         found = judge(program, pair, settings)
         if not found.mismatches:
             why = "no script: the program alone agrees, or cannot be run again"
-            return dataclasses.replace(finding, verified=why)
+            return dataclasses.replace(finding, verified=Verification.lacking(why))
         told: tuple[str, ...] = ()
         if options.shrink:
             found, told = _shrunk(found, pair, settings, options, judge)
@@ -47,9 +48,9 @@ def understood(finding: Finding, context: RunContext, settings: Settings) -> Fin
         )
         return _scripted(finding, found, pair, settings, options)
     except (NotReplayable, CannotStage) as error:
-        return dataclasses.replace(finding, verified=f"no script: {error}")
+        return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
-        return dataclasses.replace(finding, verified=f"no script: {type(error).__name__}: {error}")
+        return dataclasses.replace(finding, verified=Verification.lacking(f"{type(error).__name__}: {error}"))
 
 
 def _judge(first: Program, wanted: Mismatch) -> Judge:

@@ -8,29 +8,28 @@ from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
 from autotest.processes.fresh import Interpreter
+from autotest.results.verification import State, Verification
 
 #: Seconds: importing two frameworks takes ten on a loaded machine, and a hang is shown by a child process.
 DEADLINE = 180.0
-VERIFIED = "verified in a fresh interpreter"
-MISSED = "DOES NOT REPRODUCE in a fresh interpreter"
 #: What scripts say of a program that is run in several processes.
 _RUNS = re.compile(r"\b(?:dies in \d+ of|survives) \d+ runs\b")
 _TRACEBACK = "Traceback (most recent call last):\n"
 _waiting: ContextVar[list[Interpreter] | None] = ContextVar("autotest_waiting_interpreters", default=None)
 
 
-def verify(script: str, deadline: float = DEADLINE) -> str:
-    """`VERIFIED`, or why it does not count as reproduced; with how many of its runs died, where it makes several."""
+def verify(script: str, deadline: float = DEADLINE) -> Verification:
+    """What running `script` in a fresh interpreter says; with how many of its runs died, where it makes several."""
     status, output = run_script(script, deadline)
     told = _RUNS.search(output)
-    runs = f": {told[0]}" if told else ""
+    runs = told[0] if told else ""
     if status == 1:
-        return VERIFIED + runs
+        return Verification(State.VERIFIED, runs)
     if status == 0:
-        return MISSED + runs
+        return Verification(State.MISSED, runs)
     if status is None:
-        return f"not verified: {output}"
-    return f"not verified: the script ended with status {status}: {_last_line(output)}"
+        return Verification(State.UNCLEAR, output)
+    return Verification(State.UNCLEAR, f"the script ended with status {status}: {_last_line(output)}")
 
 
 def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str]:

@@ -241,6 +241,7 @@ class Session:
         from autotest.base import options
         from autotest.frameworks import chosen
         from autotest.processes import breadcrumb
+        from autotest.results.verification import Verification
         from autotest.running import deaths
         from autotest.trials.context import RunContext
 
@@ -253,7 +254,7 @@ class Session:
             except Exception as error:  # noqa: BLE001 - importing a test file may raise anything; the session goes on
                 report.sections.append(("autotest", f"trial {position.index} cannot be run again: {error!r}"))
                 continue
-            if isinstance(recovered, str):
+            if isinstance(recovered, Verification):
                 report.sections.append(("autotest", f"trial {position.index} died, and {recovered}"))
                 continue
             finding, kept = recovered
@@ -352,7 +353,7 @@ def _in_short(finding: Finding, place: str) -> Found:
         "what": f"{finding.operator}, {finding.first.heading} ({finding.first.stage})",
         "place": place,
         "reproducer": f"python {place}/repro.py" if finding.script is not None else "",
-        "verified": finding.verified,
+        "verified": str(finding.verified) if finding.verified.tried else "",
         "seed": finding.base_seed,
         "trial": finding.index,
     }

@@ -7,7 +7,8 @@ import textwrap
 
 from autotest.report.plural import rounding, several, were
 from autotest.results.progress import Standing, TestStanding
-from autotest.results.tasks import NOT_LOOKED_INTO, Found
+from autotest.results.tasks import Found
+from autotest.results.verification import State
 
 #: Of tests and reasons, how many are listed.
 LISTED = 12
@@ -81,9 +82,9 @@ def _findings(standing: Standing, width: int) -> list[str]:
         identity = found.identity
         times = standing.seen[identity]
         head = f"{number}. {identity.operator}: {identity.symptom} ({identity.stage}), seen {times}x"
-        state = found.verified or "not verified yet: autotest replay " + found.key
+        state = found.verified if found.verified.tried else f"not verified yet: autotest replay {found.key}"
         script = f"python {found.place}/repro.py  ({state})"
-        if found.verified == NOT_LOOKED_INTO:
+        if found.verified.state is State.WAITING:
             script = f"{found.place}  (no script yet; the same command with --resume makes one)"
         lines = [*_message(found.message, width - 3), *_wrapped(found.verdict, width - 3), script]
         lines.append(f"{found.where.test}, trial {found.index}; autotest show {found.key}")

@@ -58,7 +58,7 @@ def finding(found: Found, times: int) -> dict[str, Any]:
         "normalised": found.identity.message,
         "message": found.message,
         "verdict": found.verdict,
-        "verified": found.verified,
+        "verified": str(found.verified),
         "times": times,
         "test": found.where.test,
         "file": str(found.where.file),

@@ -21,8 +21,7 @@ def bug_report(finding: Finding, date: str) -> str:
     lines += [f"## Expected ({reference}) and seen ({candidate})", ""]
     lines += [*_fenced("\n".join(mismatch.message for mismatch in finding.mismatches[:8])), ""]
     if finding.script is not None:
-        state = finding.verified or "not verified"
-        lines += [f"## Script ({state})", "", *_fenced(finding.script, "python"), ""]
+        lines += [f"## Script ({finding.verified})", "", *_fenced(finding.script, "python"), ""]
     lines += [
         f"Found by autotest on {date[:10]}: {finding.test}, trial {finding.index} of base seed {finding.base_seed}."
     ]
@@ -66,7 +65,7 @@ def campaign(standing: Standing) -> str:
             f"{identity.symptom} ({identity.stage})",
             str(standing.seen[identity]),
             f"`{found.where.test}`, trial {found.index}",
-            f"`{found.place}/repro.py`: {found.verified or 'not verified'}",
+            f"`{found.place}/repro.py`: {found.verified}",
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     return "\n".join(lines) + "\n"

@@ -89,9 +89,8 @@ def _mismatches(finding: Finding) -> list[str]:
 
 def _reproducer(finding: Finding, place: str) -> list[str]:
     if finding.script is None:
-        return ["Reproducer: none; " + finding.verified, f"Kept in:    {place}"]
-    state = f" ({finding.verified})" if finding.verified else " (not verified)"
-    return [f"Reproducer: python {place}/repro.py{state}"]
+        return [f"Reproducer: none; {finding.verified}", f"Kept in:    {place}"]
+    return [f"Reproducer: python {place}/repro.py ({finding.verified})"]
 
 
 def own_failure(index: int, base_seed: int) -> str:

@@ -10,6 +10,7 @@ from autotest.comparison import Mismatch
 from autotest.program import Program, operator_of
 from autotest.results.identity import Identity, identity_of
 from autotest.results.layers import ByLayer
+from autotest.results.verification import Verification
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ class Finding:
     shown: Identity | None = None
     #: Text of the standalone script, or why there is none.
     script: str | None = None
-    #: "reproduces", "does not reproduce: ...", or "" where it was not tried.
-    verified: str = ""
+    #: Whether a fresh interpreter saw it.
+    verified: Verification = dataclasses.field(default_factory=Verification)
 
     @property
     def first(self) -> Mismatch:

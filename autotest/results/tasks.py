@@ -9,15 +9,10 @@ from typing import NamedTuple
 
 from autotest.comparison import Side
 from autotest.results.identity import Identity
+from autotest.results.verification import Verification
 
 #: The type of rejection that stands for an operator that is not tried any more.
 SET_ASIDE = "set aside"
-#: Of a death that is kept, but was not traced yet.
-NOT_LOOKED_INTO = "it was not looked into yet"
-#: Of a death that is kept, and did not happen again.
-SURVIVED = "its trial survives in processes of its own"
-#: Of a death that is kept, and whose trial could not be run again; followed by what was raised.
-CANNOT_REPEAT = "its trial cannot be run again"
 
 
 class LeftOut(NamedTuple):
@@ -136,7 +131,7 @@ class Found:
     #: The folder that holds it.
     place: str
     #: What a fresh interpreter said of its reproducer; "" while nobody asked one.
-    verified: str
+    verified: Verification
     #: The first line of the verdict, where one was reached.
     verdict: str
     message: str

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import NotReplayable
 from autotest.diagnosis.graph_death import GraphDeath
-from autotest.diagnosis.verification import VERIFIED, expecting_a_script, verify
+from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
 from autotest.emission.checker import ONCE, Runs
 from autotest.frameworks import registry
 from autotest.results.finding import Finding
 from autotest.results.tasks import Conditions
+from autotest.results.verification import Verification
 
 
 def scripted(
@@ -21,15 +22,15 @@ def scripted(
 ) -> tuple[Finding, list[str]]:
     """With the first of the scripts of its program, one for each of `kinds`; and all of them."""
     if finding.program is None:
-        return dataclasses.replace(finding, verified="the program cannot be replayed"), []
+        return dataclasses.replace(finding, verified=Verification.lacking("the program cannot be replayed")), []
     try:
         if death is not None:
             scripts = _of_graph(death, kinds)
         else:
             scripts = [_script(finding, conditions, runs) for runs in kinds]
     except NotReplayable as error:
-        return dataclasses.replace(finding, verified=str(error)), []
-    return dataclasses.replace(finding, script=scripts[0], verified=""), scripts
+        return dataclasses.replace(finding, verified=Verification.lacking(str(error))), []
+    return dataclasses.replace(finding, script=scripts[0], verified=Verification()), scripts
 
 
 def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:
@@ -65,7 +66,7 @@ def verified(finding: Finding, scripts: Sequence[str], conditions: Conditions) -
         return finding
     for script in scripts:
         finding = dataclasses.replace(finding, script=script, verified=verify(script))
-        if finding.verified.startswith(VERIFIED):
+        if finding.verified.holds:
             break
     return finding
 

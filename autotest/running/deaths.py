@@ -11,7 +11,7 @@ from autotest.base.errors import AutotestError, NotReplayable
 from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.diagnosis import failed_trial
 from autotest.diagnosis.verdict import Evidence, judge
-from autotest.diagnosis.verification import VERIFIED, verify
+from autotest.diagnosis.verification import verify
 from autotest.emission.checker import OFTEN, ONCE, Runs
 from autotest.frameworks import Pair, chosen_names, registry
 from autotest.processes import breadcrumb
@@ -24,15 +24,13 @@ from autotest.results import ledger
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY, Identity, death_of
 from autotest.results.tasks import (
-    CANNOT_REPEAT,
-    NOT_LOOKED_INTO,
-    SURVIVED,
     Conditions,
     DiagnoseDeath,
     Found,
     Known,
     Where,
 )
+from autotest.results.verification import State, Verification
 from autotest.running.death_scripts import expecting, scripted, verified
 from autotest.running.tracing import Traced, trace
 from autotest.sources import collection
@@ -62,7 +60,7 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
         before = Store(conditions.directory).load(task.identity.key).finding
         return kept(_proved(before, conditions if task.shrink else dataclasses.replace(conditions, shrink=0.0), server))
     autopsy = _autopsy(task, conditions, server)
-    if isinstance(autopsy, str):
+    if isinstance(autopsy, Verification):
         # A death is worth telling although nobody can say yet what brings it back.
         return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy))
     identity = autopsy.identity
@@ -75,7 +73,7 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
     return result
 
 
-def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Finding | str:
+def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Finding | Verification:
     """Run the trial again in processes of their own until one dies of it; why there is nothing, when none does.
 
     Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
@@ -95,11 +93,11 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
             times=max(1, TIMES // len(indices)) if attempt else 1,
         )
         if traced.raised:
-            return f"{CANNOT_REPEAT}: {traced.raised.partition(chr(10))[0][:300]}"
+            return Verification(State.UNREPEATABLE, traced.raised.partition("\n")[0][:300])
         if traced.death:
             break
     else:
-        return SURVIVED
+        return Verification(State.SURVIVED)
     bare = _bare(dataclasses.replace(task, index=traced.index), conditions)
     symptom = _symptom(bare.first.symptom, traced)
     operator = _operator(traced, bare.first.name)
@@ -152,7 +150,7 @@ def _bare(task: DiagnoseDeath, conditions: Conditions) -> Finding:
         program=None,
         versions={side.name: side.version for side in (pair.reference, pair.candidate)},
         settings={**dataclasses.asdict(settings), "check_errors": conditions.check_errors},
-        verified=NOT_LOOKED_INTO,
+        verified=Verification(State.WAITING),
         shown=identity,
     )
 
@@ -242,7 +240,7 @@ def _proved(finding: Finding, conditions: Conditions, server: Server) -> Finding
         told, less, kind = _smaller(finding, conditions, server, kinds)
         if less is not None:
             less = verified(*scripted(less, None, conditions, (kind,)), conditions)
-            if less.verified.startswith(VERIFIED) or not conditions.verify:
+            if less.verified.holds or not conditions.verify:
                 return less
         # A long script that was seen to fail goes before a short one that was not.
         whole = dataclasses.replace(finding, shrinking=told)
@@ -291,18 +289,18 @@ def known(test: str, context: RunContext) -> Iterator[tuple[Finding, str]]:
     for path, position in breadcrumb.dead(breadcrumb.folder(context.options.directory)):
         if position.test == test:
             found = recover(path, position, context)
-            if not isinstance(found, str):
+            if not isinstance(found, Verification):
                 traced.add(found[1].key)
                 yield found[0], found[1].place
     for record in Store(context.options.directory).for_test(test):
         finding = record.finding
         if finding.first.symptom in DEADLY and finding.script is not None and record.key not in traced:
             state = verify(finding.script)
-            if state.startswith(VERIFIED):
+            if state.holds:
                 yield dataclasses.replace(finding, verified=state), shortened(record.path)
 
 
-def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, Found] | str:
+def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, Found] | Verification:
     """Find out what the process that left the trail at `path` died of, and keep that; or why there is nothing to keep.
 
     Raises `UsageError` when the test is not there any more. The trail is gone afterwards either way.
@@ -312,7 +310,7 @@ def recover(path: Path, position: Position, context: RunContext) -> tuple[Findin
         conditions = conditions_of(position, context)
         with contextlib.closing(Server(frameworks=conditions.frameworks)) as server:
             autopsy = _autopsy(task, conditions, server)
-            if isinstance(autopsy, str):
+            if isinstance(autopsy, Verification):
                 return autopsy
             finding = _proved(autopsy, conditions, server)
         return finding, keep(finding, task.where, context.options.directory)

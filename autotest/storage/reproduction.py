@@ -21,7 +21,10 @@ class Verdict(NamedTuple):
 def reproduce(finding: Finding) -> Verdict:
     """Run the script of `finding`. ``changed``: it diverges, but no more in what the finding was about."""
     if finding.script is None:
-        return Verdict("cannot tell", f"there is no script: {finding.verified or 'the program is no data'}")
+        return Verdict(
+            "cannot tell",
+            f"there is no script: {finding.verified if finding.verified.tried else 'the program is no data'}",
+        )
     status, output = run_script(finding.script)
     if status == 0:
         return Verdict("fixed", output)

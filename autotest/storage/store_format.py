@@ -16,6 +16,7 @@ from autotest.program import serialisation
 from autotest.results.finding import Finding
 from autotest.results.identity import Identity
 from autotest.results.layers import ByLayer
+from autotest.results.verification import State, Verification
 
 VERSION = 1
 #: What a folder may hold; the last three only where the finding has a script and a program.
@@ -76,7 +77,7 @@ def to_files(finding: Finding, report: str | None) -> dict[str, bytes]:
         "blame": finding.blame,
         "divergent": finding.divergent,
         "network": None if finding.network is None else finding.network.as_data(),
-        "verified": finding.verified,
+        "verified": finding.verified.as_data(),
         "has_program": kept,
         "has_script": finding.script is not None,
         "choices": [_encoded(_plain(choice)) for choice in finding.choices],
@@ -120,9 +121,14 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
         network=ByLayer.from_data(facts.get("network")),
         shown=Identity(*facts["identity"]) if facts.get("identity") else None,
         script=files["repro.py"].decode("utf-8") if facts["has_script"] else None,
-        verified=facts["verified"],
+        verified=_verification(facts["verified"]),
     )
     return Stored(key, path, finding, files["report.txt"].decode("utf-8"), facts["date"])
+
+
+def _verification(data: Any) -> Verification:
+    # Findings that were kept before version 0.2 hold a text here.
+    return Verification(State.UNTRIED, data) if isinstance(data, str) else Verification.from_data(data)
 
 
 def _require(files: Mapping[str, bytes], *names: str) -> None:

@@ -28,6 +28,7 @@ from autotest.results.tasks import (
     Where,
     fatal_call,
 )
+from autotest.results.verification import State, Verification
 from autotest.sources.collection import Collected, Collection
 
 VALUE = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
@@ -77,7 +78,7 @@ class Pretending:
 
 
 def found(task, identity):
-    verified = "verified" if task.thorough else ""
+    verified = Verification(State.VERIFIED if task.thorough else State.UNTRIED)
     return Found("key", identity, task.where, task.index, "place", verified, "", "message", "report")
 
 
@@ -129,7 +130,7 @@ def test_a_failure_is_kept_once_then_understood_however_often_it_is_seen():
     assert [task.thorough for task in executor.log if isinstance(task, Diagnose)] == [False, True]
     assert standing.seen[VALUE] == 30
     assert len(observer.announced) == 1
-    assert standing.found[VALUE].verified == "verified"
+    assert standing.found[VALUE].verified.holds
 
 
 def test_what_differs_in_any_part_of_its_identity_is_another_finding():
@@ -255,7 +256,7 @@ def test_fail_fast_stops_exploring_but_keeps_and_understands_what_was_found():
     standing, _, _ = run(lambda test, index: Suspect(index, VALUE), Plan(0, trials=1000, fail_fast=True), slots=1)
     assert standing.stopped == "at the first finding"
     assert standing.trials < 100
-    assert standing.found[VALUE].verified == "verified"
+    assert standing.found[VALUE].verified.holds
 
 
 def test_ctrl_c_ends_it_with_what_is_known():
@@ -316,7 +317,7 @@ def test_shrinking_that_costs_a_worker_is_left_out_the_second_time():
     collected = Collection([Collected("a", Path("t.py"), Settings(), print)])
     standing = standing_of(collected, 0)
     Campaign(standing, Plan(0, trials=10), Fragile(lambda test, index: Suspect(index, VALUE)), Silent()).run()
-    assert standing.found[VALUE].verified == "verified"
+    assert standing.found[VALUE].verified.holds
 
 
 def test_a_test_that_still_finds_something_gets_more_time_and_no_test_gets_none():
@@ -357,7 +358,7 @@ def test_what_was_found_is_looked_into_for_a_while_when_the_time_is_over(monkeyp
     executor = Slow(lambda test, index: Suspect(index, others[index]), 1)
     executor.exploring = (seconds - 1.0) / 11
     Campaign(standing, Plan(0, seconds=seconds, trials=10), executor, Silent()).run()
-    assert sum(found.verified == "verified" for found in standing.found.values()) == understood
+    assert sum(found.verified.holds for found in standing.found.values()) == understood
     late = [task for task in executor.log if isinstance(task, Diagnose) and task.thorough and not task.shrink]
     assert len(late) == understood - 1
 

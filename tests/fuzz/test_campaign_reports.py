@@ -11,11 +11,20 @@ from autotest.report import campaign, github, junit, markdown
 from autotest.results.identity import Identity
 from autotest.results.progress import Standing, TestStanding
 from autotest.results.tasks import Found, LeftOut, Where
+from autotest.results.verification import State, Verification
 
 WHERE = Where(Path("/repo/tests/test_x.py"), "test_x.py::test_relu[a='b']", 7)
 IDENTITY = Identity("nn.ReLU", "value", "forward", "candidate", "not close", "ordinary")
 FOUND = Found(
-    "relu-value-1", IDENTITY, WHERE, 4, "kept/relu", "verified", "torch is right", "not close: 1\x00 | 2\n%", "report"
+    "relu-value-1",
+    IDENTITY,
+    WHERE,
+    4,
+    "kept/relu",
+    Verification(State.VERIFIED),
+    "torch is right",
+    "not close: 1\x00 | 2\n%",
+    "report",
 )
 
 
@@ -32,7 +41,7 @@ def test_the_summary_numbers_findings_and_names_how_to_see_each_again():
     text = campaign.summary(standing(seconds=12.0, workers_lost=1, cleared=2))
     assert "25 trials of 1 test in 12 s, base seed 7: 20 accepted, 4 rejected by the reference" in text
     assert "1. nn.ReLU: value (forward), seen 3x" in text
-    assert "python kept/relu/repro.py  (verified)" in text
+    assert "python kept/relu/repro.py  (verified in a fresh interpreter)" in text
     assert "1  value (forward): nn.ReLU" in text
     assert "1 worker process was lost" in text
     assert "2 mismatches were only rounding" in text
@@ -104,5 +113,8 @@ def test_github_commands_are_one_line_each_with_what_ends_them_escaped():
 def test_the_markdown_table_has_one_row_a_finding():
     rows = [line for line in markdown.campaign(standing()).splitlines() if line.startswith("| `")]
     assert rows == [
-        "| `nn.ReLU` | value (forward) | 3 | `test_x.py::test_relu[a='b']`, trial 4 | `kept/relu/repro.py`: verified |"
+        (
+            "| `nn.ReLU` | value (forward) | 3 | `test_x.py::test_relu[a='b']`, trial 4 | "
+            "`kept/relu/repro.py`: verified in a fresh interpreter |"
+        )
     ]

@@ -8,12 +8,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from autotest.diagnosis.verification import MISSED, VERIFIED
 from autotest.processes.client import Server
 from autotest.processes.endings import last_words
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import Identity
-from autotest.results.tasks import SURVIVED, Conditions, DiagnoseDeath, Found, Known, Where
+from autotest.results.tasks import Conditions, DiagnoseDeath, Found, Known, Where
+from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths
 from autotest.running.tracing import Traced, trace
 from autotest.storage.store import Store
@@ -48,20 +48,20 @@ def settle(tmp_path, monkeypatch, against):
     against()
     monkeypatch.setattr(death_scripts, "verify", lambda script: said.pop(0) if len(said) > 1 else said[0])
     monkeypatch.setattr(deaths, "expecting", lambda *of_what: contextlib.nullcontext())
-    said = [VERIFIED]
+    said = [Verification(State.VERIFIED)]
     server = Server()  # starts nothing, since nothing is asked of it
     conditions = Conditions(tmp_path / "kept")
     where = Where(file, "test_sinh.py::test_sinh", 0)
 
-    def run(*attempts, verified=(VERIFIED,)):
-        said[:] = verified
+    def run(*attempts, verified=()):
+        said[:] = verified or [Verification(State.VERIFIED)]
         again = list(attempts)
         monkeypatch.setattr(deaths, "trace", lambda *place, **more: again.pop(0) if len(again) > 1 else again[0])
         task = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=False)
         assert deaths.settle(task, conditions, server).identity == LEFT
         later = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=True, shrink=False)
         settled = deaths.settle(later, conditions, server)
-        if isinstance(settled, Found) and not settled.verified:
+        if isinstance(settled, Found) and not settled.verified.tried:
             proof = dataclasses.replace(later, identity=settled.identity, verify=True)
             settled = deaths.settle(proof, conditions, server)
         return settled, [entry.key for entry in Store(tmp_path / "kept").list()]
@@ -74,7 +74,7 @@ def test_it_is_kept_as_the_death_that_it_was_and_no_more_as_what_the_trail_said(
     assert isinstance(found, Found)
     assert found.identity == Identity("sinh", "crash", "forward", "candidate", "SIGABRT: N == N", "")
     assert keys == [found.key]
-    assert found.verified == "verified in a fresh interpreter"
+    assert found.verified.holds
 
 
 def test_a_slow_start_of_the_script_is_no_hang(settle, tmp_path):
@@ -104,24 +104,24 @@ def test_one_that_the_ledger_expects_under_its_own_name_is_known_and_nothing_is_
 def test_one_that_does_not_happen_again_is_still_told(settle):
     found, keys = settle(LIVED)
     assert isinstance(found, Found)
-    assert (found.identity, found.verified) == (LEFT, SURVIVED)
+    assert (found.identity, found.verified) == (LEFT, Verification(State.SURVIVED))
     assert keys == [found.key]
 
 
 def test_one_that_happens_in_a_later_attempt_is_told_with_a_script_that_tries_often(settle, tmp_path):
     found, _ = settle(LIVED, LIVED, DIED)
     (entry,) = Store(tmp_path / "kept").list()
-    assert found.verified == VERIFIED
+    assert found.verified.holds
     assert "for _ in range(20 if sys.argv[1:] else 1)" in entry.finding.script
 
 
 def test_a_script_that_was_survived_gives_way_to_one_that_tries_often(settle, tmp_path):
-    settle(DIED, verified=(VERIFIED,))
+    settle(DIED, verified=(Verification(State.VERIFIED),))
     (plain,) = Store(tmp_path / "kept").list()
     assert "for _ in range" not in plain.finding.script
-    found, _ = settle(DIED, verified=(MISSED, f"{VERIFIED}: dies in 3 of 10 runs"))
+    found, _ = settle(DIED, verified=(Verification(State.MISSED), Verification(State.VERIFIED, "dies in 3 of 10 runs")))
     (often,) = Store(tmp_path / "kept").list()
-    assert found.verified == often.finding.verified == "verified in a fresh interpreter: dies in 3 of 10 runs"
+    assert str(found.verified) == str(often.finding.verified) == "verified in a fresh interpreter: dies in 3 of 10 runs"
     assert "for _ in range(10)" in often.finding.script
 
 
@@ -129,7 +129,7 @@ def test_a_python_exception_in_the_process_that_runs_it_again_is_no_death(settle
     found, keys = settle(Traced("", None, "", raised="UsageError: expected a candidate\nin two lines"))
     assert isinstance(found, Found)
     assert (found.identity, found.message) == (LEFT, "sum: the candidate dies")
-    assert found.verified == "its trial cannot be run again: UsageError: expected a candidate"
+    assert str(found.verified) == "its trial cannot be run again: UsageError: expected a candidate"
     assert keys == [found.key]
 
 

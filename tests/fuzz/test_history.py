@@ -15,6 +15,7 @@ from autotest.campaigns.history import History
 from autotest.results.identity import Identity
 from autotest.results.progress import Standing, TestStanding
 from autotest.results.tasks import Explored, Found, Where
+from autotest.results.verification import Verification
 
 IDENTITY = Identity("relu", "value", "forward", "candidate", "not close", "ordinary")
 WHERE = Where(Path("t.py"), "t.py::test_relu", 7)
@@ -39,7 +40,9 @@ def history(tmp_path):
 def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_be_run(history):
     before = standing(tried=20)
     before.tests[0].returned = [range(3, 5)]
-    before.found[IDENTITY] = Found("relu-value-1", IDENTITY, WHERE, 4, "place", "", "verdict", "message", "")
+    before.found[IDENTITY] = Found(
+        "relu-value-1", IDENTITY, WHERE, 4, "place", Verification(), "verdict", "message", ""
+    )
     before.seen[IDENTITY] = 6
     campaign = history.begin(before, "1/1")
     history.save(campaign, before, {WHERE: [range(15, 20)]})

@@ -54,7 +54,7 @@ def test_a_wrong_gradient_is_shrunk_and_scripted(found):
     finding = found(
         lambda: torch.relu(random_tensor(shape=(3, 4)) + 1).sum(1) * 2, faults.wrong_relu_gradient(), verify=True
     )
-    assert finding.verified == "verified in a fresh interpreter"
+    assert str(finding.verified) == "verified in a fresh interpreter"
     assert "faulty is wrong" in finding.verdict[0]
     assert [call.target for call in finding.program.calls] == ["float64", "relu", "float64", "backward"]
     assert elements(finding) == 2

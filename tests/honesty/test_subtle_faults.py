@@ -11,8 +11,8 @@ import pytest
 
 from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
 from autotest.diagnosis import failed_trial
-from autotest.diagnosis.verification import MISSED, VERIFIED
 from autotest.results.finding import Finding
+from autotest.results.verification import State, Verification
 from tests.support import subtle
 from tests.support.subtle import CASES, Case
 
@@ -99,7 +99,7 @@ def test_what_only_the_references_module_has_is_told_once(against):
 
 def test_what_only_the_whole_program_shows_is_told_of_by_it(against, monkeypatch, tmp_path):
     def verify(script):
-        return VERIFIED if status(script, tmp_path) == 1 else MISSED
+        return Verification(State.VERIFIED if status(script, tmp_path) == 1 else State.MISSED)
 
     monkeypatch.setenv("AUTOTEST_VERIFY", "1")
     monkeypatch.setenv("AUTOTEST_SHRINK", "5")
@@ -112,5 +112,5 @@ def test_what_only_the_whole_program_shows_is_told_of_by_it(against, monkeypatch
 
     with pytest.raises(Divergence, match="Shrunk:     not at all: what is smaller does not show it") as raised:
         skip_grad_check(reason="planted faults")(autotest(n=3)(body))()
-    assert raised.value.finding.verified == VERIFIED
+    assert raised.value.finding.verified.holds
     assert raised.value.finding.script.count("torch.abs(") == 2

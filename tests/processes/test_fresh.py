@@ -8,9 +8,10 @@ import signal
 import time
 from pathlib import Path
 
-from autotest.diagnosis.verification import MISSED, VERIFIED, expecting_a_script, run_script, verify
+from autotest.diagnosis.verification import expecting_a_script, run_script, verify
 from autotest.processes.client import Server
 from autotest.processes.fresh import Interpreter
+from autotest.results.verification import State, Verification
 from tests.processes.test_server import all_end
 from tests.support import tasks_of_children as tasks
 
@@ -33,10 +34,10 @@ def pids_in(place: Path) -> list[int]:
 
 def test_a_script_ends_with_its_own_status_and_output():
     assert run_script("import sys; print(__name__, len(sys.argv)); sys.exit(1)") == (1, "__main__ 1\n")
-    assert verify("import sys; sys.exit(1)") == VERIFIED
-    assert verify("") == MISSED
-    assert "ended with status -6" in verify("import os; os.abort()")
-    assert "the script itself failed: ValueError: planted" in verify("raise ValueError('planted')")
+    assert verify("import sys; sys.exit(1)") == Verification(State.VERIFIED)
+    assert verify("") == Verification(State.MISSED)
+    assert "ended with status -6" in str(verify("import os; os.abort()"))
+    assert "the script itself failed: ValueError: planted" in str(verify("raise ValueError('planted')"))
 
 
 def test_an_interpreter_imports_ahead_what_the_script_will_and_nothing_else_of_it():
@@ -57,7 +58,9 @@ def test_an_interpreter_that_got_no_script_is_gone():
 
 def test_a_script_that_takes_too_long_is_ended_with_its_processes(tmp_path):
     place = tmp_path / "pids"
-    assert verify(HANGS.format(place=str(place)), deadline=3.0) == "not verified: the script did not end within 3 s"
+    assert (
+        str(verify(HANGS.format(place=str(place)), deadline=3.0)) == "not verified: the script did not end within 3 s"
+    )
     assert all_end(pids_in(place))
 
 

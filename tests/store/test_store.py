@@ -17,6 +17,7 @@ from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.finding import Finding
+from autotest.results.verification import State, Verification
 from autotest.storage.store import Damaged, Store, Stored, StoreUnwritable
 
 
@@ -41,7 +42,7 @@ def finding(test: str = "tests/test_relu.py::test_relu", seed: int = 17, message
         choices=[("integer", 3, 1, 6), ("uniform", 0.5, 0.0, 1.0)],
         verdict=("candidate is wrong",),
         script="print('é')\n",
-        verified="verified in a fresh interpreter",
+        verified=Verification(State.VERIFIED),
     )
 
 

@@ -38,7 +38,7 @@ def test_a_call_that_graphs_refuse_is_shrunk_and_its_script_verified(monkeypatch
     finding = raised.value.finding
     assert finding is not None
     assert finding.first.symptom == "graph"
-    assert finding.verified == "verified in a fresh interpreter"
+    assert str(finding.verified) == "verified in a fresh interpreter"
     assert "autotest" not in (finding.script or "").replace(finding.test, "").replace("test_graph_scripts", "")
     assert finding.program is not None
     assert len(finding.program.calls) == 2

@@ -39,8 +39,6 @@ FRAMEWORKS: Final = ("torch", "oneflow", "jax", "mindspore", "paddle", "tensorfl
 
 #: What turns data into other data: NumPy at most, and no look at the world outside.
 PURE: Final = "program comparison emission".split()
-#: Rooms that mypy checks as strictly as it can.
-STRICT: Final = "base program comparison results emission frameworks".split()
 OUTSIDE: Final = frozenset(
     "asyncio glob logging multiprocessing os pathlib shutil socket subprocess tempfile threading".split()
 )
@@ -271,10 +269,10 @@ def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
     assert [line for file, text in texts.items() for line in places(file, text)] == []
 
 
-def test_mypy_is_strict_on_the_generators_and_on_the_lower_rooms() -> None:
+def test_mypy_is_strict_everywhere() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
     strict = {name for part in settings["overrides"] if part.get("disallow_untyped_defs") for name in part["module"]}
-    assert {"generators.*", *(f"autotest.{name}.*" for name in STRICT)} <= strict
+    assert strict == {"autotest.*", "generators.*"}
 
 
 # -- each rule finds what it is for -------------------------------------------------------------------------

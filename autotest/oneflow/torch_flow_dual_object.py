@@ -16,7 +16,7 @@ from autotest.gradients.nondifferentiable import listed
 from autotest.oneflow import switches
 from autotest.oneflow.dtypes import complex_too, dtype_of, random_dtype_name, real_or_complex
 from autotest.oneflow.frameworks_here import flow, style_pair, world_size
-from autotest.oneflow.generators import Generator, drawn_array
+from autotest.oneflow.generators import drawn_array
 from autotest.oneflow.global_scope import globaltest, is_global
 from autotest.oneflow.sides import with_sides, without_sides
 from autotest.program import Array
@@ -28,7 +28,7 @@ from autotest.recording.tensors import from_drawn
 from autotest.running import run_hooks
 from autotest.running.tally import Tally
 from autotest.trials.trial import push_back, returned_tensors, unused_results
-from generators import choice_array
+from generators import Generator, choice_array
 
 # Generators that are built here are the test's doing: their errors name its line.
 __generators_hide__ = True
@@ -210,7 +210,8 @@ def _placed(drawn: Any, requires_grad: Any) -> Value:
         return from_drawn(drawn, requires_grad, "cpu")
     value: Any = from_drawn(drawn, False, "cpu")
     value = value.to_global(placement=flow().placement.all("cpu"), sbp=[flow().sbp.broadcast])
-    return value.requires_grad_() if requires_grad and drawn.dtype.startswith(("float", "complex")) else value
+    leaf: Value = value.requires_grad_() if requires_grad and drawn.dtype.startswith(("float", "complex")) else value
+    return leaf
 
 
 def GetDualObject(name: str, pytorch: Any, oneflow: Any) -> Value:  # noqa: N802 - the name that tests use

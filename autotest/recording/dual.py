@@ -75,22 +75,28 @@ class DualObject:
         return iter(_items(recorder, self))
 
     def __bool__(self) -> bool:
-        return self._convert("bool")
+        converted: bool = self._convert("bool")
+        return converted
 
     def __len__(self) -> int:
-        return self._convert("len")
+        converted: int = self._convert("len")
+        return converted
 
     def __int__(self) -> int:
-        return self._convert("int")
+        converted: int = self._convert("int")
+        return converted
 
     def __index__(self) -> int:
-        return self._convert("int")
+        converted: int = self._convert("int")
+        return converted
 
     def __float__(self) -> float:
-        return self._convert("float")
+        converted: float = self._convert("float")
+        return converted
 
     def __complex__(self) -> complex:
-        return self._convert("complex")
+        converted: complex = self._convert("complex")
+        return converted
 
     def _convert(self, name: str) -> Any:
         recorder = self._recorder_now()

@@ -53,9 +53,9 @@ def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tu
     kind = type(value)
     if kind in LITERALS:
         return value, value, value
-    lowered: Callable[[LiveRecord], tuple[Any, Any, Operand]] | None = getattr(kind, "_lower", None)
+    lowered: Callable[[Any, LiveRecord], tuple[Any, Any, Operand]] | None = getattr(kind, "_lower", None)
     if lowered is not None:
-        return value._lower(recorder)
+        return lowered(value, recorder)
     if isinstance(value, generators.Generator):
         return lower(recorder, value.draw(annotation()), annotation)
     if kind is tuple or kind is list:

@@ -113,7 +113,8 @@ def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Val
     value: Any = Value(recorder, recorder.tensor(Array(base, drawn.dtype), device=device))
     for step in steps:
         value = _view(recorder, value, step)
-    return value.requires_grad_() if grad else value
+    leaf: Value = value.requires_grad_() if grad else value
+    return leaf
 
 
 def _view(recorder: Recorder, value: Any, step: Sequence[Any]) -> Any:

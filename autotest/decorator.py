@@ -9,7 +9,7 @@ import inspect
 import os
 import random
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -17,7 +17,8 @@ import numpy as np
 
 from autotest.base.errors import NotDual, UsageError
 from autotest.base.options import Options, from_environment
-from autotest.base.settings import Settings
+from autotest.base.settings import Limit, Settings
+from autotest.base.units import duration
 from autotest.frameworks import Pair, chosen
 from autotest.results import ledger
 from autotest.running.runner import run_test
@@ -36,28 +37,41 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def autotest(
     n: int = 20,
+    rtol: Limit = None,
+    atol: Limit = None,
+    *,
     auto_backward: bool | Literal["auto"] = True,
-    rtol: float | None = None,
-    atol: float | None = None,
+    grad_rtol: Limit = None,
+    grad_atol: Limit = None,
     check_graph: bool = False,
-    check_allclose: bool = True,
+    check_values: bool = True,
+    check_allclose: bool | None = None,
     check_dtype: bool = True,
     check_errors: bool = False,
     special_values: bool = True,
     check_grad: Literal["dual", "numeric", "forward"] = "dual",
     grad_order: Literal[1, 2] = 1,
+    seed: int | None = None,
+    deadline: float | str | None = None,
+    candidate: str = "",
+    pair: Pair | Callable[[], Pair] | None = None,
+    pinned: tuple[int, int] | Iterable[tuple[int, int]] = (),
 ) -> Callable[[F], F]:
     """Run the decorated test as random trials on two frameworks and fail on the first divergence.
 
     Args:
         n: number of trials that the reference must accept.
+        rtol, atol: tolerance of floating and complex values, ``|actual - expected| <= atol + rtol *
+            |expected|`` where expected is the reference's: a number, or a mapping from dtypes such as
+            ``{"float16": 1e-2}``. What is left out comes from the table `autotest.base.settings.DEFAULT_TOLERANCES`.
+            Integers and booleans are compared exactly.
         auto_backward: push drawn cotangents back through what the test returns (through every result that
             nothing used, if it returns None). ``"auto"`` does not mind when nothing can carry a gradient.
-        rtol, atol: tolerance of floating and complex values, ``|actual - expected| <= atol + rtol *
-            |expected|`` where expected is the reference's. What is left out comes from the table
-            `autotest.base.settings.DEFAULT_TOLERANCES`. Integers and booleans are compared exactly.
-        check_graph: also replay the program in the candidate's graph mode and compare that.
-        check_allclose: compare values; otherwise only structure, shape, dtype, device and requires_grad.
+        grad_rtol, grad_atol: the same for gradients, where they are to have another tolerance than values.
+        check_graph: also replay the program in the candidate's graph mode and compare that; an error where the
+            candidate has none.
+        check_values: compare values; otherwise only structure, shape, dtype, device and requires_grad.
+            ``check_allclose`` is another name for it, which OneFlow's tests use.
         check_dtype: compare dtypes.
         check_errors: try what the reference refuses on the candidate too, which must refuse it.
         special_values: whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn where the test
@@ -67,26 +81,60 @@ def autotest(
             that vectorised code is reached and no wrong element is missed. ``"forward"``: as ``"numeric"``, and
             forward mode where a framework has it.
         grad_order: 2 also compares the gradients of gradients.
+        seed: base seed of this test's trials. As for `deadline` and `candidate`, the command line and the process's
+            variables go before it, and it goes before the project's ``[tool.autotest]``.
+        deadline: how long a trial may take where it has a worker process: seconds, or text such as ``"2m"``.
+        candidate: the framework under test: a registered name, or ``"module:factory"``.
+        pair: the two frameworks themselves, or a function that makes them; nothing goes before it.
+        pinned: trials that are always run first, as ``(base seed, trial)`` or several of these. A report names both.
 
     Raises:
         UsageError: at decoration, for an argument that makes no sense.
     """
     if callable(n):
         raise UsageError("@autotest needs parentheses: write @autotest() or @autotest(n=20)")
+    if isinstance(rtol, (bool, str)):
+        said = "the second argument is rtol, a number or a mapping"
+        raise UsageError(f"autotest({n!r}, {rtol!r}): {said}; write auto_backward={rtol!r}")
+    if pair is not None and candidate:
+        raise UsageError(f"autotest(pair=..., candidate={candidate!r}): expected one of them; a pair has its candidate")
     settings = Settings(
-        n,
-        auto_backward,
-        rtol,
-        atol,
-        check_graph,
-        check_allclose,
-        check_dtype,
-        check_errors,
-        special_values,
-        check_grad,
-        grad_order,
+        n=n,
+        rtol=rtol,
+        atol=atol,
+        auto_backward=auto_backward,
+        grad_rtol=grad_rtol,
+        grad_atol=grad_atol,
+        check_graph=check_graph,
+        check_values=check_values if check_allclose is None else check_allclose,
+        check_dtype=check_dtype,
+        check_errors=check_errors,
+        special_values=special_values,
+        check_grad=check_grad,
+        grad_order=grad_order,
+        seed=seed,
+        deadline=duration(deadline) if isinstance(deadline, str) else deadline,
+        candidate=candidate,
+        pinned=_pairs(pinned),
     )
-    return lambda function: decorate(function, settings)
+    sides = _pair_of(pair, candidate)
+    return lambda function: decorate(function, settings, (lambda: _with_graph_mode(sides())) if check_graph else sides)
+
+
+def _pairs(pinned: Any) -> tuple[tuple[int, int], ...]:
+    """One ``(base seed, trial)`` or several as several."""
+    listed = tuple(pinned) if isinstance(pinned, Iterable) else (pinned,)
+    return (listed,) if listed and all(type(item) is int for item in listed) else listed
+
+
+def _pair_of(given: Pair | Callable[[], Pair] | None, candidate: str) -> Callable[[], Pair]:
+    if given is None:
+        return lambda: chosen(candidate)
+    if isinstance(given, Pair):
+        return lambda: given
+    if not callable(given):
+        raise UsageError(f"autotest(pair={given!r:.80}): expected an autotest.Pair, or a function that makes one")
+    return functools.cache(given)
 
 
 def decorate(
@@ -115,7 +163,7 @@ def decorate(
             sides = pair()
             try:
                 with _unchanged_generators():
-                    _run(test, RunContext(sides, asked(), _ledger(called.file, sides.candidate.name)))
+                    _run(test, RunContext(sides, asked().of_test(asks), _ledger(called.file, sides.candidate.name)))
             except NotDual as error:
                 raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None
 
@@ -124,6 +172,16 @@ def decorate(
     reason = getattr(function, _SKIPS, settings.skip_grad)
     run.__autotest__ = dataclasses.replace(settings, skip_grad=reason)  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]
+
+
+def _with_graph_mode(sides: Pair) -> Pair:
+    """`sides`, whose candidate must have a graph mode: without one a check of it would silently check nothing."""
+    if not sides.candidate.graph_mode:
+        raise UsageError(
+            f"autotest(check_graph=True): {sides.candidate.name} has no graph mode, so that nothing would be checked; "
+            "leave check_graph out, or choose a candidate that has one, such as oneflow"
+        )
+    return sides
 
 
 def _checked(function: Any) -> Any:

@@ -1,5 +1,9 @@
 """What the process that runs the tests asks for: seeds, numbers of trials, places.
 
+Where a variable is not set, the table ``[tool.autotest]`` of the project's ``pyproject.toml`` may say the same under
+the name in small letters: ``candidate = "oneflow"``. What is asked for by a variable, or by an option, goes before what
+a test's own decorator says, and that goes before the project's table.
+
 =========================== ============================================================================
 variable                    meaning
 =========================== ============================================================================
@@ -11,6 +15,8 @@ variable                    meaning
 ``AUTOTEST_DIR``            where failures are kept, instead of ``.autotest``
 ``AUTOTEST_VERIFY``         ``0``: do not run a reproducer in a fresh interpreter before reporting it
 ``AUTOTEST_SHRINK``         seconds that shrinking may take; ``0`` turns it off
+``AUTOTEST_QUICK``          ``1``: neither shrink nor verify, for quick runs while writing a test
+``AUTOTEST_LEDGER``         a ledger of known divergences beside those that lie with the tests
 ``AUTOTEST_SPECIAL_VALUES`` ``0``: draw no NaN, infinities and the like, and let no difference on them count
 ``AUTOTEST_DEADLINE``       how long a trial in a worker process may take before it counts as a hang: ``20s``, ``2m``
 ``AUTOTEST_MEMORY``         how much memory such a process may take on top of the frameworks': ``500M``, ``4G``
@@ -18,6 +24,7 @@ variable                    meaning
                             in ``autotest fuzz``, and in worker processes
 ``AUTOTEST_REFERENCE``      the reference framework, ``torch``
 ``AUTOTEST_CANDIDATE``      the candidate framework, ``oneflow``
+``AUTOTEST_PROJECT``        the ``pyproject.toml`` whose table holds; the nearest one above the working directory
 =========================== ============================================================================
 """
 
@@ -26,12 +33,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from autotest.base import project
 from autotest.base.errors import UsageError
+from autotest.base.settings import Settings
 from autotest.base.units import duration, size
 
 N = TypeVar("N", int, float)
@@ -72,6 +82,14 @@ class Options:
     #: Of a trial in a worker process: seconds before it counts as a hang, and bytes.
     deadline: float = DEADLINE
     memory: int = MEMORY
+    #: Fields that the process itself was asked for, which go before what a test says.
+    asked: frozenset[str] = frozenset()
+
+    def of_test(self, settings: Settings) -> Options:
+        """These options, with what a test says itself where the process was not asked for anything else."""
+        own = {name: getattr(settings, name) for name in ("seed", "deadline")}
+        changed = {name: value for name, value in own.items() if value is not None and name not in self.asked}
+        return dataclasses.replace(self, **changed) if changed else self
 
     def trials(self, own: int) -> int:
         """How many trials to run of a test that asks for `own`."""
@@ -87,7 +105,8 @@ class Options:
 
 def from_environment(environment: Mapping[str, str] | None = None) -> Options:
     """The options that `environment` (the process's own by default) asks for; raises `UsageError` by name."""
-    given = os.environ if environment is None else environment
+    asked = os.environ if environment is None else environment
+    given = environment_now() if environment is None else environment
     seed, exploring = 0, False
     if given.get("AUTOTEST_SEED") == "random":
         seed, exploring = secrets.randbits(32), True
@@ -95,6 +114,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Options:
         seed = _whole(given, "AUTOTEST_SEED", "a whole number, or random")
         exploring = seed != 0
     profile = _profile(given)
+    quick = given.get("AUTOTEST_QUICK", "0") not in ("", "0")
     return Options(
         seed=seed,
         exploring=exploring,
@@ -102,17 +122,38 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Options:
         n=_whole(given, "AUTOTEST_N", "a number of trials, at least 1", least=1) if given.get("AUTOTEST_N") else None,
         times=profile.times,
         directory=Path(given.get("AUTOTEST_DIR") or ".autotest"),
-        verify=given.get("AUTOTEST_VERIFY", "1") != "0",
+        verify=(given.get("AUTOTEST_VERIFY") or ("0" if quick else "1")) != "0",
         special_values=given.get("AUTOTEST_SPECIAL_VALUES", "1") != "0",
-        shrink=_seconds(given, "AUTOTEST_SHRINK", profile.shrink),
+        shrink=_seconds(given, "AUTOTEST_SHRINK", 0.0 if quick else profile.shrink),
         deadline=_measured(given, "AUTOTEST_DEADLINE", duration, DEADLINE),
         memory=_measured(given, "AUTOTEST_MEMORY", size, MEMORY),
+        asked=frozenset(name for name in ("seed", "deadline") if asked.get(f"AUTOTEST_{name.upper()}")),
     )
+
+
+def from_project(found: project.Project) -> Options:
+    """What a project asks for; raises `UsageError` that speaks of its table."""
+    try:
+        return from_environment(found.variables)
+    except UsageError as error:
+        said = re.sub(r"AUTOTEST_(\w+)", lambda match: match[1].lower(), str(error))
+        raise UsageError(f"[tool.autotest] of {found.file}: {said}") from None
+
+
+def environment_now() -> Mapping[str, str]:
+    """The process's variables, over what its project says by default."""
+    found = project.read(Path(os.environ["AUTOTEST_PROJECT"])) if os.environ.get("AUTOTEST_PROJECT") else here()
+    return {**found.variables, **{name: value for name, value in os.environ.items() if value}}
+
+
+def here() -> project.Project:
+    """The project of the working directory."""
+    return project.of_folder(Path.cwd())
 
 
 def imports(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The modules that `environment` (the process's own by default) wants imported before test files are."""
-    given = os.environ if environment is None else environment
+    given = environment_now() if environment is None else environment
     return tuple(name.strip() for name in given.get("AUTOTEST_IMPORT", "").split(",") if name.strip())
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 
 from autotest.base.errors import UsageError
 
@@ -21,21 +22,30 @@ DEFAULT_TOLERANCES: dict[str, tuple[float, float]] = {
 }
 
 
+#: One number for all dtypes, or one for each dtype that is named: ``1e-4``, ``{"float16": 1e-2}``.
+Limit: TypeAlias = "float | Mapping[str, float] | None"
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tolerance:
     """``|actual - expected| <= atol + rtol * |expected|``, where expected is the reference's value.
 
-    `rtol` and `atol` are those the test gave, for floating and complex dtypes; ``None`` means the table
-    `DEFAULT_TOLERANCES`. Integers and booleans are always compared exactly.
+    `rtol` and `atol` are those the test gave, for floating and complex dtypes; ``None``, and a dtype that a mapping
+    does not name, mean the table `DEFAULT_TOLERANCES`. Integers and booleans are always compared exactly.
     """
 
-    rtol: float | None = None
-    atol: float | None = None
+    rtol: Limit = None
+    atol: Limit = None
 
     @property
     def given(self) -> bool:
         """Whether the test gave a tolerance itself, which is then law."""
         return self.rtol is not None or self.atol is not None
+
+    @property
+    def for_all(self) -> bool:
+        """Whether the test gave one pair of numbers, whatever the dtype."""
+        return isinstance(self.rtol, (int, float)) and isinstance(self.atol, (int, float))
 
     def of(self, dtype: str) -> tuple[float, float]:
         """``(rtol, atol)`` for values of `dtype`; zeros for exact dtypes.
@@ -45,8 +55,13 @@ class Tolerance:
         table = DEFAULT_TOLERANCES.get(dtype)
         if table is None:
             return 0.0, 0.0
-        rtol, atol = table
-        return (rtol if self.rtol is None else self.rtol), (atol if self.atol is None else self.atol)
+        return _of(self.rtol, dtype, table[0]), _of(self.atol, dtype, table[1])
+
+
+def _of(limit: Limit, dtype: str, default: float) -> float:
+    if limit is None or isinstance(limit, (int, float)):
+        return default if limit is None else limit
+    return limit.get(dtype, default)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,68 +69,123 @@ class Settings:
     """The validated arguments of one `@autotest`. See `autotest.autotest` for what each one means."""
 
     n: int = 20
+    rtol: Limit = None
+    atol: Limit = None
     auto_backward: bool | Literal["auto"] = True
-    rtol: float | None = None
-    atol: float | None = None
+    grad_rtol: Limit = None
+    grad_atol: Limit = None
     check_graph: bool = False
-    check_allclose: bool = True
+    check_values: bool = True
     check_dtype: bool = True
     check_errors: bool = False
     special_values: bool = True
     check_grad: Literal["dual", "numeric", "forward"] = "dual"
     grad_order: Literal[1, 2] = 1
+    #: Base seed, unless the process asks for another one.
+    seed: int | None = None
+    #: Seconds that a trial in a worker process may take, unless the process asks for others.
+    deadline: float | None = None
+    #: The framework under test, unless the process asks for another one.
+    candidate: str = ""
+    #: Trials that are run before any other: base seed and index of each.
+    pinned: tuple[tuple[int, int], ...] = ()
     #: Why the gradient gate lets trials pass that compare no gradient; "" where it does not.
     skip_grad: str = ""
     #: Whether a trial may compare nothing, because the body compares by assertions of its own.
     own_assertions: bool = False
 
+    @classmethod
+    def kept(cls, facts: Mapping[str, Any]) -> Settings:
+        """Settings that were kept with a finding, by whichever version."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        older = {"check_values": facts["check_allclose"]} if "check_allclose" in facts else {}
+        found = {**older, **{name: value for name, value in facts.items() if name in names}}
+        found["pinned"] = tuple((base, index) for base, index in found.get("pinned", ()))
+        return cls(**found)
+
     @property
     def tolerance(self) -> Tolerance:
+        """Of what the forward gives."""
         return Tolerance(self.rtol, self.atol)
 
+    @property
+    def gradient_tolerance(self) -> Tolerance:
+        """Of gradients: their own where the test gave one, else that of everything."""
+        return Tolerance(
+            self.rtol if self.grad_rtol is None else self.grad_rtol,
+            self.atol if self.grad_atol is None else self.grad_atol,
+        )
+
+    @property
+    def gives_tolerance(self) -> bool:
+        """Whether the test gave a tolerance of its own, which is then law: nothing is cleared as rounding."""
+        return self.tolerance.given or self.gradient_tolerance.given
+
+    def tolerance_at(self, stage: str) -> Tolerance:
+        """That of gradients for the stage ``"backward"``, that of values for any other."""
+        return self.gradient_tolerance if stage == "backward" else self.tolerance
+
     def __post_init__(self) -> None:
-        _require(
-            type(self.n) is int and self.n >= 1,
-            "n",
-            self.n,
-            "a whole number of trials, at least 1",
-        )
-        _require(
-            any(self.auto_backward is choice for choice in (True, False)) or self.auto_backward == "auto",
-            "auto_backward",
-            self.auto_backward,
-            'True, False or "auto"',
-        )
-        for name in ("rtol", "atol"):
-            value = getattr(self, name)
-            _require(
-                value is None
-                or (
-                    isinstance(value, (int, float))
-                    and not isinstance(value, bool)
-                    and math.isfinite(value)
-                    and value >= 0
-                ),
-                name,
-                value,
-                "a finite number >= 0, or None for the default by dtype",
-            )
-        for name in ("check_graph", "check_allclose", "check_dtype", "check_errors", "special_values"):
+        _require(type(self.n) is int and self.n >= 1, "n", self.n, "a whole number of trials, at least 1")
+        choices = any(self.auto_backward is choice for choice in (True, False)) or self.auto_backward == "auto"
+        _require(choices, "auto_backward", self.auto_backward, 'True, False or "auto"')
+        for name in ("rtol", "atol", "grad_rtol", "grad_atol"):
+            _require_limit(name, getattr(self, name))
+        for name in ("check_graph", "check_values", "check_dtype", "check_errors", "special_values"):
             _require(isinstance(getattr(self, name), bool), name, getattr(self, name), "True or False")
-        _require(
-            self.check_grad in ("dual", "numeric", "forward"),
-            "check_grad",
-            self.check_grad,
-            '"dual", "numeric" or "forward"',
-        )
+        kinds = '"dual", "numeric" or "forward"'
+        _require(self.check_grad in ("dual", "numeric", "forward"), "check_grad", self.check_grad, kinds)
         _require(type(self.grad_order) is int and self.grad_order in (1, 2), "grad_order", self.grad_order, "1 or 2")
+        _require(self.seed is None or _is_seed(self.seed), "seed", self.seed, "a whole number, 0 or more")
+        allowed = "seconds above 0, as a number or as text such as '20s'"
+        good = self.deadline is None or (_is_number(self.deadline) and self.deadline > 0)
+        _require(good, "deadline", self.deadline, allowed)
+        _require(isinstance(self.candidate, str), "candidate", self.candidate, 'a name, or "module:factory"')
+        allowed = "(base seed, trial) as a report names them, or a list of such pairs"
+        _require(all(map(_is_pinned, self.pinned)), "pinned", self.pinned, allowed)
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
+        """Arguments that would silently check nothing are errors."""
         if self.check_grad != "dual" or self.grad_order != 1:
             # What they ask for is about cotangents that the trial pushes back itself.
             name = "check_grad" if self.check_grad != "dual" else "grad_order"
             allowed = 'auto_backward=True or "auto" beside it'
             _require(self.auto_backward is not False, name, getattr(self, name), allowed)
+        for name in ("rtol", "atol", "grad_rtol", "grad_atol"):
+            value = getattr(self, name)
+            allowed = "check_values=True beside it, without which no value is compared"
+            _require(value is None or self.check_values, name, value, allowed)
 
 
 def _require(holds: bool, name: str, value: Any, allowed: str) -> None:
     if not holds:
         raise UsageError(f"autotest({name}={value!r}): expected {allowed}")
+
+
+def _require_limit(name: str, value: Any) -> None:
+    if isinstance(value, Mapping):
+        unknown = [dtype for dtype in value if dtype not in DEFAULT_TOLERANCES]
+        allowed = f"dtypes among {', '.join(DEFAULT_TOLERANCES)} (all others are compared exactly)"
+        _require(bool(value) and not unknown, name, dict(value), allowed)
+        for dtype, limit in value.items():
+            _require(_is_limit(limit), f"{name}[{dtype!r}]", limit, "a finite number >= 0")
+        return
+    allowed = 'a finite number >= 0, a mapping such as {"float16": 1e-2}, or None for the default by dtype'
+    _require(value is None or _is_limit(value), name, value, allowed)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_limit(value: Any) -> bool:
+    return _is_number(value) and value >= 0
+
+
+def _is_pinned(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(map(_is_seed, value))
+
+
+def _is_seed(value: Any) -> bool:
+    return type(value) is int and value >= 0

@@ -45,6 +45,7 @@ class IsolatedRunner:
 
     def __init__(self) -> None:
         self._workers: Workers | None = None
+        self._deadline = 0.0
 
     def __call__(self, test: Test, context: RunContext) -> None:
         """Run the trials of `test`; raises as `autotest.running.runner.run_test` does."""
@@ -56,7 +57,10 @@ class IsolatedRunner:
 
     def _ready(self, context: RunContext) -> Workers:
         options = context.options
+        if self._workers is not None and self._deadline != options.deadline:
+            self.close()  # a test may allow its trials another time
         if self._workers is None:
+            self._deadline = options.deadline
             # What a trial may be refused for is tried on the candidate too: it can only cost the worker.
             conditions = Conditions(
                 options.directory,
@@ -107,6 +111,8 @@ class _Trials:
         """
         test, options = self.test, self.context.options
         if options.trial is None:
+            for base, index in test.settings.pinned:
+                self._explore(base, range(index, index + 1), Tally())
             for record in Store(options.directory).for_test(test.id):
                 self._explore(record.finding.base_seed, range(record.index, record.index + 1), Tally())
         needed = options.trials(test.settings.n)

@@ -19,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit status."""
     try:
         chosen = _parsed(arguments)
+        _check_project()
         status: int = chosen.run(chosen)
     except (UsageError, FrameworkMissing) as error:
         print(f"autotest: {error}", file=sys.stderr)
@@ -36,6 +37,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("autotest: the tool itself failed; this is no finding. Please report it.", file=sys.stderr)
         return FAILED
     return status
+
+
+def _check_project() -> None:
+    """Say before anything is run what is wrong with the project's table; an unknown key stops nothing."""
+    from autotest.base import options, project
+
+    found = options.here()
+    options.from_project(found)
+    for key in found.unknown:
+        print(f"autotest: {project.unknown_key(key, found.file)}", file=sys.stderr)
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

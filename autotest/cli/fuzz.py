@@ -97,7 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_errors=arguments.jobs > 0 and not arguments.no_error_parity,
         shrink=environment.shrink if seconds is None else min(environment.shrink, max(2.0, seconds / 12)),
         verify=environment.verify,
-        deadline=arguments.deadline or environment.deadline,
+        # What the most patient test asks for holds for all of them: workers run whatever comes.
+        deadline=arguments.deadline or max([environment.deadline, *_own_deadlines(collected, environment)]),
         memory=arguments.memory or environment.memory,
     )
     executor: InProcess | Workers = (
@@ -119,6 +120,10 @@ def run(arguments: argparse.Namespace) -> int:
     if standing.found:
         return FINDINGS
     return USAGE if standing.broken or standing.forgetful or collected.broken else NOTHING_NEW
+
+
+def _own_deadlines(collected: Collection, environment: options.Options) -> list[float]:
+    return [environment.of_test(test.settings).deadline for test in collected.tests]
 
 
 def _look_again(standing: Standing) -> None:

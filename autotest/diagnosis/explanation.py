@@ -158,7 +158,7 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
         return []
     if expected.data.shape != actual.data.shape or expected.data.dtype.kind != "f":
         return []
-    _, atol = settings.tolerance.of(expected.dtype)
+    _, atol = settings.tolerance_at(first.stage).of(expected.dtype)
     gap = distance(expected.data, actual.data.astype(expected.data.dtype))
     size = np.abs(expected.data.astype(np.float64))
     with np.errstate(all="ignore"):

@@ -99,7 +99,7 @@ def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
 
     Tolerances that the test gave are law: with these, nothing is cleared.
     """
-    if test.settings.tolerance.given or any(item.symptom not in _CLEARABLE for item in outcome.mismatches):
+    if test.settings.gives_tolerance or any(item.symptom not in _CLEARABLE for item in outcome.mismatches):
         return None
     try:
         agreement = agree(outcome.program, pair, test.settings)
@@ -219,7 +219,7 @@ def scripted(finding: Finding, context: RunContext) -> Finding:
     if is_numeric(finding.first):
         options = dataclasses.replace(context.options, shrink=0.0)
         unshrunk = dataclasses.replace(context, options=options)
-        return understood(finding, unshrunk, Settings(**finding.settings))
+        return understood(finding, unshrunk, Settings.kept(finding.settings))
     try:
         script = emit(finding, context.pair.scripts(finding.program))
     except NotReplayable as error:

@@ -153,4 +153,6 @@ def _first_wrong_push(
 def _differ(one: TensorValue | None, other: TensorValue | None, settings: Settings) -> bool:
     if one is None or other is None:
         return one is not other
-    return bool(compare_values("", 0, "backward", one, other, settings.tolerance, check_values=settings.check_allclose))
+    return bool(
+        compare_values("", 0, "backward", one, other, settings.gradient_tolerance, check_values=settings.check_values)
+    )

@@ -106,7 +106,7 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
     raised = _way(found.mismatches[0])[0]
     limits = {name: settings.tolerance.of(dtype) for name, dtype in graph_check.results(staged)}
     compared = [
-        Compared(name, *limit, values=settings.check_allclose and not raised)
+        Compared(name, *limit, values=settings.check_values and not raised)
         for name, limit in limits.items()
         if raised or name in names
     ]

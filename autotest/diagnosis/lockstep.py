@@ -89,7 +89,7 @@ class _Lockstep:
             theirs,
             settings.tolerance,
             check_dtype=settings.check_dtype,
-            check_values=settings.check_allclose,
+            check_values=settings.check_values,
         )
         return bool(found)
 

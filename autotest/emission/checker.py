@@ -196,7 +196,7 @@ def values(
 
     `modules` when a whole module may be observed, `containers` when tuples, lists or dicts may be.
     """
-    if tolerance.rtol is not None and tolerance.atol is not None:
+    if tolerance.for_all:
         limits, table = "RTOL, ATOL", f"RTOL, ATOL = {tolerance.rtol!r}, {tolerance.atol!r}  # given by the test"
     else:
         rows = [f'"{dtype}": {tolerance.of(dtype)}' for dtype in DEFAULT_TOLERANCES]

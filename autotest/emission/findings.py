@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autotest.base.errors import NotReplayable
-from autotest.base.settings import Tolerance
+from autotest.base.settings import Settings
 from autotest.emission import compact, naming
 from autotest.emission.checker import ONCE, Runs, often
 from autotest.emission.script import Script, reproducer
@@ -65,7 +65,7 @@ def emit(
         *finding.verdict[:1],
         *([often(runs)] if runs != ONCE else []),
     ]
-    settings = finding.settings
+    kept = Settings.kept(finding.settings)
     return _compact(finding, program, sides, title, header, isolated, runs) or reproducer(
         program,
         reference,
@@ -78,9 +78,9 @@ def emit(
         timeout=timeout,
         memory=memory,
         runs=runs,
-        tolerance=Tolerance(settings.get("rtol"), settings.get("atol")),
-        check_dtype=settings.get("check_dtype", True),
-        check_values=settings.get("check_allclose", True) and not unlike,
+        tolerance=kept.tolerance_at(finding.first.stage),
+        check_dtype=kept.check_dtype,
+        check_values=kept.check_values and not unlike,
     )
 
 

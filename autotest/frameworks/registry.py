@@ -8,6 +8,7 @@ import importlib
 import os
 
 from autotest.base.errors import FrameworkMissing, UsageError
+from autotest.base.options import environment_now
 from autotest.frameworks.base import Framework
 from autotest.frameworks.pair import Pair
 from autotest.frameworks.speaking import Speaking
@@ -84,14 +85,19 @@ def pair(reference: str, candidate: str) -> Pair:
     return Pair(framework(reference), framework(candidate), names=(reference, candidate))
 
 
-def chosen() -> Pair:
+def chosen(candidate: str = "") -> Pair:
     """The pair that this process was asked for, which only the doors of a process may ask; see `chosen_names`."""
-    return pair(*chosen_names())
+    return pair(*chosen_names(candidate))
 
 
-def chosen_names() -> tuple[str, str]:
-    """The names of reference and candidate: AUTOTEST_REFERENCE and AUTOTEST_CANDIDATE, torch and oneflow."""
-    return os.environ.get("AUTOTEST_REFERENCE", "torch"), os.environ.get("AUTOTEST_CANDIDATE", "oneflow")
+def chosen_names(candidate: str = "") -> tuple[str, str]:
+    """The names of reference and candidate: AUTOTEST_REFERENCE and AUTOTEST_CANDIDATE, torch and oneflow.
+
+    `candidate` is what a test itself says, which goes before what its project does, and not before the process.
+    """
+    given = environment_now()
+    other = os.environ.get("AUTOTEST_CANDIDATE") or candidate or given.get("AUTOTEST_CANDIDATE") or "oneflow"
+    return given.get("AUTOTEST_REFERENCE") or "torch", other
 
 
 def variables(names: tuple[str, str]) -> dict[str, str]:

@@ -71,7 +71,7 @@ def autotest(
         rtol=rtol,
         atol=atol,
         check_graph=False if check_graph == "ValidatedFalse" or include_complex else check_graph,
-        check_allclose=check_allclose,
+        check_values=check_allclose,
         check_dtype=check_dtype,
         check_errors=switches.align_exception(),
         # Tests of that style say so by auto_backward alone, and mean it; what others forget is still looked for.

@@ -15,12 +15,13 @@ import importlib.metadata
 import inspect
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from autotest.pytest_plugin import command_line
 
 if TYPE_CHECKING:
     from autotest.campaigns.isolated_runner import IsolatedRunner
@@ -34,72 +35,14 @@ if TYPE_CHECKING:
     #: A test that ran: its id, and what it ran with and came to.
     Ran = tuple[str, RunContext, Tally]
 
-#: Option, variable, and what the help says. Those with a choice name it there.
-OPTIONS = (
-    ("seed", "N", "base seed of all trials: a whole number, or random (0 when left out)"),
-    ("n", "N", "number of trials, instead of each test's own"),
-    ("profile", "NAME", "how thorough: dev (a quarter of the trials), ci (as the tests say), thorough (ten times)"),
-    ("candidate", "NAME", "the framework under test: a registered name, or MODULE:FACTORY (oneflow when left out)"),
-    ("deadline", "20s", "a longer trial is a hang, where trials have a worker process"),
-    ("memory", "4G", "memory that a worker process may take on top of the frameworks'"),
-)
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("autotest", "differential autotesting")
-    for name, metavar, said in OPTIONS:
-        group.addoption(f"--autotest-{name}", metavar=metavar, default=None, help=said)
-    group.addoption(
-        "--autotest-isolate",
-        action="store_true",
-        help="run the trials in a worker process, which a crash, a hang or too much memory may cost",
-    )
-    parser.addini(
-        "autotest_special_values",
-        "whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn, and differences on them count",
-        type="bool",
-        default=True,
-    )
+    command_line.add(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    asked = {f"AUTOTEST_{name.upper()}": config.getoption(f"autotest_{name}") for name, _, _ in OPTIONS}
-    wanted = {variable: str(value) for variable, value in asked.items() if value is not None}
-    if not config.getini("autotest_special_values"):
-        wanted.setdefault("AUTOTEST_SPECIAL_VALUES", "0")
-    controllers = getattr(config, "workerinput", {}).get("autotest_seed")
-    if controllers is not None:
-        wanted["AUTOTEST_SEED"] = controllers
-    elif wanted.get("AUTOTEST_SEED", os.environ.get("AUTOTEST_SEED")) == "random":
-        # Drawn once, so that the whole session has one seed and can name it.
-        wanted["AUTOTEST_SEED"] = str(secrets.randbits(32))
-    _check(wanted)
-    before = {variable: os.environ.get(variable) for variable in wanted}
-    os.environ.update(wanted)
-    config.add_cleanup(lambda: _restore(before))
+    command_line.apply(config)
     config.pluginmanager.register(Session(config), "autotest-session")
-
-
-def _check(wanted: Mapping[str, str]) -> None:
-    """Say now, in pytest's own way, what is wrong with the options."""
-    if not wanted:
-        return
-    from autotest.base.errors import UsageError
-    from autotest.base.options import from_environment
-
-    try:
-        from_environment(wanted)
-    except UsageError as error:
-        said = re.sub(r"AUTOTEST_(\w+)", lambda match: f"--autotest-{match[1].lower()}", str(error))
-        raise pytest.UsageError(said) from None
-
-
-def _restore(before: Mapping[str, str | None]) -> None:
-    for variable, value in before.items():
-        if value is None:
-            os.environ.pop(variable, None)
-        else:
-            os.environ[variable] = value
 
 
 class Session:
@@ -137,12 +80,14 @@ class Session:
         tests = sum(is_autotest(item) for item in items)
         if not tests:
             return None
+        from autotest.base.options import environment_now
         from autotest.pytest_plugin.naming import renamed
         from autotest.report import session
 
-        chosen = [os.environ.get("AUTOTEST_REFERENCE", "torch"), os.environ.get("AUTOTEST_CANDIDATE", "oneflow")]
+        given = environment_now()
+        chosen = [given.get("AUTOTEST_REFERENCE") or "torch", given.get("AUTOTEST_CANDIDATE") or "oneflow"]
         sides = [_with_version(name) for name in chosen]
-        seed = os.environ.get("AUTOTEST_SEED") or "0"
+        seed = given.get("AUTOTEST_SEED") or "0"
         isolated = self._config.getoption("autotest_isolate")
         header = session.header(tests, len(items) - tests, sides, seed, isolated)
         return [header, *(f"autotest: {line}" for line in renamed(self._names))]

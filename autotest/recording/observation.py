@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.base.settings import Settings, Tolerance
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Nothing, Stage, compare_values
 from autotest.emission import names
 from autotest.frameworks import ABSENT, Framework
@@ -91,10 +91,10 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
         actual = read()
     except Exception as error:  # noqa: BLE001 - as before
         return _unreadable(trials, settings, error)
-    found, start, tolerance = [], 0, settings.tolerance
+    found, start = [], 0
     for trial in trials:
         end = start + len(trial.pairings)
-        found.append(_compare(trial, expected[start:end], actual[start:end], settings, tolerance))
+        found.append(_compare(trial, expected[start:end], actual[start:end], settings))
         start = end
     return found
 
@@ -117,10 +117,9 @@ def _unread(trial: Observed, error: Exception) -> Mismatch:
     return Mismatch("results", slot, "exception", "forward", "candidate", message)
 
 
-def _compare(
-    trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings, tolerance: Tolerance
-) -> list[Mismatch]:
+def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
     record, pairings = trial.record, trial.pairings
+    of_values, of_gradients = settings.tolerance, settings.gradient_tolerance
     suspicious = [
         index
         for index, pairing in enumerate(pairings)
@@ -130,9 +129,9 @@ def _compare(
             pairing.stage,
             expected[index],
             actual[index],
-            tolerance,
+            of_gradients if pairing.stage == "backward" else of_values,
             check_dtype=settings.check_dtype,
-            check_values=settings.check_allclose,
+            check_values=settings.check_values,
             defined=pairing.defined,
         )
     ]
@@ -149,9 +148,9 @@ def _compare(
             pairings[index].stage,
             expected[index],
             actual[index],
-            tolerance,
+            settings.tolerance_at(pairings[index].stage),
             check_dtype=settings.check_dtype,
-            check_values=settings.check_allclose,
+            check_values=settings.check_values,
             defined=pairings[index].defined,
             sides=record.pair.sides,
         )

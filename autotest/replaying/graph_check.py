@@ -188,9 +188,9 @@ def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Se
             "backward" if gradient else "forward",
             one,
             told,
-            settings.tolerance,
+            settings.gradient_tolerance if gradient else settings.tolerance,
             check_dtype=True,
-            check_values=settings.check_allclose,
+            check_values=settings.check_values,
             defined=not (record.backward_undefined if gradient else record.is_undefined(slot)),
             sides=sides,
         ):

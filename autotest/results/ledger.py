@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import UsageError
+from autotest.base.options import environment_now
 from autotest.comparison import Mismatch
 from autotest.results.identity import DEADLY
 
@@ -93,7 +94,7 @@ class Ledger:
 
 
 def find(start: Path, candidate: str = "") -> Ledger:
-    """The ledgers beside the file `start` and in the folders above it, up to the project's root.
+    """The ledgers beside the file `start` and in the folders above it, up to the project's root, and the one asked for.
 
     With a `candidate`, only what is about that one, or about any.
     """
@@ -103,6 +104,11 @@ def find(start: Path, candidate: str = "") -> Ledger:
             entries.extend(read(folder / FILE))
         if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
             break
+    named = environment_now().get("AUTOTEST_LEDGER")
+    if named:
+        if not Path(named).is_file():
+            raise UsageError(f"AUTOTEST_LEDGER={named}: expected a file; the ledger that is to hold for all tests")
+        entries += [entry for entry in read(Path(named)) if entry not in entries]
     return Ledger(tuple(entry for entry in entries if not candidate or entry.candidate in ("", candidate)))
 
 

@@ -255,7 +255,7 @@ class _Trials:
 
 
 def _plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Iterator[_Planned]:
-    """Stored failures first, then the trials of `schedule`, until the caller has enough.
+    """Pinned trials and stored failures first, then the trials of `schedule`, until the caller has enough.
 
     Trials are not run in here: a generator would turn a `StopIteration` of the test body into something else.
     """
@@ -263,6 +263,8 @@ def _plan(test: Test, options: Options, store: Store, schedule: Schedule) -> Ite
     if options.trial is not None:
         yield _Planned(base, options.trial, trial_seed(base, test.id, options.trial), stored=False)
         return
+    for pinned, index in test.settings.pinned:
+        yield _Planned(pinned, index, trial_seed(pinned, test.id, index), stored=True)
     for record in store.for_test(test.id):
         if record.finding.first.symptom not in DEADLY:
             yield _Planned(record.finding.base_seed, record.index, record.seed, stored=True)

@@ -66,9 +66,9 @@ def test_rtol_and_atol_by_position(against):
     def body():
         return torch.full((1,), 1e-3)
 
-    autotest(1, False, 0.2, 0.0)(body)()
+    autotest(1, 0.2, 0.0, auto_backward=False)(body)()
     with pytest.raises(AssertionError):
-        autotest(1, False, 0.0, 1e-5)(body)()
+        autotest(1, 0.0, 1e-5, auto_backward=False)(body)()
 
 
 def unused_beside_used():

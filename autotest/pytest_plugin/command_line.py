@@ -1,0 +1,109 @@
+"""What pytest's command line and the project's table ask for, as variables that last as long as the session."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+
+import pytest
+
+#: Option, variable, and what the help says. Those with a choice name it there.
+OPTIONS = (
+    ("seed", "N", "base seed of all trials: a whole number, or random (0 when left out)"),
+    ("n", "N", "number of trials, instead of each test's own"),
+    ("profile", "NAME", "how thorough: dev (a quarter of the trials), ci (as the tests say), thorough (ten times)"),
+    ("candidate", "NAME", "the framework under test: a registered name, or MODULE:FACTORY (oneflow when left out)"),
+    ("deadline", "20s", "a longer trial is a hang, where trials have a worker process"),
+    ("memory", "4G", "memory that a worker process may take on top of the frameworks'"),
+    ("ledger", "FILE", "a ledger of known divergences, beside those that lie with the tests"),
+)
+
+
+def add(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("autotest", "differential autotesting")
+    for name, metavar, said in OPTIONS:
+        group.addoption(f"--autotest-{name}", metavar=metavar, default=None, help=said)
+    group.addoption(
+        "--autotest-quick",
+        action="store_true",
+        help="neither shrink a failure nor verify its reproducer: for quick runs while writing a test",
+    )
+    group.addoption(
+        "--autotest-isolate",
+        action="store_true",
+        help="run the trials in a worker process, which a crash, a hang or too much memory may cost",
+    )
+    parser.addini(
+        "autotest_special_values",
+        "whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn, and differences on them count",
+        type="bool",
+        default=True,
+    )
+
+
+def apply(config: pytest.Config) -> None:
+    """Set the variables, since worker processes need them too; raises `pytest.UsageError` where they make no sense."""
+    asked = {f"AUTOTEST_{name.upper()}": config.getoption(f"autotest_{name}") for name, _, _ in OPTIONS}
+    wanted = {variable: str(value) for variable, value in asked.items() if value is not None}
+    if config.getoption("autotest_quick"):
+        wanted["AUTOTEST_QUICK"] = "1"
+    if not config.getini("autotest_special_values"):
+        wanted.setdefault("AUTOTEST_SPECIAL_VALUES", "0")
+    project = _project(config)
+    controllers = getattr(config, "workerinput", {}).get("autotest_seed")
+    if controllers is not None:
+        wanted["AUTOTEST_SEED"] = controllers
+    elif (wanted.get("AUTOTEST_SEED") or os.environ.get("AUTOTEST_SEED") or project.get("AUTOTEST_SEED")) == "random":
+        # Drawn once, so that the whole session has one seed and can name it.
+        wanted["AUTOTEST_SEED"] = str(secrets.randbits(32))
+    if wanted:
+        _check(wanted)
+    if project:
+        wanted["AUTOTEST_PROJECT"] = str(config.rootpath / "pyproject.toml")
+    before = {variable: os.environ.get(variable) for variable in wanted}
+    os.environ.update(wanted)
+    config.add_cleanup(lambda: _restore(before))
+
+
+def _project(config: pytest.Config) -> Mapping[str, str]:
+    """What the table of the project under pytest's root folder says. An unknown key is told as pytest tells its own."""
+    file = config.rootpath / "pyproject.toml"
+    if not file.is_file() or "tool.autotest" not in file.read_text(encoding="utf-8"):
+        return {}
+    from autotest.base import options, project
+    from autotest.base.errors import UsageError
+
+    try:
+        found = project.read(file)
+        options.from_project(found)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    for key in found.unknown:
+        said = project.unknown_key(key, file)
+        if config.getoption("strict_config", False) or config.getoption("strict", False):
+            raise pytest.UsageError(said)
+        config.issue_config_time_warning(pytest.PytestConfigWarning(said), stacklevel=2)
+    return found.variables
+
+
+def _check(wanted: Mapping[str, str]) -> None:
+    """Say now, in pytest's own way, what is wrong with the options."""
+    from autotest.base.errors import UsageError
+    from autotest.base.options import from_environment
+
+    try:
+        from_environment(wanted)
+    except UsageError as error:
+        said = re.sub(r"AUTOTEST_(\w+)", lambda match: f"--autotest-{match[1].lower()}", str(error))
+        raise pytest.UsageError(said) from None
+
+
+def _restore(before: Mapping[str, str | None]) -> None:
+    for variable, value in before.items():
+        if value is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = value

@@ -1,0 +1,172 @@
+"""The arguments of `@autotest`: what each one does, who goes before whom, and what makes no sense."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from autotest import Divergence, Pair, UsageError, autotest, random_tensor, torch
+from autotest.base.settings import Settings
+from autotest.frameworks.torch import TorchFramework
+from autotest.trials.driver import driven_by
+from tests.support import faults
+from tests.support.faulty import FaultyTorch, plus, with_gradient
+from tests.support.running import trials
+
+
+def relu():
+    return torch.relu(random_tensor(shape=(2, 3), low=1, high=2, dtype="float32"))
+
+
+def half():
+    return torch.relu(random_tensor(shape=(2, 3), low=1, high=2).to(torch.float64))
+
+
+def test_only_the_first_three_arguments_go_by_position():
+    kinds = [parameter.kind for parameter in inspect.signature(autotest).parameters.values()]
+    assert kinds[:3] == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 3
+    assert set(kinds[3:]) == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_the_old_second_argument_is_told_by_its_name():
+    with pytest.raises(UsageError, match=r"the second argument is rtol, .* write auto_backward=False"):
+        autotest(20, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"rtol": {"float15": 1}}, r"expected dtypes among float16, .*compared exactly"),
+        ({"rtol": {"int64": 1}}, r"expected dtypes among"),
+        ({"atol": {"float16": -1}}, r"atol\['float16'\]=-1\): expected a finite number >= 0"),
+        ({"atol": {}}, "atol={}"),
+        ({"grad_rtol": "much"}, "grad_rtol='much'"),
+        ({"rtol": 1e-3, "check_values": False}, r"rtol=0.001\): expected check_values=True beside it"),
+        ({"seed": -1}, "seed=-1"),
+        ({"deadline": 0}, "deadline=0"),
+        ({"deadline": "soon"}, "expected a time such as 60s"),
+        ({"pinned": (1, "x")}, "pinned="),
+        ({"pinned": [(1, 2, 3)]}, "base seed, trial"),
+        ({"pair": 3}, r"expected an autotest.Pair"),
+        ({"pair": Pair(TorchFramework(), TorchFramework()), "candidate": "torch"}, "expected one of them"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(arguments, says):
+    with pytest.raises(UsageError, match=says):
+        autotest(**arguments)
+
+
+def test_check_allclose_is_another_name_for_check_values(quick, against):
+    against(faults.wrong_relu())
+    autotest(n=2, check_values=False)(relu)()
+    autotest(n=2, check_allclose=False)(relu)()
+    with pytest.raises(Divergence):
+        autotest(n=2, check_allclose=True)(relu)()
+
+
+def test_a_tolerance_for_one_dtype_leaves_the_others_as_they_are(quick, against):
+    against(FaultyTorch({"relu": plus(1e-3)}))
+    autotest(n=2, atol={"float32": 1e-2})(relu)()
+    with pytest.raises(Divergence, match=r"1e-09 \+ 1e-09"):
+        autotest(n=2, atol={"float32": 1e-2})(half)()
+
+
+def test_gradients_may_have_a_tolerance_of_their_own(quick, against):
+    against(FaultyTorch({"relu": with_gradient(lambda gradient: gradient + 1e-3)}))
+    autotest(n=2, rtol=0.0, atol=1e-6, grad_atol=1e-2)(relu)()
+    with pytest.raises(Divergence, match="gradient"):
+        autotest(n=2, rtol=0.0, atol=1e-6)(relu)()
+
+
+def test_a_graph_check_without_a_graph_mode_is_an_error(quick, against):
+    against(faults.none())
+    with pytest.raises(UsageError, match=r"check_graph=True\): faulty has no graph mode, so that nothing would be"):
+        autotest(n=2, check_graph=True)(relu)()
+
+
+# -- by test ------------------------------------------------------------------------------------------------------
+
+
+def pair_of(test):
+    seen = []
+    with driven_by(lambda test, context: seen.append(context.pair)):
+        test()
+    return seen[0]
+
+
+def test_a_candidate_by_test_goes_before_the_projects_and_not_before_the_processs(monkeypatch, tmp_path, quick):
+    (tmp_path / "pyproject.toml").write_text('[tool.autotest]\ncandidate = "tests.support.faults:missing_relu"\n')
+    monkeypatch.chdir(tmp_path)
+    own = autotest(n=2, candidate="tests.support.faults:wrong_relu")(relu)
+    assert pair_of(own).candidate._origin == "tests.support.faults:wrong_relu"
+    assert pair_of(autotest(n=2)(relu)).candidate._origin == "tests.support.faults:missing_relu"
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:none")
+    assert pair_of(own).candidate._origin == "tests.support.faults:none"
+
+
+def test_nothing_goes_before_a_pair(monkeypatch, quick):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:none")
+    pair = Pair(TorchFramework(), faults.wrong_relu())
+    assert pair_of(autotest(n=2, pair=pair)(relu)) is pair
+    assert pair_of(autotest(n=2, pair=lambda: pair)(relu)) is pair
+    with pytest.raises(Divergence):
+        autotest(n=2, pair=pair)(relu)()
+
+
+def drawn(**arguments):
+    seen = []
+
+    @autotest(n=2, **arguments)
+    def test_drawing():
+        x = random_tensor(shape=(2,))
+        seen.append(float(x.reference[0]))
+        return torch.relu(x)
+
+    test_drawing()
+    return seen
+
+
+def test_a_seed_by_test_goes_before_the_default_and_not_before_the_processs(quick, against, monkeypatch):
+    against()
+    assert drawn(seed=5) == drawn(seed=5) != drawn()
+    monkeypatch.setenv("AUTOTEST_SEED", "9")
+    assert drawn(seed=5) == drawn()
+
+
+def test_pinned_trials_are_run_first_whatever_the_seed(quick, against):
+    against()
+    elsewhere = drawn(seed=7)
+    assert drawn(pinned=(7, 1)) == [elsewhere[1], *drawn()]
+    assert drawn(pinned=[(7, 1), (7, 0)]) == [elsewhere[1], elsewhere[0], *drawn()]
+
+
+def test_a_pinned_trial_that_diverges_fails_the_test_and_names_itself(tmp_path):
+    def body():
+        return torch.relu(random_tensor(shape=(2, 3), low=1, high=2))
+
+    with pytest.raises(Divergence, match="trial 4 of base seed 7"):
+        trials(body, tmp_path, faults.wrong_relu(), n=2, pinned=((7, 4),))
+
+
+def test_a_deadline_by_test_reads_times_as_the_command_line_does():
+    @autotest(deadline="2m")
+    def test_slow():
+        pass
+
+    assert test_slow.__autotest__.deadline == 120.0
+
+
+def test_settings_that_an_older_version_kept_are_read():
+    kept = Settings.kept({"n": 3, "check_allclose": False, "gone": 1, "pinned": [[1, 2]]})
+    assert (kept.n, kept.check_values, kept.pinned) == (3, False, ((1, 2),))
+
+
+def test_the_types_of_the_interface_are_public():
+    import autotest as library
+
+    for name in ("Framework", "Pair", "Settings", "Finding", "Program", "Divergence"):
+        found = getattr(library, name)
+        assert found.__doc__
+        assert name in library.__all__
+    assert library.Divergence("text").finding is None

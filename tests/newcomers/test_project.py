@@ -1,0 +1,115 @@
+"""`[tool.autotest]` in pyproject.toml: what a project asks for, who goes before it, and what is wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest import cli
+from autotest.base import project
+from autotest.base.errors import UsageError
+from autotest.base.options import from_environment, from_project
+from autotest.results import ledger
+
+HEAD = "from autotest import autotest, random_tensor, torch\n\n"
+TEST = "@autotest(n=2)\ndef test_relu():\n    return torch.relu(random_tensor())\n"
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    for name in ("SEED", "CANDIDATE", "N", "PROFILE", "DEADLINE", "MEMORY", "LEDGER", "QUICK"):
+        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def write(text: str) -> None:
+        (tmp_path / "pyproject.toml").write_text(f"[tool.autotest]\n{text}\n")
+
+    return write
+
+
+def test_the_projects_table_is_what_holds_where_nothing_else_was_asked(write, tmp_path, monkeypatch):
+    write('seed = 7\nn = 3\nprofile = "dev"\ndeadline = "2m"\nmemory = "1G"\nquick = true\ndir = "kept"')
+    (tmp_path / "tests").mkdir()
+    monkeypatch.chdir(tmp_path / "tests")
+    found = from_environment()
+    assert (found.seed, found.n, found.times, found.deadline, found.memory) == (7, 3, 0.25, 120.0, 1 << 30)
+    assert (found.verify, found.shrink, found.directory) == (False, 0.0, tmp_path / "kept")
+    monkeypatch.setenv("AUTOTEST_SEED", "9")
+    assert from_environment().seed == 9
+
+
+def test_a_value_that_makes_no_sense_is_told_by_its_key_and_file(write, tmp_path, capsys):
+    write('seed = "soon"')
+    with pytest.raises(
+        UsageError, match=r"\[tool.autotest\] of .*pyproject.toml: seed='soon': expected a whole number"
+    ):
+        from_project(project.of_folder(tmp_path))
+    assert cli.main(["list"]) == 2
+    assert "seed='soon': expected a whole number" in capsys.readouterr().err
+
+
+def test_an_unknown_key_is_told_and_stops_nothing(write, capsys):
+    write("sede = 7")
+    assert cli.main(["list"]) == 0
+    told = capsys.readouterr().err
+    assert "Unknown config option in [tool.autotest]" in told
+    assert "sede. Expected one of candidate, " in told
+
+
+def test_a_ledger_of_the_project_holds_for_all_its_tests(write, tmp_path):
+    write('ledger = "known/all.toml"')
+    (tmp_path / "known").mkdir()
+    entry = '[[divergence]]\nkey = "k"\ntest = "*"\nsymptom = "value"\nreason = "r"\n'
+    (tmp_path / "known" / "all.toml").write_text(entry)
+    assert [item.key for item in ledger.find(tmp_path / "tests" / "test_it.py").entries] == ["k"]
+    (tmp_path / "known" / "all.toml").unlink()
+    with pytest.raises(UsageError, match=r"all.toml: expected a file"):
+        ledger.find(tmp_path / "tests" / "test_it.py")
+
+
+# -- under pytest -------------------------------------------------------------------------------------------------
+
+
+def test_pytest_reads_the_project_under_its_root_and_its_options_go_before(pytester, quick, monkeypatch):
+    pytester.makepyprojecttoml('[tool.autotest]\ncandidate = "tests.support.faults:none"\nseed = 7\nn = 3\n')
+    pytester.makepyfile(test_it=HEAD + TEST)
+    pytester.runpytest_inprocess().stdout.fnmatch_lines(
+        ["autotest: 1 test of tests.support.faults:none against torch *, base seed 7", "1 test ran 3 trials: *"]
+    )
+    pytester.runpytest_inprocess("--autotest-seed=9", "--autotest-n=2").stdout.fnmatch_lines(
+        ["autotest: 1 test of tests.support.faults:none against torch *, base seed 9", "1 test ran 2 trials: *"]
+    )
+
+
+def test_pytest_warns_of_an_unknown_key_and_refuses_it_when_it_is_strict(pytester, quick, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    pytester.makepyprojecttoml("[tool.autotest]\nsede = 7\nseed = 0\n")
+    pytester.makepyfile(test_it=HEAD + TEST)
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*PytestConfigWarning: Unknown config option in *tool.autotest* of *: sede. *"])
+    strict = pytester.runpytest_inprocess("--strict-config")
+    assert strict.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_pytest_refuses_a_value_that_makes_no_sense(pytester, quick):
+    pytester.makepyprojecttoml('[tool.autotest]\nmemory = "1"\n')
+    pytester.makepyfile(test_it=HEAD + TEST)
+    result = pytester.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*memory='1': that is 1 B, and no trial fits in less than 1M; expected 500M or 4G*"])
+
+
+def test_a_quick_run_neither_shrinks_nor_verifies(pytester, quick, monkeypatch):
+    for name in ("VERIFY", "SHRINK"):
+        monkeypatch.delenv(f"AUTOTEST_{name}")
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:wrong_relu")
+    pytester.makepyfile(test_it=HEAD + TEST)
+    result = pytester.runpytest_inprocess("--autotest-quick")
+    result.stdout.fnmatch_lines(["Reproducer: *(not verified)"])
+    result.stdout.no_fnmatch_line("Shrunk:*")
+
+
+def test_a_size_without_its_unit_is_told_as_it_was_written(pytester, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["fuzz", "tests", "--memory", "1"])
+    assert "'1': that is 1 B, and no trial fits in less than 1M" in capsys.readouterr().err

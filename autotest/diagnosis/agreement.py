@@ -63,11 +63,11 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
     """Run `program` on both sides and compare everything, as a trial does."""
     expected = _run(program, pair.reference)
     if expected.error is not None:
-        return _refused(program, pair, settings, expected)
+        return refused(program, pair, settings, expected)
     actual = _run(program, pair.candidate)
-    record = _record(program, pair, expected, actual)
+    record = record_of(program, pair, expected, actual)
     if actual.error is not None:
-        record.mismatches.append(_raised(program, len(actual.values), pair, actual.error))
+        record.mismatches.append(raised(program, len(actual.values), pair, actual.error))
     elif program.calls and is_class(program.calls[-1]):
         # A live trial would have gone on to share the state of the new module, or ended here.
         unlike = unlike_state(record, len(program.calls) - 1)
@@ -80,7 +80,7 @@ def results(program: Program, framework: Framework) -> dict[Place, Any]:
     replayed = _run(program, framework)
     if replayed.error is not None:
         return {}
-    record = _record(program, Pair(framework, framework), replayed, replayed)
+    record = record_of(program, Pair(framework, framework), replayed, replayed)
     return {place: pair[0] for place, pair in Agreement(program, record, []).read().items()}
 
 
@@ -90,7 +90,7 @@ def _run(program: Program, framework: Framework) -> Replayed:
     return replay(program, framework)
 
 
-def _record(program: Program, pair: Pair, expected: Replayed, actual: Replayed) -> Record:
+def record_of(program: Program, pair: Pair, expected: Replayed, actual: Replayed) -> Record:
     """The record that a live run of `program` would have left."""
     record = Record(pair)
     came = len(actual.values) + (actual.error is not None)
@@ -103,7 +103,7 @@ def _record(program: Program, pair: Pair, expected: Replayed, actual: Replayed) 
     return record
 
 
-def _refused(program: Program, pair: Pair, settings: Settings, expected: Replayed) -> Agreement:
+def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed) -> Agreement:
     """The reference refuses: worth something only when the candidate accepts and the test asks for that."""
     reason = f"{type(expected.error).__name__}: {expected.error}"
     slot = len(expected.values)
@@ -124,7 +124,8 @@ def _refused(program: Program, pair: Pair, settings: Settings, expected: Replaye
     return Agreement(program, empty, [Mismatch(call.target, slot, "accepted", _stage(call), "candidate", message)])
 
 
-def _raised(program: Program, slot: int, pair: Pair, error: Exception) -> Mismatch:
+def raised(program: Program, slot: int, pair: Pair, error: Exception) -> Mismatch:
+    """The mismatch of a call at `slot` that the reference accepts and the candidate refuses with `error`."""
     reference, candidate = pair.sides
     target = operator_of(program.calls, slot)
     message = f"{target}: {reference} accepts, {candidate} raised {type(error).__name__}: {first_line(error)}. "

@@ -33,6 +33,8 @@ LIBRARIES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 )
 #: The variable by which OneFlow's logging is told how much to say, and the level that leaves only fatal errors.
 LOG_LEVEL: Final = ("GLOG_minloglevel", "3")
+#: The variable that leaves names out of the stack that a failed check prints: looking them up takes most of a death.
+STACK_NAMES: Final = ("GLOG_symbolize_stacktrace", "0")
 
 _CORE: Final = "_oneflow_internal"
 _INSTALL: Final = "use CPython 3.10 on x86-64 Linux and `pip install 'dual-autotest[oneflow]'`"
@@ -51,6 +53,7 @@ def import_oneflow() -> ModuleType:
         return imported
     require_core()
     os.environ.setdefault(*LOG_LEVEL)
+    os.environ.setdefault(*STACK_NAMES)
     missing = load_libraries()
     try:
         with warnings.catch_warnings():

@@ -41,6 +41,8 @@ class TorchFramework(Namespace):
         return super().import_root()
 
     def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
+        if tensor.dtype is self.root.complex32:  # NumPy has none; each of them is a complex64 exactly
+            tensor = tensor.to(self.root.complex64)
         if tensor.dtype is not self._bfloat16 and tensor.layout is self._strided:
             array: np.ndarray[Any, Any] = tensor.numpy(force=True)
             return array
@@ -58,6 +60,10 @@ class TorchFramework(Namespace):
         return self.root.strided
 
     def sample_databases(self) -> Sequence[SampleDatabase]:
+        return self._databases
+
+    @functools.cached_property
+    def _databases(self) -> tuple[SampleDatabase, ...]:
         from autotest.frameworks.torch_operators import OperatorDatabase
 
         return (OperatorDatabase(self),)

@@ -1,0 +1,125 @@
+"""The map of a sweep as a Markdown page."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable, Sequence
+
+from autotest.results.sweep import CHECKS, STATUSES, Cell, Row, SweepMap, worst
+from autotest.results.sweep_findings import SweepFinding
+
+#: Letters of the longest message in a table.
+_WIDEST = 150
+
+
+def page(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
+    """The whole page: numbers, families, and a row for each operator that does not agree."""
+    reference, candidate = swept.sides
+    versions = ", ".join(f"{name} {version}" for name, version in swept.versions.items())
+    lines = [
+        f"# {candidate} against {reference}: what agrees",
+        "",
+        f"{versions}. Made by `{swept.command}`" + (f" on {swept.date}." if swept.date else "."),
+        "",
+    ]
+    if swept.incomplete:
+        lines += [f"Not complete: {swept.incomplete}.", ""]
+    lines += [f"Not to be had: {note}." for note in swept.notes]
+    lines += _numbers(swept)
+    lines += _families(swept)
+    lines += _operators(swept, findings)
+    lines += _others(swept)
+    return "\n".join(lines) + "\n"
+
+
+def _numbers(swept: SweepMap) -> list[str]:
+    samples = sum(row.cell.samples for row in swept.rows.values())
+    counts = swept.counts()
+    shared = len(swept.rows) - counts["absent"]
+    lines = [
+        (
+            f"{samples:,} samples of {len(swept.rows):,} cells; a cell is one operator in one form and dtype. "
+            f"{shared:,} cells are there on both sides."
+        ),
+        "",
+        "| cells | |",
+        "|---|---|",
+        *(f"| {status} | {count:,} |" for status, count in counts.items() if count),
+        "",
+        "| check | samples that pass | of |",
+        "|---|---|---|",
+    ]
+    for name in CHECKS:
+        passed, total = _sum((row.cell for row in swept.rows.values()), name)
+        if total:
+            lines.append(f"| {name} | {passed:,} | {total:,} |")
+    return [*lines, ""]
+
+
+def _sum(cells: Iterable[Cell], name: str) -> tuple[int, int]:
+    found = [cell.checks[name] for cell in cells if name in cell.checks]
+    return sum(passed for passed, _ in found), sum(total for _, total in found)
+
+
+def _families(swept: SweepMap) -> list[str]:
+    families: dict[str, list[Row]] = {}
+    for row in swept.rows.values():
+        families.setdefault(row.family, []).append(row)
+    shown = [status for status in STATUSES if swept.counts()[status]]
+    lines = ["## Families", "", f"| family | operators | {' | '.join(shown)} |", "|---|---|" + "---|" * len(shown)]
+    for family, rows in sorted(families.items()):
+        counts = collections.Counter(row.cell.status for row in rows)
+        operators = len({row.key.operator.partition(":")[0] for row in rows})
+        lines.append(f"| {family} | {operators} | " + " | ".join(str(counts[status] or "") for status in shown) + " |")
+    return [*lines, ""]
+
+
+def _operators(swept: SweepMap, findings: Sequence[SweepFinding]) -> list[str]:
+    by_operator: dict[str, list[SweepFinding]] = {}
+    for finding in findings:
+        by_operator.setdefault(finding.operator, []).append(finding)
+    lines = ["## Operators that do not agree", ""]
+    lines += ["| operator | cells that agree | checks that fail | for instance |", "|---|---|---|---|"]
+    for operator, rows in sorted(swept.operators().items()):
+        found = by_operator.get(operator)
+        if not found:
+            continue
+        there = [row for row in rows if row.cell.status != "absent"]
+        agreeing = sum(row.cell.status == "agrees" for row in there)
+        failing = [name for name in CHECKS if any(finding.check == name for finding in found)]
+        lines.append(
+            f"| `{operator}` | {agreeing} of {len(there)} | {', '.join(failing)} | {_told(found[0].message)} |"
+        )
+    return [*lines, ""]
+
+
+def _others(swept: SweepMap) -> list[str]:
+    """Operators that agree wherever they are there, that are absent, and that have no accepted input."""
+    lists: dict[str, list[str]] = {}
+    for operator, rows in sorted(swept.operators().items()):
+        there = [row.cell.status for row in rows if row.cell.status != "absent"]
+        lists.setdefault(worst(there) if there else "absent", []).append(operator)
+    titles = {
+        "agrees": "Operators that agree in every cell",
+        "absent": "Operators that the candidate does not have",
+        "refused by the reference": "Operators whose inputs the reference refuses",
+        "left out": "Operators that were left out",
+        "not run": "Operators that were not run",
+    }
+    lines: list[str] = []
+    for status, title in titles.items():
+        names = lists.get(status, [])
+        if names:
+            lines += [f"## {title} ({len(names)})", "", ", ".join(f"`{name}`" for name in names), ""]
+    reasons: collections.Counter[str] = collections.Counter()
+    for row in swept.rows.values():
+        reasons.update(row.cell.left_out)
+    if reasons:
+        lines += ["## Samples left out", "", "| reason | samples |", "|---|---|"]
+        lines += [f"| {_told(reason)} | {count:,} |" for reason, count in reasons.most_common(40)]
+    return lines
+
+
+def _told(text: str) -> str:
+    line = " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return line if len(line) <= _WIDEST else line[: _WIDEST - 1] + "…"

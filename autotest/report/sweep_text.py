@@ -1,0 +1,68 @@
+"""The summary of a sweep as plain text."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+
+from autotest.results.sweep import CHECKS, SweepMap
+from autotest.results.sweep_findings import SweepFinding
+from autotest.results.sweep_gate import Change, Changes
+
+#: Of operators and changes, how many are listed.
+LISTED = 20
+
+
+def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
+    """The numbers, and how often each check fails."""
+    reference, candidate = swept.sides
+    samples = sum(row.cell.samples for row in swept.rows.values())
+    rate = f", {samples / swept.seconds:,.0f} a second" if swept.seconds else ""
+    lines = [
+        (
+            f"{candidate} against {reference}: {samples:,} samples of {len(swept.rows):,} cells (operator/form/dtype) "
+            f"of {len(swept.operators()):,} operators in {swept.seconds:.0f} s{rate}, seed {swept.seed}"
+        )
+    ]
+    if swept.incomplete:
+        lines.append(f"Not complete: {swept.incomplete}.")
+    lines += [f"Not to be had: {note}" for note in swept.notes]
+    lines += ["", "cells:"]
+    lines += [f"  {count:7,} {status}" for status, count in swept.counts().items() if count]
+    totals: dict[str, list[int]] = {}
+    for row in swept.rows.values():
+        for name, (passed, total) in row.cell.checks.items():
+            counts = totals.setdefault(name, [0, 0])
+            counts[0] += passed
+            counts[1] += total
+    lines += ["", "checks, by samples that pass:"]
+    lines += [
+        f"  {name:16} {totals[name][0]:9,} of {totals[name][1]:9,}  {_percent(*totals[name])}"
+        for name in CHECKS
+        if name in totals
+    ]
+    if findings:
+        by_operator = collections.Counter(finding.operator for finding in findings)
+        lines += ["", f"{len(findings):,} distinct findings about {len(by_operator):,} operators"]
+    return "\n".join(lines)
+
+
+def _percent(passed: int, total: int) -> str:
+    return f"{100 * passed / total:5.1f}%" if total else ""
+
+
+def changed(found: Changes, flaky: Sequence[Change]) -> str:
+    """What a gate says."""
+    parts: list[str] = []
+    for title, listed in (
+        ("got worse", found.worse),
+        ("got better", found.better),
+        ("wavered: another run agrees with the earlier map", flaky),
+        ("new, and do not agree", found.added),
+    ):
+        if listed:
+            more = [f"  and {len(listed) - LISTED} more"] if len(listed) > LISTED else []
+            parts.append(
+                "\n".join([f"{len(listed)} cells {title}:", *(f"  {item}" for item in listed[:LISTED]), *more])
+            )
+    return "\n\n".join(parts) or "nothing changed"

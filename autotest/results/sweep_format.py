@@ -1,0 +1,113 @@
+"""The map of a sweep as JSON, and back as far as later runs are compared with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from autotest.base.errors import UsageError
+from autotest.results.sweep import CHECKS, STATUSES, CellKey, SweepMap
+from autotest.results.sweep_findings import SweepFinding
+
+FORMAT: Final = "autotest map"
+#: Raised when the format changes so that older readers would misunderstand it.
+VERSION: Final = 1
+
+
+def as_data(swept: SweepMap, findings: Sequence[SweepFinding]) -> dict[str, Any]:
+    """Everything that a map holds, as values that `json.dumps` takes.
+
+    ``cells`` has a list for each cell: operator, form, dtype, family, status, counts of samples (accepted, refused by
+    the reference, vacuous, failed, cleared by the referee), checks by name with passed and total, samples left out by
+    reason, why it is absent, and the numbers of its findings.
+    """
+    numbers: dict[CellKey, list[int]] = {}
+    for finding in findings:
+        for key in finding.cells:
+            numbers.setdefault(key, []).append(finding.number)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "sides": list(swept.sides),
+        "versions": dict(swept.versions),
+        "seed": swept.seed,
+        "command": swept.command,
+        "date": swept.date,
+        "seconds": round(swept.seconds, 1),
+        "incomplete": swept.incomplete,
+        "notes": list(swept.notes),
+        "checks": list(CHECKS),
+        "statuses": list(STATUSES),
+        "cells": [
+            {
+                "operator": row.key.operator,
+                "form": row.key.form,
+                "dtype": row.key.dtype,
+                "family": row.family,
+                "database": row.database,
+                "status": row.cell.status,
+                "accepted": row.cell.accepted,
+                "refused": row.cell.refused,
+                "vacuous": row.cell.vacuous,
+                "failed": row.cell.failed,
+                "rounded": row.cell.rounded,
+                "checks": {name: row.cell.checks[name] for name in CHECKS if name in row.cell.checks},
+                "left_out": dict(row.cell.left_out),
+                "absent": row.cell.absent,
+                "findings": sorted(numbers.get(row.key, ())),
+            }
+            for row in swept.rows.values()
+        ],
+        "findings": [_finding(finding) for finding in findings],
+    }
+
+
+def _finding(finding: SweepFinding) -> dict[str, Any]:
+    return {
+        "number": finding.number,
+        "operator": finding.operator,
+        "check": finding.check,
+        "message": finding.message,
+        "sample": finding.sample,
+        "cells": [str(key) for key in finding.cells],
+        "samples": finding.samples,
+        "verdict": list(finding.verdict),
+        "blame": finding.blame,
+        "program": finding.text,
+        "script": finding.script,
+        "known": finding.known,
+    }
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Baseline:
+    """What an earlier map says of each cell."""
+
+    statuses: Mapping[CellKey, str]
+    checks: Mapping[CellKey, Mapping[str, Sequence[int]]]
+    left_out: Mapping[CellKey, Mapping[str, int]]
+    sides: tuple[str, str]
+    versions: Mapping[str, str]
+
+
+def baseline(document: Any, place: str) -> Baseline:
+    """The map that `as_data` gave; raises `UsageError` that names `place` and says what is wrong with it."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise UsageError(f"{place} is no map of `autotest sweep --json`")
+    if document.get("version") != VERSION:
+        raise UsageError(
+            f"{place} is a map in version {document.get('version')!r} of its format, and this is the reader of version "
+            f"{VERSION}; make it again with `autotest sweep --bless`"
+        )
+    try:
+        cells = {CellKey(cell["operator"], cell["form"], cell["dtype"]): cell for cell in document["cells"]}
+        return Baseline(
+            {key: str(cell["status"]) for key, cell in cells.items()},
+            {key: dict(cell["checks"]) for key, cell in cells.items()},
+            {key: dict(cell["left_out"]) for key, cell in cells.items()},
+            tuple(document["sides"]),
+            dict(document["versions"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{place} is a damaged map: {type(error).__name__}: {error}") from error

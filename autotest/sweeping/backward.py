@@ -1,0 +1,84 @@
+"""Appends to a program that has run what pushes cotangents back through its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from autotest.frameworks import Framework
+from autotest.program import Array, Call, Operand, Program, Ref, refs
+from autotest.program.rewriting import tensor_call
+from autotest.program.semantics import is_backward
+from autotest.replaying.replay import Replayed, perform
+
+
+def with_backward(program: Program, expected: Replayed) -> Program:
+    """`program`, and a backward from all of its results that carry a gradient on the reference.
+
+    `expected` is what the reference gave, and is extended by what the appended calls give. Where the reference
+    implements no derivative, both stay as they were.
+    """
+    framework = expected.framework
+    calls, arrays = list(program.calls), list(program.arrays)
+    outputs: list[Operand] = []
+    tensors: list[Any] = []
+    for slot, path, tensor in results(program, expected):
+        if not framework.can_backpropagate(tensor) or slot in program.undefined:
+            continue
+        if any(tensor is other for other in tensors):
+            continue
+        at = slot
+        for index in path:
+            calls.append(Call("operator", "getitem", (Ref(at), index), {}, len(calls)))
+            at = len(calls) - 1
+        outputs.append(Ref(at))
+        tensors.append(tensor)
+    if not outputs:
+        return program
+    cotangents: list[Operand] = []
+    for tensor in tensors:
+        arrays.append(cotangent(framework, tensor))
+        calls.append(tensor_call(len(calls), len(arrays) - 1, arrays[-1], requires_grad=False, note="cotangent"))
+        cotangents.append(Ref(len(calls) - 1))
+    if len(outputs) == 1:
+        calls.append(Call("method", "backward", (outputs[0], cotangents[0]), {}, len(calls)))
+    else:
+        calls.append(Call("function", "autograd.backward", (outputs, cotangents), {}, len(calls)))
+    values = list(expected.values)
+    try:
+        for call in calls[len(values) :]:
+            values.append(perform(call, framework, values, tuple(arrays), {}))
+    except Exception:  # noqa: BLE001 - torch says itself where it has no derivative
+        return program
+    expected.values = values
+    return Program(tuple(calls), tuple(arrays), program.undefined)
+
+
+def results(program: Program, ran: Replayed) -> Iterator[tuple[int, tuple[int, ...], Any]]:
+    """The tensors that a program gives and does not use itself: slot, path within it, and the tensor."""
+    read = {ref.slot for call in program.calls if not is_backward(call) for ref in refs(call)}
+    types = ran.framework.tensor_types
+    for call, value in zip(program.calls, ran.values, strict=False):
+        if call.kind != "tensor" and call.slot not in read and not is_backward(call):
+            yield from ((call.slot, path, tensor) for path, tensor in tensors_in(value, types))
+
+
+def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The tensors in `value`, each with the path of indices to it."""
+    if isinstance(value, types):
+        yield (), value
+    elif isinstance(value, (tuple, list)):
+        for index, item in enumerate(value):
+            for path, tensor in tensors_in(item, types):
+                yield (index, *path), tensor
+
+
+def cotangent(framework: Framework, tensor: Any) -> Array:
+    """Other numbers for other elements, so that a permuted gradient shows; exact in half precision."""
+    dtype = framework.dtype_name(tensor.dtype)
+    shape = tuple(tensor.shape)
+    steps = (np.arange(int(np.prod(shape, dtype=np.int64))) * 7 % 15 - 7.5) / 8
+    carrier = "float32" if dtype == "bfloat16" else dtype
+    return Array(np.asarray(steps.reshape(shape), dtype=carrier), dtype)

@@ -1,0 +1,205 @@
+"""Deals units of a sweep out to worker processes, and puts what they found into the map, whatever becomes of them."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Final
+
+from autotest.base.errors import AutotestError, FrameworkMissing
+from autotest.processes.client import START_UP, Process, Server, ServerLost
+from autotest.processes.endings import describe, last_words
+from autotest.results.sweep import Cell, CellKey
+from autotest.sweeping import trail
+from autotest.sweeping.units import Ended, Unit
+from autotest.sweeping.worker import Listed, Part, list_entries, work
+
+#: Deaths in one unit after which the rest of its samples waits until all other units had their turn, and after which
+#: it is only counted.
+PATIENCE, DEATHS = 4, 8
+#: The same where another unit of the operator has ended processes before.
+AGAIN: Final = 2
+#: What a worker imports before it is forked.
+_PRELOADED: Final = ("autotest.sweeping.preload",)
+
+#: Called with a unit, what some of its samples showed, and whether these were the last.
+Report = Callable[[Unit, Cell, bool], None]
+
+
+_NO_UNIT: Final = Unit(-1, "", CellKey("", "", ""), "sample", 0)
+
+
+@dataclasses.dataclass(slots=True)
+class _Worker:
+    number: int
+    trail: Path
+    log: Path
+    process: Process
+    unit: Unit = _NO_UNIT
+    upto: int = 0
+    #: When it was given its unit.
+    given: float = 0.0
+
+
+class Engine:
+    """Worker processes that judge units. Use it as a context manager.
+
+    Args:
+        jobs: how many of them work at a time.
+        deadline: seconds after which a sample is a hang.
+        memory: bytes that a worker may take besides what the frameworks take; None for any.
+    """
+
+    def __init__(self, jobs: int, deadline: float = 20.0, memory: int | None = None) -> None:
+        self._jobs = jobs
+        self._deadline = deadline
+        self._memory = memory
+        self._server = Server(_PRELOADED)
+        self._folder = Path(tempfile.mkdtemp(prefix="autotest-sweep-"))
+        self._workers: dict[int, _Worker] = {}
+        #: Workers that wait for a unit.
+        self._idle: list[_Worker] = []
+        #: One that has been started before it is needed.
+        self._spare: _Worker | None = None
+        self._made = 0
+        #: operator -> the units of it over which processes ended
+        self._deadly: dict[str, set[int]] = {}
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        for worker in (*self._workers.values(), *self._idle, *filter(None, [self._spare])):
+            with contextlib.suppress(OSError):
+                worker.process.close()
+        self._server.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def listed(self) -> Listed:
+        """Everything that there is to sweep; raises `FrameworkMissing`."""
+        log = self._folder / "list.log"
+        process = self._server.process(list_entries, log=log)
+        try:
+            if not process.connection.poll(START_UP):
+                raise AutotestError(f"the frameworks were not imported within {START_UP:g} s")
+            answer = process.connection.recv()
+        except (EOFError, OSError) as error:
+            words = _read(log) or self._server.last_words() or str(error)
+            raise AutotestError(f"the databases could not be listed: {words}") from error
+        finally:
+            process.close()
+        if isinstance(answer, FrameworkMissing):
+            raise answer
+        listed: Listed = answer
+        return listed
+
+    def run(self, units: Iterable[Unit], report: Report, stop: Callable[[], bool] = lambda: False) -> None:
+        """Have all `units` judged; `stop` is asked before another one is begun."""
+        waiting = collections.deque(units)
+        while waiting or self._workers:
+            while waiting and len(self._workers) < self._jobs and not stop():
+                self._begin(waiting.popleft())
+            if not self._workers:
+                self._leave_out(waiting, report)
+                return
+            for worker in self._ready():
+                again = self._receive(worker, report)
+                if again is not None:
+                    (waiting.append if len(again.ended) % PATIENCE == 0 else waiting.appendleft)(again)
+            for worker in tuple(self._workers.values()):
+                if self._overdue(worker):
+                    worker.process.kill()
+
+    @staticmethod
+    def _leave_out(waiting: Iterable[Unit], report: Report) -> None:
+        """Count what there was no time for, where a part of a unit has been judged."""
+        for unit in waiting:
+            if unit.start or unit.ended:
+                cell = Cell()
+                cell.left_out["no time for the rest of its samples"] += 1
+                report(unit, cell, True)
+
+    def _begin(self, unit: Unit) -> None:
+        if self._idle:
+            worker = self._idle.pop()
+        else:
+            worker = self._spare or self._fresh()
+            # A process that has died is followed by one that has started meanwhile.
+            self._spare = self._fresh() if self._deadly else None
+        worker.unit, worker.upto, worker.given = unit, unit.start, time.monotonic()
+        with contextlib.suppress(OSError):  # one that is gone is met when it is listened to
+            worker.process.connection.send(unit)
+        self._workers[worker.number] = worker
+
+    def _fresh(self) -> _Worker:
+        self._made += 1
+        path, log = self._folder / f"{self._made}.trail", self._folder / f"{self._made}.log"
+        trail.create(path)
+        process = self._server.process(work, path, self._memory, log=log)
+        return _Worker(self._made, path, log, process)
+
+    def _ready(self) -> list[_Worker]:
+        by_connection = {id(worker.process.connection): worker for worker in self._workers.values()}
+        connections = [worker.process.connection for worker in self._workers.values()]
+        return [by_connection[id(ready)] for ready in wait(connections, timeout=0.5)]
+
+    def _receive(self, worker: _Worker, report: Report) -> Unit | None:
+        """Take what a worker hands in; returns the rest of its unit where it died over it."""
+        try:
+            part: Part = worker.process.connection.recv()
+        except (EOFError, OSError):
+            return self._died(worker, report)
+        worker.upto = part.upto
+        report(worker.unit, part.cell, part.done)
+        if part.done:
+            del self._workers[worker.number]
+            self._idle.append(worker)
+        return None
+
+    def _overdue(self, worker: _Worker) -> bool:
+        position = trail.read(worker.trail)
+        if position.unit == worker.unit.number:
+            return time.monotonic() - position.began > self._deadline
+        # It still starts, or makes samples.
+        return time.monotonic() - worker.given > START_UP
+
+    def _died(self, worker: _Worker, report: Report) -> Unit | None:
+        del self._workers[worker.number]
+        position, unit = trail.read(worker.trail), worker.unit
+        hung = self._overdue(worker)
+        how = f"no answer in {self._deadline:g} s" if hung else self._ending(worker.process)
+        words = "" if hung else _read(worker.log)
+        worker.process.close()
+        if position.unit != unit.number or position.side < 0 or position.sample in unit.ended:
+            # Not over a sample: over the making of them, or of the worker itself.
+            cell = Cell()
+            cell.left_out[f"its samples could not be made: {how} {words}".strip()] += 1
+            report(unit, cell, True)
+            return None
+        ended = {**unit.ended, position.sample: Ended(position.side, how, words)}
+        known = self._deadly.setdefault(unit.key.operator, set())
+        allowed = DEATHS if not known - {unit.number} else AGAIN
+        known.add(unit.number)
+        abandoned = "not run: samples beside it ended the process" if len(ended) >= allowed else ""
+        return dataclasses.replace(unit, start=worker.upto, ended=ended, abandoned=abandoned)
+
+    @staticmethod
+    def _ending(process: Process) -> str:
+        with contextlib.suppress(ServerLost, OSError):
+            status = process.status(10.0)
+            if status is not None:
+                return describe(status)
+        return "an unknown end"
+
+
+def _read(log: Path) -> str:
+    with contextlib.suppress(OSError):
+        return last_words(log.read_text(errors="replace"))
+    return ""

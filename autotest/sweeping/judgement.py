@@ -1,0 +1,33 @@
+"""What one program showed, check by check."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from autotest.program import Program
+from autotest.results.sweep import Check
+
+
+@dataclasses.dataclass(slots=True)
+class Judgement:
+    """What one program showed."""
+
+    program: Program
+    #: Why there was nothing to judge, because the candidate lacks what it calls; empty if it has all.
+    absent: str = ""
+    #: Why there is no judgement although both sides ran; empty if there is one.
+    left_out: str = ""
+    #: Whether the reference refused it.
+    refused: bool = False
+    #: Whether the candidate refused what the reference accepts.
+    failed: bool = False
+    #: Whether the reference's results are empty or undefined.
+    vacuous: bool = False
+    rounded: bool = False
+    checks: dict[Check, bool] = dataclasses.field(default_factory=dict)
+    #: check, key and message of everything that failed
+    divergences: list[tuple[Check, str, str]] = dataclasses.field(default_factory=list)
+
+    def fail(self, check: Check, key: str, message: str) -> None:
+        self.checks[check] = False
+        self.divergences.append((check, key, message))

@@ -1,0 +1,130 @@
+"""Looks at what values do not show: strides, which results share memory, and whether a second run gives the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.comparison import TensorValue
+from autotest.diagnosis.agreement import Place
+from autotest.diagnosis.agreement import results as results_of
+from autotest.frameworks import Framework, Pair
+from autotest.program import Array, Program
+from autotest.recording.freezing import freeze
+from autotest.recording.observation import Observed
+from autotest.replaying.replay import Replayed, replay
+from autotest.results.sweep import Check
+from autotest.sweeping.backward import results
+from autotest.sweeping.judgement import Judgement
+
+#: Elements of the greatest result that is written into to find out what shares its memory.
+_LARGEST: Final = 4096
+#: How often the reference is run again before a difference from it counts.
+_AGAIN: Final = 3
+
+
+def layouts(observed: Observed) -> Iterator[tuple[Check, str, str]]:
+    """Where results lie in memory in another order on the candidate."""
+    pair = observed.record.pair
+    for item in observed.pairings:
+        call = observed.record.calls[item.slot]
+        if (
+            item.stage == "backward"
+            or call.kind == "tensor"
+            or not isinstance(item.actual, pair.candidate.tensor_types)
+        ):
+            continue
+        shape = tuple(item.expected.shape)
+        if tuple(item.actual.shape) != shape or 0 in shape:
+            continue
+        expected, actual = (
+            tuple(step for step, size in zip(side.strides(value), shape, strict=True) if size > 1)
+            for side, value in ((pair.reference, item.expected), (pair.candidate, item.actual))
+        )
+        if expected != actual:
+            yield "strides", "strides", f"{call.target}: expected strides {expected}, actual {actual} of shape {shape}"
+
+
+def probe(found: Judgement, expected: Replayed, actual: Replayed, pair: Pair) -> None:
+    """Check repeatability and aliasing of a program that both sides accept. Changes the values that they gave."""
+    program = found.program
+    if not program.undefined:
+        found.checks["repeat"] = True
+        if _differ(pair.candidate, actual, replay(program, pair.candidate)):
+            found.fail("repeat", "differs from itself", f"{pair.sides[1]} run twice does not give the same")
+    shared, theirs = (_aliases(program, side) for side in (expected, actual))
+    if shared is None or theirs is None:
+        return
+    found.checks.setdefault("alias", True)
+    for how, slot, operand in sorted(shared ^ theirs)[:1]:
+        having, lacking = pair.sides if (how, slot, operand) in shared else pair.sides[::-1]
+        target = program.calls[slot].target
+        message = f"{target}: its result {how} operand {operand} on {having}, not on {lacking}"
+        found.fail("alias", f"{how} an operand on {having} only", message)
+
+
+def wavers(program: Program, framework: Framework) -> bool:
+    """Whether `framework` gives something else when it runs `program` again, gradients included."""
+    once = results_of(program, framework)
+    return any(_apart(once, results_of(program, framework)) for _ in range(_AGAIN))
+
+
+def _apart(once: Mapping[Place, Any], again: Mapping[Place, Any]) -> bool:
+    return once.keys() != again.keys() or any(_unlike(one, again[place]) for place, one in once.items())
+
+
+def _unlike(one: Any, other: Any) -> bool:
+    if type(one) is not TensorValue or type(other) is not TensorValue:
+        return type(one) is not type(other) or repr(one) != repr(other)
+    return one.data.shape != other.data.shape or one.data.tobytes() != other.data.tobytes()
+
+
+def _differ(framework: Framework, once: Replayed, again: Replayed) -> bool:
+    if again.error is not None:
+        return True
+    slots = [slot for slot, value in enumerate(once.values) if isinstance(value, framework.tensor_types)]
+    first, second = (freeze(framework, [run.values[slot] for slot in slots]) for run in (once, again))
+    return any(_unlike(one, other) for one, other in zip(first, second, strict=True))
+
+
+def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, int]] | None:
+    """Which results are an operand, or share its memory: found out by writing into them. None where that is refused."""
+    framework = ran.framework
+    inputs = {
+        call.slot: value
+        for call, value in zip(program.calls, ran.values, strict=True)
+        if call.kind == "tensor" and call.note != "cotangent"
+    }
+    found: set[tuple[str, int, int]] = set()
+    for slot, path, tensor in list(results(program, ran)):
+        found |= {("is", slot, operand) for operand, value in inputs.items() if value is tensor}
+        if path not in ((), (0,)) or not _writable(framework, tensor):
+            continue
+        try:
+            before = [np.array(value.data) for value in framework.values([*inputs.values(), tensor])]
+            own = Array(_other(before.pop()), framework.dtype_name(tensor.dtype))
+            framework.overwrite(tensor, own)
+            after = framework.values([*inputs.values()])
+        except Exception:  # noqa: BLE001 - what cannot be written into is not known
+            return None
+        found |= {
+            ("shares the memory of", slot, operand)
+            for operand, one, other in zip(inputs, before, after, strict=True)
+            if one.tobytes() != other.data.tobytes()
+        }
+    return found
+
+
+def _writable(framework: Framework, tensor: Any) -> bool:
+    """Whether writing into `tensor` is cheap and means the same everywhere: no two elements are in one place."""
+    shape = tuple(tensor.shape)
+    if not 0 < int(np.prod(shape, dtype=np.int64)) <= _LARGEST:
+        return False
+    return all(step != 0 or size == 1 for step, size in zip(framework.strides(tensor), shape, strict=True))
+
+
+def _other(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Values that differ from `data` everywhere."""
+    return ~data if data.dtype.kind == "b" else np.where(data == 1, 2, 1).astype(data.dtype)

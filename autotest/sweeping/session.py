@@ -1,0 +1,123 @@
+"""One sweep: what is asked for, run unit by unit until it is done or its time is over, as a map."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from autotest.base.errors import UsageError
+from autotest.frameworks.samples import Entry
+from autotest.results.sweep import Cell, CellKey, Row, SweepMap
+from autotest.sources.selection import selection
+from autotest.sweeping.engine import Engine
+from autotest.sweeping.units import Unit, in_shard, units
+from autotest.sweeping.worker import Listed
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """What a sweep is asked for."""
+
+    #: As `-k` takes it, over ``operator/form/dtype``; empty for everything.
+    expression: str = ""
+    #: Seconds; None for as long as it takes.
+    seconds: float | None = None
+    seed: int = 0
+    #: The I-th of K parts.
+    shard: tuple[int, int] = (1, 1)
+
+    def chosen(self) -> Callable[[str], bool]:
+        """Whether a cell, by its name, is asked for; raises `UsageError` for an expression that makes no sense."""
+        return selection(self.expression) if self.expression else lambda name: True
+
+
+@dataclasses.dataclass(slots=True)
+class Progress:
+    """How far a sweep is."""
+
+    units: int
+    done: int = 0
+    samples: int = 0
+    divergences: int = 0
+    seconds: float = 0.0
+
+
+#: Called every now and then while a sweep runs.
+Watch = Callable[[Progress], None]
+
+
+class Session:
+    """A sweep that is run on an engine, and the map that it makes."""
+
+    def __init__(self, plan: Plan, listed: Listed, command: str = "", date: str = "") -> None:
+        """Raises `UsageError` when nothing is chosen."""
+        self._plan = plan
+        self._entries: Mapping[str, Entry] = {entry.key: entry for entry in listed.entries}
+        self.map = SweepMap(listed.sides, listed.versions, plan.seed, command, notes=list(listed.notes), date=date)
+        all_units = list(units(listed.entries, plan.chosen(), plan.seed))
+        if not all_units:
+            raise UsageError(_nothing(plan, listed))
+        self.units = [unit for unit in all_units if in_shard(unit, plan.seed, plan.shard)]
+        for unit in self.units:
+            self.row(unit.key)
+
+    def row(self, key: CellKey) -> Row:
+        """The map's row for a cell."""
+        row = self.map.rows.get(key)
+        if row is None:
+            entry = self._entries[key.operator]
+            row = self.map.rows[key] = Row(key, entry.family, entry.database)
+        return row
+
+    def run(self, engine: Engine, watch: Watch = lambda progress: None) -> None:
+        """Judge everything; what was found so far is in the map whenever this ends, also by an interrupt."""
+        began = time.monotonic()
+        progress = Progress(len(self.units))
+        # A cell is passing only once all of its units are through.
+        open_units = {unit.number for unit in self.units}
+
+        def report(unit: Unit, cell: Cell, done: bool) -> None:
+            row = self.row(unit.key)
+            known = len(row.cell.divergences)
+            row.cell.merge(cell)
+            progress.samples += cell.samples
+            progress.divergences += len(row.cell.divergences) - known
+            if done:
+                open_units.discard(unit.number)
+                progress.done += 1
+            progress.seconds = time.monotonic() - began
+            watch(progress)
+
+        def stop() -> bool:
+            return self._plan.seconds is not None and time.monotonic() - began >= self._plan.seconds
+
+        self.map.incomplete = "interrupted"
+        try:
+            engine.run(self.units, report, stop)
+            self.map.incomplete = f"{len(open_units)} of {len(self.units)} units had no time" if open_units else ""
+        finally:
+            self.map.seconds += time.monotonic() - began
+
+    def again(self, engine: Engine, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
+        """Judge the cells of `keys` once more; leaves the map as it is."""
+        found: dict[CellKey, Cell] = {}
+
+        def report(unit: Unit, cell: Cell, done: bool) -> None:
+            found.setdefault(unit.key, Cell()).merge(cell)
+
+        engine.run([unit for unit in self.units if unit.key in keys], report)
+        return found
+
+
+def _nothing(plan: Plan, listed: Listed) -> str:
+    if not listed.entries:
+        why = "; ".join(listed.notes) or f"{listed.sides[0]} brings no database of inputs"
+        return f"there is nothing to sweep: {why}"
+    shown = ", ".join(_examples(listed.entries))
+    return f"-k {plan.expression!r} fits no cell; cells are called operator/form/dtype, such as {shown}"
+
+
+def _examples(entries: Iterable[Entry]) -> list[str]:
+    first = list(entries)[:2]
+    return [str(CellKey(entry.key, entry.forms[0], entry.dtypes[0])) for entry in first]

@@ -1,0 +1,34 @@
+"""Marks the slots of a program whose contents nobody specifies: random numbers and uninitialised memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Final
+
+from autotest.program import Program, Ref, leaves, refs
+from autotest.program.randomness import Contents, contents_of
+from autotest.program.semantics import in_place
+
+#: Calls that put an input into its place, and draw nothing.
+_ARRANGING: Final = frozenset("clone permute expand as_strided getitem".split())
+
+
+def marked(program: Program, *, drawn: bool) -> Program:
+    """`program` with what is undefined in it; `drawn` says whether running it took random numbers."""
+    undefined = set(program.undefined)
+    for call in program.calls:
+        if call.kind == "tensor":
+            continue
+        unspecified = contents_of(call.target, call.args, call.kwargs) is not Contents.DEFINED
+        draws = drawn and call.target not in _ARRANGING
+        if unspecified or draws or any(ref.slot in undefined for ref in refs(call)):
+            undefined.add(call.slot)
+            if in_place(call):
+                undefined.update(ref.slot for ref in call.args[:1] if type(ref) is Ref)
+            undefined.update(item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref)
+    return program if undefined == program.undefined else dataclasses.replace(program, undefined=frozenset(undefined))
+
+
+def flat(value: Any) -> tuple[Any, ...]:
+    """`value` as a tuple, whether it is one or a single item."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)

@@ -1,0 +1,87 @@
+"""Units of a sweep: all samples of one kind in one cell, in the order in which they are best run."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from autotest.frameworks.samples import Entry, Form, Kind
+from autotest.results.sweep import CellKey
+
+#: Calls that everything has; the other forms come after them.
+_FIRST: Final = frozenset(("function", "module", "reflected"))
+_KINDS: Final[Mapping[Kind, int]] = {"sample": 0, "error": 3, "noncontiguous": 3, "reference": 5}
+
+
+class Ended(NamedTuple):
+    """How the worker ended that judged a sample."""
+
+    #: Who was asked: 0 the reference, 1 the candidate, 2 the candidate in a probe.
+    side: int
+    #: ``"SIGSEGV"``, ``"no answer in 20 s"``.
+    how: str
+    words: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unit:
+    """One piece of work: the samples of one kind, of one operator in one form and dtype."""
+
+    number: int
+    database: str
+    key: CellKey
+    kind: Kind
+    seed: int
+    path: str = ""
+    #: The first sample to judge. Those before it have been.
+    start: int = 0
+    #: Samples that ended a worker before.
+    ended: Mapping[int, Ended] = dataclasses.field(default_factory=dict)
+    #: Why no more samples are judged, but only counted; empty if they are.
+    abandoned: str = ""
+
+
+def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) -> Iterator[Unit]:
+    """The units of all cells whose names fit: first one pass over all operators, then forms, dtypes, other inputs."""
+    found = [
+        (round_of(form, dtype, kind), str(key), entry, key, kind)
+        for entry in entries
+        for form in entry.forms
+        for dtype in entry.dtypes
+        for kind in entry.kinds
+        if _applies(entry, form, dtype, kind)
+        if chosen(str(key := CellKey(entry.key, form, dtype)))
+    ]
+    found.sort(key=lambda item: (item[0], digest(seed, item[1])))
+    for number, (_, _, entry, key, kind) in enumerate(found):
+        path = entry.paths.get(key.form, "")
+        # The form has no part in it: all forms are given the same samples.
+        own = digest(seed, f"{key.operator}/{key.dtype}/{kind}")
+        yield Unit(number, entry.database, key, kind, own, path)
+
+
+def round_of(form: Form, dtype: str, kind: Kind) -> int:
+    """When a unit's turn comes: 0 is the first pass, over every operator."""
+    if kind != "sample":
+        return _KINDS[kind]
+    return (0 if form in _FIRST else 1) + (0 if dtype == "float32" else 2 if form in _FIRST else 3)
+
+
+def _applies(entry: Entry, form: Form, dtype: str, kind: Kind) -> bool:
+    if kind == "error":
+        # They come with dtypes of their own.
+        return form in _FIRST and dtype == ("float32" if "float32" in entry.dtypes else entry.dtypes[0])
+    return kind == "sample" or (form in _FIRST and dtype in ("float32", "int64"))
+
+
+def digest(seed: int, text: str) -> int:
+    """A number that depends on nothing but `seed` and `text`, on every machine."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}\0{text}".encode(), digest_size=8).digest(), "big") >> 1
+
+
+def in_shard(unit: Unit, seed: int, shard: tuple[int, int]) -> bool:
+    """Whether `unit` belongs into the I-th of K parts. All kinds of a cell belong into the same one."""
+    number, parts = shard
+    return digest(seed, str(unit.key)) % parts == number - 1

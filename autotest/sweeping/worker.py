@@ -1,0 +1,188 @@
+"""What a worker process of a sweep does: it lists what there is, and judges units sample by sample."""
+
+from __future__ import annotations
+
+import dataclasses
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from autotest.base.errors import FrameworkMissing
+from autotest.frameworks import Pair, chosen
+from autotest.frameworks.samples import Entry, Sample, SampleDatabase
+from autotest.processes.endings import limit_memory
+from autotest.program import Program
+from autotest.results.sweep import Cell, Check, Divergence
+from autotest.sweeping.judgement import Judgement
+from autotest.sweeping.judging import Judge
+from autotest.sweeping.trail import Trail
+from autotest.sweeping.units import Unit
+
+#: Seconds after which what was found so far is handed in, so that a death costs no more than that.
+_HAND_IN: Final = 0.2
+#: Samples of a unit that are looked at more closely: run twice, written into.
+_CLOSELY: Final = 2
+#: Bytes of the largest program that is handed in with a divergence.
+_LARGEST: Final = 1 << 22
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listed:
+    """What there is to sweep."""
+
+    sides: tuple[str, str]
+    versions: dict[str, str]
+    entries: list[Entry]
+    #: Databases that are not to be had, each with its reason.
+    notes: list[str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """What the samples of a unit up to `upto` showed that were not handed in before."""
+
+    upto: int
+    cell: Cell
+    #: Whether these were the last.
+    done: bool
+
+
+def list_entries(connection: Connection, server: socket.socket) -> None:
+    """Send a `Listed`, or the error that says why there is none."""
+    try:
+        connection.send(listed(chosen()))
+    except FrameworkMissing as error:
+        connection.send(error)
+
+
+def listed(pair: Pair) -> Listed:
+    """The entries of all databases of the reference."""
+    sides = (pair.reference, pair.candidate)
+    versions = {side.name: side.version for side in sides}
+    entries: list[Entry] = []
+    notes: list[str] = []
+    for database in pair.reference.sample_databases():
+        entries.extend(_entries(database, notes))
+    return Listed(pair.sides, versions, entries, notes)
+
+
+def _entries(database: SampleDatabase, notes: list[str]) -> Sequence[Entry]:
+    try:
+        return database.entries()
+    except FrameworkMissing as error:
+        notes.append(f"{database.name}: {error}")
+        return ()
+
+
+def work(connection: Connection, server: socket.socket, trail_path: Path, memory: int | None) -> None:
+    """Judge the units that are received, until the connection ends."""
+    trail = Trail(trail_path)
+    pair = chosen()
+    if memory is not None:
+        limit_memory(pair, memory)
+    databases = {database.name: database for database in pair.reference.sample_databases()}
+    with pair.around_trials(), np.errstate(all="ignore"):
+        while True:
+            unit: Unit = connection.recv()
+            for part in judged(unit, pair, databases[unit.database], trail):
+                connection.send(part)
+            trail.rest()
+
+
+def judged(unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None = None) -> Iterator[Part]:
+    """Judge the samples of `unit`, handing in what they showed every now and then."""
+    judge = Judge(pair, trail.asks if trail is not None else lambda side: None)
+    cell = Cell()
+    lacking = judge.lacks_all(unit.path, unit.key.dtype)
+    if lacking:
+        cell.absent = lacking
+        cell.check("exists", passed=False)
+        yield Part(0, cell, done=True)
+        return
+    handed_in = time.monotonic()
+    index = -1
+    samples = database.samples(unit.key.operator, unit.key.form, unit.key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
+    for index, sample in enumerate(samples):
+        if index < unit.start:
+            continue
+        if trail is not None:
+            trail.sample(unit.number, index)
+        _judge_one(unit, index, sample, judge, cell)
+        if time.monotonic() - handed_in > _HAND_IN:
+            yield Part(index + 1, cell, done=False)
+            cell, handed_in = Cell(), time.monotonic()
+    yield Part(index + 1, cell, done=True)
+
+
+def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell) -> None:
+    """Judge one sample and count it, whatever comes of it."""
+    ended = unit.ended.get(index)
+    if sample.program is None:
+        cell.left_out[sample.left_out] += 1
+    elif ended is not None and ended.side != 2:
+        _count_death(unit, index, sample.program, judge, cell)
+    elif unit.abandoned:
+        cell.left_out[unit.abandoned] += 1
+    else:
+        try:
+            found = judge.judge(sample.program, closely=index < _CLOSELY and ended is None)
+        except MemoryError:
+            cell.left_out["not enough memory"] += 1
+            return
+        except Exception as error:  # noqa: BLE001 - a fault of this library costs one sample, and is told
+            cell.left_out[f"could not be judged: {type(error).__name__}: {str(error)[:200]}"] += 1
+            return
+        count(cell, found, f"{unit.kind} {index}")
+
+
+def count(cell: Cell, found: Judgement, sample: str) -> None:
+    """Add what one sample showed to its cell."""
+    if found.absent:
+        cell.left_out[found.absent] += 1
+        cell.absent = found.absent
+        return
+    if found.left_out:
+        cell.left_out[found.left_out] += 1
+        return
+    cell.check("exists", passed=True)
+    cell.check("survives", passed=True)
+    cell.refused += found.refused
+    cell.accepted += not found.refused
+    cell.failed += found.failed
+    cell.vacuous += found.vacuous
+    cell.rounded += found.rounded
+    for check, passed in found.checks.items():
+        cell.check(check, passed)
+    for check, key, message in found.divergences:
+        cell.diverged(_divergence(check, key, message, sample, found.program))
+
+
+def _divergence(check: Check, key: str, message: str, sample: str, program: Program) -> Divergence:
+    size = sum(array.data.nbytes for array in program.arrays)
+    elements = sum(array.data.size for array in program.arrays)
+    kept = program if size <= _LARGEST else None
+    return Divergence(check, key, message, sample, size=elements, program=kept)
+
+
+def _count_death(unit: Unit, index: int, program: Program, judge: Judge, cell: Cell) -> None:
+    """Count a sample that ended a worker before. It is not run again."""
+    side, how, words = unit.ended[index]
+    if side == 0:
+        cell.left_out[f"the reference died of {how}"] += 1
+        return
+    cell.accepted += 1
+    cell.failed += 1
+    cell.check("exists", passed=True)
+    cell.check("survives", passed=False)
+    what = how + (f": {words}" if words else "")
+    key = f"dies: {how}"
+    message = f"{program.calls[-1].target}: {judge.candidate} ends with {what}"
+    cell.diverged(_divergence("survives", key, message, f"{unit.kind} {index}", program))
+
+
+__all__ = ["Listed", "Part", "count", "judged", "list_entries", "listed", "work"]

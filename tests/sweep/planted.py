@@ -1,0 +1,172 @@
+"""Candidates with one fault each, for the sweep to find."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from autotest.frameworks import Framework, Pair, framework
+from autotest.frameworks.samples import SampleDatabase
+from autotest.results.sweep import Cell
+from autotest.sweeping.units import units
+from autotest.sweeping.worker import judged
+from tests.support.faulty import FaultyTorch
+
+TORCH = framework("torch")
+
+
+def databases() -> dict[str, SampleDatabase]:
+    return {database.name: database for database in TORCH.sample_databases()}
+
+
+def swept(candidate: Framework, name: str, *kinds: str) -> Cell:
+    """The cell called `name`, judged in this process on samples of these kinds, or of all."""
+    available = databases()
+    entries = [entry for database in available.values() for entry in database.entries()]
+    cell = Cell()
+    pair = Pair(TORCH, candidate)
+    for unit in units(entries, lambda key: key == name, 0):
+        if not kinds or unit.kind in kinds:
+            for part in judged(unit, pair, available[unit.database]):
+                cell.merge(part.cell)
+    assert cell.checks or cell.left_out, f"{name} is no cell"
+    return cell
+
+
+def failing(cell: Cell) -> set[str]:
+    return {name for name, (passed, total) in cell.checks.items() if passed < total}
+
+
+def fault(path: str, change: Callable[[Any], Any]) -> FaultyTorch:
+    return FaultyTorch({path: change})
+
+
+def off_in_double(exp: Any) -> Any:
+    return lambda x: exp(x) * 1.001 if x.dtype is torch.float64 else exp(x)
+
+
+def off_when_truncating(div: Any) -> Any:
+    return lambda x, y, *, rounding_mode=None: div(x, y, rounding_mode=rounding_mode) + (rounding_mode == "trunc")
+
+
+def off_when_strided(exp: Any) -> Any:
+    return lambda x: exp(x) + (0 if x.is_contiguous() else 1)
+
+
+def nan_at_first(mul: Any) -> Any:
+    def wrong(x: Any, y: Any) -> Any:
+        given = mul(x, y)
+        mask = torch.zeros_like(given)
+        mask.view(-1)[:1] = float("nan")
+        return given + mask
+
+    return wrong
+
+
+def other_slope(sin: Any) -> Any:
+    return lambda x: sin(x) + (x - x.detach()) * 0.5
+
+
+def writes_into_operand(absolute: Any) -> Any:
+    def wrong(x: Any) -> Any:
+        given = absolute(x)
+        x.data.add_(1)
+        return given
+
+    return wrong
+
+
+def copies_first(mul_: Any) -> Any:
+    return lambda x, y: mul_(x.clone(), y)
+
+
+def leaves_out_alone(exp: Any) -> Any:
+    return lambda x, out=None: exp(x)
+
+
+def accepts_everything(cat: Any) -> Any:
+    def wrong(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return cat(*args, **kwargs)
+        except Exception:  # noqa: BLE001 - that it accepts everything is the fault
+            return torch.zeros(1)
+
+    return wrong
+
+
+def refuses_batches(tril: Any) -> Any:
+    def wrong(x: Any, *args: Any) -> Any:
+        if x.dim() > 2:
+            raise RuntimeError("tril of a batch")
+        return tril(x, *args)
+
+    return wrong
+
+
+def calls_it_axis(total: Any) -> Any:
+    def renamed(x: Any, axis: Any = None, keepdim: bool = False) -> Any:
+        return total(x) if axis is None else total(x, axis, keepdim)
+
+    return renamed
+
+
+def other_every_time(cosh: Any) -> Any:
+    calls = [0.0]
+
+    def wrong(x: Any) -> Any:
+        calls[0] += 1e-7
+        return cosh(x) * (1 + calls[0])
+
+    return wrong
+
+
+#: what is wrong -> candidate, the cell in which it shows, and the check that fails there
+FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
+    "value": (fault("nn.functional.relu", lambda f: lambda *a, **k: f(*a, **k) + 1),
+              "nn.functional.relu/function/float32", "value"),
+    "value in one dtype": (fault("exp", off_in_double), "exp/function/float64", "value"),
+    "value of one variant": (fault("div", off_when_truncating), "div:trunc_rounding/function/float32", "value"),
+    "value of strided inputs": (fault("exp", off_when_strided), "exp/function/float32", "value"),
+    "value of integers": (fault("add", lambda f: lambda *a, **k: f(*a, **k) + 1), "add/function/int32", "value"),
+    "NaN": (fault("mul", nan_at_first), "mul/function/float32", "nonfinite"),
+    "gradient": (fault("sin", other_slope), "sin/function/float32", "gradient"),
+    "no gradient": (fault("cos", lambda f: lambda x: f(x).detach()), "cos/function/float32", "gradient"),
+    "dtype of an index": (fault("argmax", lambda f: lambda *a, **k: f(*a, **k).int()),
+                          "argmax/function/float32", "dtype"),
+    "dtype of a sum": (fault("sum", lambda f: lambda *a, **k: f(*a, **k).int()), "sum/function/int64", "dtype"),
+    "shape": (fault("flatten", lambda f: lambda *a, **k: f(*a, **k)[None]), "flatten/function/float32", "shape"),
+    "number of results": (fault("chunk", lambda f: lambda *a, **k: f(*a, **k)[:-1]),
+                          "chunk/function/float32", "shape"),
+    "strides": (fault("permute", lambda f: lambda *a, **k: f(*a, **k).contiguous()),
+                "permute/function/float32", "strides"),
+    "a view that is a copy": (fault("transpose", lambda f: lambda *a, **k: f(*a, **k).clone()),
+                              "transpose/function/float32", "alias"),
+    "a copy that is a view": (fault("clone", lambda f: lambda x, **k: x.view_as(x)),
+                              "clone/function/float32", "alias"),
+    "an operand is written into": (fault("abs", writes_into_operand), "abs/function/float32", "alias"),
+    "in-place on a copy": (FaultyTorch(tensors={"mul_": copies_first}), "mul/in-place/float32", "value"),
+    "out= is left alone": (fault("exp", leaves_out_alone), "exp/out=/float32", "value"),
+    "accepts what torch refuses": (fault("cat", accepts_everything), "cat/function/float32", "errors"),
+    "refuses what torch accepts": (fault("tril", refuses_batches), "tril/function/float32", "errors"),
+    "name of a keyword": (fault("sum", calls_it_axis), "sum/function/float32", "signature"),
+    "another result every time": (fault("cosh", other_every_time), "cosh/function/float32", "repeat"),
+    "a method": (FaultyTorch(tensors={"sigmoid": lambda f: lambda x: f(x) + 1}), "sigmoid/method/float32", "value"),
+    "an operator": (FaultyTorch(tensors={"sub": lambda f: lambda *a: f(*a) + 1}), "sub/operator/float32", "value"),
+}  # fmt: skip
+
+
+def wrong_relu() -> FaultyTorch:
+    """relu is one too much. For commands, whose workers make the candidate anew."""
+    return fault("nn.functional.relu", lambda f: lambda *args, **kwargs: f(*args, **kwargs) + 1)
+
+
+def deadly_relu() -> FaultyTorch:
+    """relu kills the process when it is given a tensor without dimensions."""
+
+    def dying(relu: Any) -> Any:
+        return lambda x, *args, **kwargs: relu(x, *args, **kwargs) if x.dim() else os.abort()
+
+    return fault("nn.functional.relu", dying)

@@ -1,0 +1,73 @@
+"""`autotest sweep`: exit statuses, reports, deaths, and the gate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.sweep.conftest import Ended
+
+Sweep = Callable[..., Ended]
+RELU = "nn.functional.relu/function/float32"
+
+
+@pytest.mark.slow
+def test_what_agrees_ends_in_0_and_what_differs_in_1(sweep: Sweep, tmp_path: Path) -> None:
+    good = sweep("-k", RELU, "--json", "map.json", "--markdown", "map.md", "--jobs", 1)
+    assert good.status == 0, good.errors
+    (cell,) = json.loads((tmp_path / "map.json").read_text())["cells"]
+    assert (cell["operator"], cell["status"]) == ("nn.functional.relu", "agrees")
+    assert "## Operators that agree in every cell (1)" in (tmp_path / "map.md").read_text()
+    bad = sweep("-k", RELU, "--against", "map.json", "--jobs", 1, candidate="tests.sweep.planted:wrong_relu")
+    assert bad.status == 1
+    assert f"{RELU}: agrees -> differs (value" in bad.output
+
+
+def test_a_death_costs_one_sample_and_is_told(sweep: Sweep, tmp_path: Path) -> None:
+    ended = sweep("-k", RELU, "--bless", "--jobs", 1, candidate="tests.sweep.planted:deadly_relu")
+    assert ended.status == 0, ended.errors
+    document = json.loads((tmp_path / "sweep.json").read_text())
+    (cell,) = document["cells"]
+    assert cell["status"] == "dies"
+    survived, samples = cell["checks"]["survives"]
+    assert 0 < survived < samples
+    assert any("ends with SIG" in finding["message"] for finding in document["findings"])
+
+
+def test_an_expression_that_fits_nothing_names_cells(sweep: Sweep) -> None:
+    ended = sweep("-k", "no_such_operator")
+    assert ended.status == 2
+    assert "fits no cell; cells are called operator/form/dtype, such as" in ended.errors
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"format": "autotest map", "version": 99}', "version 99"),
+        ('{"format": "another"}', "is no map"),
+        ("[1, 2", "is no map"),
+        ('{"format": "autotest map", "version": 1}', "damaged"),
+    ],
+)
+def test_a_map_that_cannot_be_read_is_told_before_anything_runs(
+    sweep: Sweep, tmp_path: Path, content: str, said: str
+) -> None:
+    (tmp_path / "old.json").write_text(content)
+    ended = sweep("--against", "old.json")
+    assert ended.status == 2
+    assert said in ended.errors
+
+
+def test_a_missing_map_says_what_writes_it(sweep: Sweep) -> None:
+    ended = sweep("--against")
+    assert ended.status == 2
+    assert "--bless sweep.json` writes it" in ended.errors
+
+
+def test_a_report_without_a_folder_is_told_before_anything_runs(sweep: Sweep) -> None:
+    ended = sweep("--json", "nowhere/map.json")
+    assert ended.status == 2
+    assert "there is no folder nowhere" in ended.errors

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import machine, parts, tell, trials, whole
+from benchmarks import deaths, machine, parts, tell, trials, whole
 from benchmarks.contenders import Contenders
 from benchmarks.results import Row
 
@@ -62,6 +62,9 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str) -> Ite
         for part in (parts.drawing, parts.dual_call, parts.comparing, parts.emitting):
             yield from _grouped(part(rounds))
     if "processes" in groups:
+        yield from deaths.replacing(5)
+        yield from deaths.reporting(3)
+        yield from deaths.campaign(60.0)
         yield from whole.importing(5)
         yield from whole.memory(10_000)
         yield from whole.workers(10.0, 3)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from autotest.diagnosis.locating import operands
 from autotest.diagnosis.probing import Ending, Probe
-from autotest.frameworks import Framework
+from autotest.frameworks import Framework, Pair
 from autotest.processes.client import Server
 from autotest.program import Program, call_reduction, operator_of, reduction
 from autotest.program.isolation import isolated
@@ -29,7 +29,7 @@ class Smaller:
 
 def shrink(
     program: Program,
-    reference: Framework,
+    pair: Pair,
     server: Server,
     *,
     seconds: float,
@@ -41,22 +41,30 @@ def shrink(
 
     Args:
         program: ends with the call that kills.
-        reference: gives the operands of the last call.
-        server: starts the processes that programs are run in.
-        seconds: after which the smallest so far is the answer.
+        pair: its reference gives the operands of the last call. Where this process has imported both sides, programs
+            are run in forks of it, which cost next to nothing, if the program dies in these, too.
+        server: starts the processes that programs are run in otherwise.
+        seconds: after the first run, when the smallest so far is the answer.
         deadline: seconds after which a program counts as hanging.
         jobs: processes at once.
         times: how often a program is run before it counts as surviving.
     """
-    end = time.monotonic() + seconds
     with contextlib.ExitStack() as stack:
-        children = [stack.enter_context(contextlib.closing(Probe(server, deadline, times))) for _ in range(jobs)]
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
-        wanted = children[0].run(program)
-        if not wanted.death:
-            return None
-        search = _Search(program, wanted, children, pool, end)
-        return search.run(_alone(program, reference))
+        for one in (*_forks(pair, stack), server):
+            children = [stack.enter_context(contextlib.closing(Probe(one, deadline, times))) for _ in range(jobs)]
+            wanted = children[0].run(program)
+            if wanted.death:
+                search = _Search(program, wanted, children, pool, time.monotonic() + seconds)
+                return search.run(_alone(program, pair.reference))
+    return None
+
+
+def _forks(pair: Pair, stack: contextlib.ExitStack) -> list[Server]:
+    if not all(side.forkable and side.imported for side in (pair.reference, pair.candidate)):
+        return []
+    pair.candidate.synchronize()
+    return [stack.enter_context(contextlib.closing(Server(frameworks=pair.names, fork=True)))]
 
 
 def _alone(program: Program, reference: Framework) -> list[Program]:

@@ -242,6 +242,11 @@ class Framework(abc.ABC):
         """The method, and its keyword arguments, bringing a new CPU tensor to where `tensor` is, if it needs one."""
         return None
 
+    @property
+    def imported(self) -> bool:
+        """Whether this process has imported it, through this adapter."""
+        return False
+
     def import_around(self, fork: Callable[[], None]) -> None:
         """Import it, and call `fork` once meanwhile: as late as a process can be forked and then do all that others do.
 

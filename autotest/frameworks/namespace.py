@@ -75,6 +75,10 @@ class Namespace(Framework):
         return self.import_root()
 
     @property
+    def imported(self) -> bool:
+        return "root" in self.__dict__
+
+    @property
     def version(self) -> str:
         return str(getattr(self.root, "__version__", "unknown"))
 

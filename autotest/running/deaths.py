@@ -258,12 +258,12 @@ def _smaller(
     # Every success costs a process, so that seconds buy less here than elsewhere.
     from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
 
-    seconds = 4 * conditions.shrink / len(kinds)
+    seconds = 4 * conditions.shrink
     try:
         for kind in kinds:
             smaller = crashing.shrink(
                 finding.program,
-                pair_of(conditions).reference,
+                pair_of(conditions),
                 server,
                 seconds=seconds,
                 deadline=conditions.deadline,

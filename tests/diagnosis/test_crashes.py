@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from autotest.diagnosis import crashing
+from autotest.frameworks import Pair, chosen
 from autotest.processes.client import Server
 from autotest.program import Array, Call, Captured, Program, Ref
 
@@ -30,6 +31,15 @@ def _children_with_the_fault(monkeypatch: pytest.MonkeyPatch, importable_elsewhe
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:dies_of_nothing")
 
 
+@pytest.fixture(params=["in forks of a process without the candidate", "in forks of this process"])
+def pair(request: pytest.FixtureRequest, _children_with_the_fault: None) -> Pair:
+    made = chosen()
+    if "this" in request.param:
+        assert made.candidate.version
+        assert made.reference.version
+    return made
+
+
 @pytest.fixture
 def server() -> Iterator[Server]:
     with contextlib.closing(Server()) as made:
@@ -37,27 +47,27 @@ def server() -> Iterator[Server]:
 
 
 @pytest.mark.slow
-def test_a_crash_shrinks_to_the_call_that_kills(server: Server) -> None:
-    smaller = crashing.shrink(dying(4, 0, 3), server, seconds=100.0, jobs=2)
+def test_a_crash_shrinks_to_the_call_that_kills(pair: Pair, server: Server) -> None:
+    smaller = crashing.shrink(dying(4, 0, 3), pair, server, seconds=100.0, jobs=2)
     assert smaller is not None
     assert [call.target for call in smaller.program.calls] == ["float32", "relu"]
     assert smaller.program.arrays[0].data.shape == (0,)
 
 
 @pytest.mark.slow
-def test_a_program_that_survives_is_left_alone(server: Server) -> None:
-    assert crashing.shrink(dying(1, 2), server, seconds=60.0, jobs=1) is None
+def test_a_program_that_survives_is_left_alone(pair: Pair, server: Server) -> None:
+    assert crashing.shrink(dying(1, 2), pair, server, seconds=60.0, jobs=1) is None
 
 
 @pytest.mark.slow
 def test_what_dies_now_and_then_shrinks_when_every_program_is_run_often(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pair: Pair, server: Server
 ) -> None:
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:seldom")
     monkeypatch.setenv("TESTS_CALLS", str(tmp_path / "calls"))
     calls = [Call("function", name, (Ref(slot),), {}, slot + 1) for slot, name in enumerate(("exp", "sinh"))]
     program = Program((tensor(0, 0), *calls), (Array(np.ones((4, 3), np.float32), "float32"),))
-    assert crashing.shrink(program, server, seconds=60.0, jobs=1) is None
-    smaller = crashing.shrink(program, server, seconds=60.0, jobs=1, times=30)
+    assert crashing.shrink(program, pair, server, seconds=60.0, jobs=1) is None
+    smaller = crashing.shrink(program, pair, server, seconds=60.0, jobs=1, times=30)
     assert smaller is not None
     assert [call.target for call in smaller.program.calls] == ["float32", "sinh"]

@@ -89,6 +89,7 @@ class Framework(abc.ABC):
         fragile: whether ordinary edge inputs may kill the process, so that they are tried elsewhere first.
         translates: whether it spells things otherwise than torch: what it has no name for is absent, and no finding.
         asynchronous: whether a call returns before it is carried out, so that it pays to run the next trial meanwhile.
+        imported: whether this process has imported it, through this adapter.
         forkable: whether a process that has used it can be forked, for eager calls inside of `around_trials`.
     """
 
@@ -97,6 +98,7 @@ class Framework(abc.ABC):
     fragile: bool = False
     translates: bool = False
     asynchronous: bool = False
+    imported: bool = False
     forkable: bool = False
     tensor_types: tuple[type[Any], ...]
     module_types: tuple[type[Any], ...]
@@ -241,11 +243,6 @@ class Framework(abc.ABC):
     def placed_like(self, tensor: Any) -> tuple[str, dict[str, Any]] | None:
         """The method, and its keyword arguments, bringing a new CPU tensor to where `tensor` is, if it needs one."""
         return None
-
-    @property
-    def imported(self) -> bool:
-        """Whether this process has imported it, through this adapter."""
-        return False
 
     def import_around(self, fork: Callable[[], None]) -> None:
         """Import it, and call `fork` once meanwhile: as late as a process can be forked and then do all that others do.

@@ -72,11 +72,9 @@ class Namespace(Framework):
 
     @functools.cached_property
     def root(self) -> Any:
-        return self.import_root()
-
-    @property
-    def imported(self) -> bool:
-        return "root" in self.__dict__
+        root = self.import_root()
+        self.imported = True
+        return root
 
     @property
     def version(self) -> str:

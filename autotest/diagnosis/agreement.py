@@ -11,10 +11,10 @@ from autotest.comparison import Mismatch, Stage, Symptom, TensorValue
 from autotest.comparison.rejection import first_line, is_out_of_memory
 from autotest.emission import names
 from autotest.frameworks import Framework, Pair
+from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, operator_of
 from autotest.program.semantics import is_backward, is_class, pushes_gradients, reads_gradient
 from autotest.recording.external_values import unlike_state
-from autotest.recording.freezing import freeze
 from autotest.recording.observation import compare_trial, pair_up
 from autotest.recording.record import Record
 from autotest.replaying.replay import Replayed, replay

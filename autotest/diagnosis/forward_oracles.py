@@ -14,11 +14,11 @@ from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.numpy_counterparts import vote
 from autotest.diagnosis.verdict import ROUNDOFF, Witness
 from autotest.frameworks import Framework, Pair
+from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
 from autotest.program.randomness import Contents, contents_of
 from autotest.program.semantics import asked_in_place, in_place, is_module_call
-from autotest.recording.freezing import freeze
 from autotest.replaying.replay import live_operands, perform, replay
 
 #: Stands for no rounding at all where one divides by what is allowed.

@@ -10,9 +10,9 @@ from typing import Any
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
+from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.semantics import is_backward, is_class, is_module_call, writes, written
-from autotest.recording.freezing import freeze
 from autotest.replaying.replay import replay
 
 #: Slot of a result, and the path of a tensor in it: "", "[1]", ".weight".

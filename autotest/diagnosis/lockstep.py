@@ -9,9 +9,9 @@ from typing import Any
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
+from autotest.frameworks.freezing import PLAIN, freeze
 from autotest.program import Array, Call, Program, refs
 from autotest.program.semantics import is_backward, is_class, is_step
-from autotest.recording.freezing import PLAIN, freeze
 from autotest.replaying.replay import Contexts, perform
 
 _SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "exit"))

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from typing import Any
 
 from autotest.frameworks import Framework
+from autotest.frameworks.freezing import PLAIN, freeze
 from autotest.program import Call, Program, refs
 from autotest.program.isolation import ModuleState
 from autotest.program.semantics import in_place
 from autotest.program.values import TensorValue
-from autotest.recording.freezing import PLAIN, freeze
 from autotest.replaying.replay import replay
 
 

@@ -1,7 +1,8 @@
 """Takes names of frameworks; leaves adapters and pairs, and is the only room that imports a framework."""
 
-from autotest.frameworks.base import ABSENT, Absent, Framework, Made, StandIns
+from autotest.frameworks.base import ABSENT, Absent, Framework, Made
 from autotest.frameworks.namespace import Namespace
+from autotest.frameworks.operations import StandIns
 from autotest.frameworks.pair import Both, Pair, warnings_shown
 from autotest.frameworks.registry import chosen, chosen_names, framework, names, pair, speaking_torch
 

@@ -11,21 +11,17 @@ names) and register an instance under the entry-point group ``autotest.framework
 from __future__ import annotations
 
 import abc
-import builtins
 import contextlib
-import copy
-import dataclasses
-import functools
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.emission import Script
-from autotest.frameworks.requests import Build, FunctionCalled, Given, Graphed, Implementation, PublicCall
+from autotest.frameworks.operations import Operations, StandIns
+from autotest.frameworks.requests import Build, FunctionCalled, Given, Graphed, Implementation
 from autotest.frameworks.samples import SampleDatabase
-from autotest.program import Array, CallKind, Operand
+from autotest.program import Array, Operand
 
 
 class _Absent:
@@ -36,6 +32,10 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
+
+
+class CandidateDied(RuntimeError):
+    """The process that a framework lives in is gone, and with it every value that it held."""
 
 
 class Absent(AttributeError):
@@ -60,25 +60,7 @@ class Made(NamedTuple):
     args: tuple[Operand, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StandIns:
-    """What stands on the reference for that which only the candidate has."""
-
-    #: name right below the root -> object
-    names: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: name of a method of tensors and modules -> function whose first argument is the owner
-    methods: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
-    #: name of an attribute of tensors -> what is read there
-    attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: Source lines that bring the same about in a reproducer, once the reference is imported.
-    lines: tuple[str, ...] = ()
-
-    @property
-    def all_names(self) -> frozenset[str]:
-        return frozenset((*self.names, *self.methods, *self.attributes))
-
-
-class Framework(abc.ABC):
+class Framework(Operations, abc.ABC):
     """One side of a pair. Instances hold no state of a trial and may be shared by all of them.
 
     Attributes:
@@ -100,95 +82,10 @@ class Framework(abc.ABC):
     asynchronous: bool = False
     imported: bool = False
     forkable: bool = False
-    tensor_types: tuple[type[Any], ...]
-    module_types: tuple[type[Any], ...]
-    #: Given by the pair: what this framework, as the reference, shall do where only the candidate has a name.
-    stand_ins: StandIns = StandIns()
 
     def own_names(self) -> StandIns:
         """What a reference that knows nothing of it shall do for names that only this framework has."""
         return StandIns()
-
-    # -- calls ------------------------------------------------------------------------------------------
-
-    def public_call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> PublicCall | None:
-        """How a program spells a call of `function`, one of this framework's own that was given a dual tensor.
-
-        None for what is not public. Asked only of a framework whose functions hand over to objects that they do not
-        know, as torch's do.
-        """
-        return None
-
-    def is_parameter(self, value: Any) -> bool:
-        """Whether `value` is a parameter of one of its modules."""
-        return False
-
-    def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
-        """What carries out the recorded calls of this kind and target, live and in every replay.
-
-        It is called with the call's own arguments (`CallKind` lists them), the owner of a method or attribute first,
-        and raises what the framework raises. This one does what Python does with objects that behave as torch's do.
-        Raises `AttributeError` where the framework has nothing for it; that only some owners lack a method may show
-        when it is called.
-        """
-        if kind == "function":
-            return self.resolve(target)  # type: ignore[no-any-return]
-        if kind == "method":
-            return self._method(target)
-        if kind == "operator":
-            return getattr(operator, target)  # type: ignore[no-any-return]
-        if kind == "builtin":
-            return copy.deepcopy if target == "deepcopy" else getattr(builtins, target)
-        if kind == "getattr":
-            return lambda owner: self.member(owner, target)
-        if kind == "setattr":
-            return lambda owner, value: setattr(owner, target, value)
-        if kind == "enter":
-            return lambda context: context.__enter__()
-        if kind == "exit":
-            return lambda context, *details: context.__exit__(*(details or (None, None, None)))
-        raise ValueError(
-            f"calls of kind {kind!r} are carried out by methods of their own: tensor, overwrite, load_state"
-        )
-
-    def _method(self, name: str) -> Callable[..., Any]:
-        if name == "__call__":
-            return lambda owner, *args, **kwargs: owner(*args, **kwargs)
-        if name in self.stand_ins.methods:
-            return lambda owner, *args, **kwargs: self.member(owner, name)(*args, **kwargs)
-        return lambda owner, *args, **kwargs: getattr(owner, name)(*args, **kwargs)
-
-    def invoke(self, kind: CallKind, target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Carry out one call; see `operation`."""
-        return self.operation(kind, target)(*args, **kwargs)
-
-    def provides(self, kind: CallKind, target: str, owner: Any) -> bool:
-        """Whether it has a name for calls of this kind and target; for a method, whether `owner` has it."""
-        try:
-            if kind in ("method", "getattr") and target != "__call__":
-                self.member(owner, target)
-            else:
-                self.operation(kind, target)
-        except AttributeError:
-            return False
-        return True
-
-    def is_method(self, owner: Any, name: str) -> bool:
-        """Whether `name` is a method of `owner`, one of its objects, to be called and not a value to be read."""
-        return callable(getattr(type(owner), name, None)) or (
-            name in self.stand_ins.methods and isinstance(owner, (*self.tensor_types, *self.module_types))
-        )
-
-    def member(self, value: Any, name: str) -> Any:
-        """The attribute or bound method `name` of one of its values; raises `AttributeError` when there is none."""
-        try:
-            return getattr(value, name)
-        except AttributeError:
-            if name in self.stand_ins.methods and isinstance(value, (*self.tensor_types, *self.module_types)):
-                return functools.partial(self.stand_ins.methods[name], value)
-            if name in self.stand_ins.attributes and isinstance(value, self.tensor_types):
-                return self.stand_ins.attributes[name]
-            raise
 
     #: Whether its tensors hold numbers at all; else everything is compared by all but value.
     holds_values: bool = True
@@ -213,7 +110,7 @@ class Framework(abc.ABC):
         """Settings of the process that a body may change for all that follows, such as whether gradients are on."""
         return None
 
-    def restore(self, modes: Any) -> None:  # noqa: B027 - to have nothing to set is right for most
+    def restore(self, modes: Any) -> None:
         """Set again what `modes` returned: a body may be left by a refused call before it does so itself."""
 
     def around_trials(self) -> contextlib.AbstractContextManager[None]:

@@ -11,7 +11,7 @@ import inspect
 from types import MappingProxyType
 from typing import Any
 
-from autotest.frameworks.base import StandIns
+from autotest.frameworks.operations import StandIns
 
 
 class Nowhere:

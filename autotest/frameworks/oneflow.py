@@ -15,8 +15,9 @@ import numpy as np
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import global_tensors, oneflow_forking, oneflow_graph, preload
-from autotest.frameworks.base import ABSENT, Made, StandIns
+from autotest.frameworks.base import ABSENT, Made
 from autotest.frameworks.namespace import Namespace
+from autotest.frameworks.operations import StandIns
 from autotest.frameworks.requests import Build, Given, Graphed
 from autotest.program import Operand, Root
 

@@ -21,6 +21,7 @@ SHIPPED = {
 }
 #: What makes an adapter of what follows these beginnings of a name.
 FAMILIES = {
+    "python:": "autotest.frameworks.interpreter:framework",
     "torch:": "autotest.frameworks.torch_device:framework",
     "torch+compile=": "autotest.frameworks.torch_compile:framework",
     "torch+compile": "autotest.frameworks.torch_compile:framework",
@@ -69,7 +70,7 @@ def _target(name: str) -> tuple[str, tuple[str, ...]]:
     meant = f"did you mean {near[0]!r}? " if near else ""
     raise UsageError(
         f"no framework is called {name!r}; {meant}Registered are {', '.join(names())}; there are also torch:DEVICE, "
-        "torch+compile=BACKEND and MODULE:FACTORY"
+        "python:PATH, torch+compile=BACKEND and MODULE:FACTORY"
     )
 
 

@@ -137,6 +137,7 @@ def _invoke(framework: Framework, kind: Any, target: str, args: tuple[Any, ...],
 
 def _closed(framework: Framework, value: Any) -> Any:
     """What a program is given for what its framework returned."""
+    value = framework.known(value)
     if isinstance(value, (tuple, list)) and not isinstance(value, framework.tensor_types):
         items = [_closed(framework, item) for item in value]
         return tuple(items) if isinstance(value, tuple) else items

@@ -11,9 +11,13 @@ import numpy as np
 
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Nothing, Stage, compare_values
+from autotest.comparison.rejection import ABSENT as NO_NAME
+from autotest.comparison.rejection import Rejection
 from autotest.emission import names
-from autotest.frameworks import ABSENT, Framework
-from autotest.program import Call, refs
+from autotest.frameworks import ABSENT, Absent, Framework
+from autotest.frameworks.base import CandidateDied
+from autotest.frameworks.freezing import PLAIN, freeze, freezing
+from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import (
     is_backward,
     is_class,
@@ -24,8 +28,7 @@ from autotest.program.semantics import (
     returns_gradients,
 )
 from autotest.program.semantics import written as written_by
-from autotest.recording.freezing import PLAIN, freeze, freezing
-from autotest.recording.record import Record
+from autotest.recording.record import Record, stage_of
 from autotest.recording.special_values import marked
 
 #: Calls whose result says nothing about agreement: inputs, assignments, the machinery of the record.
@@ -83,20 +86,40 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
     pair = trials[0].record.pair
     try:
         read = freezing(pair.candidate, [pairing.actual for trial in trials for pairing in trial.pairings])
+    except CandidateDied:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the candidate's
         return _unreadable(trials, settings, error)
     # An asynchronous candidate works meanwhile.
     expected = freeze(pair.reference, [pairing.expected for trial in trials for pairing in trial.pairings])
     try:
         actual = read()
+    except CandidateDied:
+        raise
     except Exception as error:  # noqa: BLE001 - as before
         return _unreadable(trials, settings, error)
     found, start = [], 0
     for trial in trials:
         end = start + len(trial.pairings)
-        found.append(_compare(trial, expected[start:end], actual[start:end], settings))
+        failed = pair.candidate.first_failure(trial.record.actual)
+        if failed is not None:
+            found.append(failed_there(trial.record, *failed))
+        else:
+            found.append(_compare(trial, expected[start:end], actual[start:end], settings))
         start = end
     return found
+
+
+def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
+    """What is said of call `slot`, of which the candidate told only when it was read that it failed."""
+    name = operator_of(record.calls, slot)
+    if isinstance(error, Absent):
+        record.rejection = Rejection(name, NO_NAME, str(error))
+        return []
+    reference, candidate = record.pair.sides
+    message = f"{name}: {reference} accepts, {candidate} raised {error}. expected={reference} actual={candidate}"
+    stage = stage_of(record.calls[slot].kind, record.calls[slot].target, None)
+    return [*record.mismatches, Mismatch(name, slot, "exception", stage, "candidate", message)]
 
 
 def _unreadable(trials: Sequence[Observed], settings: Settings, error: Exception) -> list[list[Mismatch]]:

@@ -354,8 +354,10 @@ class Recorder(LiveRecord):
         if self.watch is not None:
             self.watch.about_to(self, kind, target, operands, named)
         try:
-            attempt()
+            made = attempt()
             self.pair.candidate.synchronize()
+            if self.pair.candidate.first_failure([made]) is not None:
+                return
         except Exception:  # noqa: BLE001 - refusing, in whatever way, is what is hoped for
             if expected:
                 self.refused += 1

@@ -61,8 +61,15 @@ def replay(
             except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
                 result.error, result.failed_at = error, call.slot
                 break
-        if look is not None and result.error is None:
-            look(len(result.values), result.values)
+    try:
+        failed = framework.first_failure(result.values)
+    except Exception as error:  # noqa: BLE001 - it died, of whichever call
+        failed = max(len(result.values) - 1, 0), error
+    if failed is not None:
+        result.failed_at, result.error = failed
+        del result.values[failed[0] :]
+    if look is not None and result.error is None:
+        look(len(result.values), result.values)
     return result
 
 

@@ -17,14 +17,16 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair
+from autotest.frameworks.base import CandidateDied
 from autotest.gradients import differentiable, gate
 from autotest.gradients.numeric_check import held_against_numbers
 from autotest.program import Array, Program, refs
 from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
 from autotest.recording.dual import DualObject, Value
-from autotest.recording.observation import Observed, compare, observe
+from autotest.recording.observation import Observed, compare, failed_there, observe
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
+from autotest.replaying.replay import replay
 from autotest.trials.body_errors import explained
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
@@ -147,14 +149,30 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
     open_ones = [outcome for outcome in outcomes if outcome.pending is not None]
     if not open_ones:
         return
-    found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
+    try:
+        found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
+    except CandidateDied:  # of one of them: each is run again by itself
+        found = [_once_more(outcome, settings) for outcome in open_ones]
     for outcome, mismatches in zip(open_ones, found, strict=True):
         outcome.mismatches, outcome.pending = mismatches, None
+        if outcome.recorder.rejection is not None and not mismatches:  # the candidate told of it only now
+            outcome.rejection = outcome.recorder.rejection
+            continue
         # A trial that diverged may have ended early: what it would have compared is not known.
         if not mismatches:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
             if settings.check_grad != "dual":
                 _hold_against_numbers(outcome, settings)
+
+
+def _once_more(outcome: Outcome, settings: Settings) -> list[Mismatch]:
+    """The mismatches of a trial whose candidate lost what it had computed."""
+    record = outcome.recorder
+    again = replay(outcome.program, record.pair.candidate)
+    record.actual = [*again.values, *[None] * (len(record.calls) - len(again.values))]
+    if again.error is not None:
+        return failed_there(record, again.failed_at or 0, again.error)
+    return compare([observe(record)], settings)[0]
 
 
 def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autotest.comparison import Nothing, TensorValue, Thing
-from autotest.frameworks import ABSENT, Framework
+from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Root
 
 #: Values that are the same to every framework.

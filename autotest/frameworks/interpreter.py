@@ -1,0 +1,303 @@
+"""A candidate in another interpreter: calls are noted here and carried out there, a batch of trials at a time."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from autotest.base.errors import FrameworkMissing, UsageError
+from autotest.comparison import TensorValue
+from autotest.emission import Script
+from autotest.frameworks.base import ABSENT, Absent, CandidateDied, Framework
+from autotest.frameworks.peer import START, Gone, Peer
+from autotest.frameworks.wire import Failure, Link, Name
+from autotest.program import Array, CallKind, Operand, Root, map_operand
+
+#: How many requests wait at most before they are sent.
+AT_ONCE = 2_000
+
+
+class OtherProcessError(RuntimeError):
+    """An exception that the candidate raised in its own process; its class there stands in front of its text."""
+
+
+class Far:
+    """A value in the other process. What it is there is known only when it is read."""
+
+    __slots__ = ("_dropped", "facts", "held", "key")
+
+    def __init__(self, key: int, dropped: list[int]) -> None:
+        self.key = key
+        self._dropped = dropped
+        self.facts: dict[str, Any] | None = None
+        self.held: tuple[dict[str, Far], dict[str, Far]] | None = None
+
+    def __del__(self) -> None:
+        self._dropped.append(self.key)
+
+
+class FarName:
+    """An object of the other process's namespace."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+class Interpreter(Framework):
+    """The framework called `inner` in the interpreter `python`."""
+
+    asynchronous = True
+    tensor_types = (Far,)
+    module_types = (Far,)
+
+    def __init__(self, python: str, inner: str = "torch") -> None:
+        self.python, self.inner = python, inner
+        self.name = self.alias = f"{inner}@{Path(python).parent.parent.name or python}"
+        #: Source that the other interpreter begins with.
+        self.start = START
+        self._peer: Peer | None = None
+        #: Whether it ever answered.
+        self._met = False
+        self._keys = itertools.count()
+        self._waiting: list[tuple[Any, ...]] = []
+        self._dropped: list[int] = []
+        self._failed: dict[int, Failure] = {}
+        self._known: dict[tuple[str, str], tuple[bool, bool]] = {}
+        self._paths: dict[str, bool] = {}
+
+    # -- the process --------------------------------------------------------------------------------------
+
+    def _ask(self, *question: Any) -> Any:
+        """Send what waits and one question; its answer. Raises `CandidateDied`, or `FrameworkMissing` at the start."""
+        fresh, peer = self._peer is None, self._peer
+        if peer is None:
+            peer = self._peer = Peer(self.python, self.inner, self.start)
+            self._close = weakref.finalize(self, peer.close)
+        done, self._waiting = self._waiting, []
+        dropped = self._dropped[:]
+        del self._dropped[: len(dropped)]  # the list itself is every value's
+        try:
+            answer, failed = peer.ask((done, dropped, question))
+        except Gone as gone:
+            self._peer = None
+            if fresh and not self._met:
+                raise FrameworkMissing(
+                    f"{self.inner!r} cannot be served by {self.python}: {gone}; install it and NumPy there"
+                ) from gone
+            raise CandidateDied(f"{self.name}: {gone}") from gone
+        self._met = True
+        self._failed |= failed
+        if type(answer) is Failure:
+            raise self._error(answer)
+        return answer
+
+    def _note(self, name: str, *details: Any) -> Far:
+        """Have something done with the next batch."""
+        made = Far(next(self._keys), self._dropped)
+        self._waiting.append((name, made.key, *details))
+        if len(self._waiting) >= AT_ONCE:
+            self._ask("read", ())
+        return made
+
+    def _error(self, failure: Failure) -> Exception:
+        if failure.absent:
+            error = Absent(self.name, "")
+            error.args = (failure.text,)
+            return error
+        return OtherProcessError(f"{failure.type}: {failure.text}")
+
+    def first_failure(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
+        if self._waiting:
+            self._ask("read", ())
+        if not self._failed:
+            return None
+        for slot, value in enumerate(values):
+            if isinstance(value, Far) and value.key in self._failed:
+                return slot, self._error(self._failed[value.key])
+        return None
+
+    # -- calls --------------------------------------------------------------------------------------------
+
+    def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
+        known = self._known.get((kind, target))
+        if known is None:
+            known = self._known[kind, target] = self._ask("provides", kind, target, None)
+        there, is_class = known
+        if not there:
+            raise AttributeError(f"{self.name} has no {target}")
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = tuple([map_operand(item, _linked) for item in args])
+            made = self._note(
+                "call", kind, target, given, {key: map_operand(it, _linked) for key, it in kwargs.items()}
+            )
+            if is_class:  # what it refuses is to be known before its parameters are asked for
+                failure = self.first_failure([made])
+                if failure is not None:
+                    raise failure[1]
+            return made
+
+        return call
+
+    def provides(self, kind: CallKind, target: str, owner: Any) -> bool:
+        return bool(self._ask("provides", kind, target, owner.key if isinstance(owner, Far) else None)[0])
+
+    def is_method(self, owner: Any, name: str) -> bool:
+        return False
+
+    def resolve(self, path: str) -> Any:
+        if path not in self._paths:
+            self._paths[path] = self._ask("exists", path)
+        if not self._paths[path]:
+            raise AttributeError(f"{self.name} has no {path}")
+        return FarName(path)
+
+    def literal(self, value: Any) -> Operand:
+        return Root(value.path) if isinstance(value, FarName) else ABSENT
+
+    # -- tensors ------------------------------------------------------------------------------------------
+
+    def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
+        return self._note("tensor", array.data, array.dtype, device, requires_grad)
+
+    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
+        read: list[TensorValue] = self._ask("read", [tensor.key for tensor in tensors])
+        return read
+
+    def known(self, value: Any) -> Any:
+        """What both processes have, where `value` is such a thing; else `value` itself."""
+        if not isinstance(value, Far):
+            return value
+        failure = self.first_failure([value])
+        if failure is not None:
+            raise failure[1]
+        facts = self._facts(value)
+        return value if facts["tensor"] or facts["plain"] is None else facts["plain"]
+
+    def _facts(self, tensor: Any) -> dict[str, Any]:
+        facts: dict[str, Any] = self._ask("facts", tensor.key)
+        return facts
+
+    def shape(self, tensor: Any) -> tuple[int, ...]:
+        shape: tuple[int, ...] = tensor.facts["shape"] if tensor.facts else self._facts(tensor)["shape"]
+        return shape
+
+    def strides(self, tensor: Any) -> tuple[int, ...]:
+        strides: tuple[int, ...] = self._facts(tensor)["strides"]
+        return strides
+
+    def dtype_of(self, tensor: Any) -> str:
+        return str(self._facts(tensor)["dtype"])
+
+    def device_type(self, tensor: Any) -> str:
+        return str(self._facts(tensor)["device"])
+
+    def is_dense(self, tensor: Any) -> bool:
+        return True
+
+    def overwrite(self, tensor: Any, array: Array) -> None:
+        self._note("overwrite", tensor.key, array.data, array.dtype)
+
+    # -- gradients ----------------------------------------------------------------------------------------
+
+    def gradient(self, tensor: Any) -> Any:
+        return self._note("gradient", tensor.key)
+
+    def holds_gradient(self, tensor: Any) -> bool:
+        return True  # which the other process looks at when it is asked for the gradient
+
+    def can_backpropagate(self, tensor: Any) -> bool:
+        return bool(self._facts(tensor).get("floating"))
+
+    def forget_gradient(self, tensor: Any) -> None:
+        self._note("forget", tensor.key)
+
+    def gradients(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any], *, create_graph: bool = False
+    ) -> list[Any]:
+        named = {"create_graph": create_graph, "allow_unused": True}
+        made = self.invoke("function", "autograd.grad", (list(outputs), list(inputs), list(cotangents)), named)
+        return [self.invoke("operator", "getitem", (made, at), {}) for at in range(len(inputs))]
+
+    # -- modules ------------------------------------------------------------------------------------------
+
+    def parameters(self, module: Any) -> dict[str, Any]:
+        return dict(self._held(module)[0])
+
+    def buffers(self, module: Any) -> dict[str, Any]:
+        return dict(self._held(module)[1])
+
+    def _held(self, module: Far) -> tuple[dict[str, Far], dict[str, Far]]:
+        if module.held is None:
+            parameters, buffers = self._ask("held", module.key)
+            module.held = self._parts(module, parameters), self._parts(module, buffers)
+        return module.held
+
+    def _parts(self, module: Far, listed: Iterable[tuple[str, tuple[int, ...]]]) -> dict[str, Far]:
+        made: dict[str, Far] = {}
+        for name, shape in listed:
+            made[name] = self._note("part", module.key, name)
+            made[name].facts = {"shape": shape}
+        return made
+
+    def is_training(self, module: Any) -> bool:
+        return True
+
+    def works_in_place(self, value: Any) -> bool:
+        return False
+
+    def optimized(self, optimizer: Any) -> list[Any]:
+        return []
+
+    def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
+        self._note("load_state", module.key, {name: (array.data, array.dtype) for name, array in state.items()})
+
+    # -- the rest -----------------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> str:
+        told = self._ask("hello")
+        return f"{told['version']} (Python {told['python']})"
+
+    def devices(self) -> tuple[str, ...]:
+        return ("cpu",)
+
+    def seed(self, seed: int) -> None:
+        self._note("seed", seed)
+
+    def synchronize(self) -> None:
+        self._ask("read", ())
+
+    def annotations(
+        self, path: str, function: Any, positional: int, keywords: Iterable[str]
+    ) -> Mapping[int | str, Any]:
+        return {}
+
+    def script(self) -> Script:
+        place = f"python:{Path(self.python).absolute()}" + ("" if self.inner == "torch" else f":{self.inner}")
+        lines = ("from autotest.frameworks import speaking_torch", f"other = speaking_torch({place!r})")
+        return Script(self.name, lines, "other")
+
+
+def _linked(item: Any) -> Any:
+    if type(item) is Far:
+        return Link(item.key)
+    return Name(item.path) if type(item) is FarName else item
+
+
+def framework(place: str) -> Interpreter:
+    """The adapter for what follows ``python:`` in a candidate's name: ``PATH`` for torch there, or ``PATH:NAME``."""
+    path, colon, inner = place.rpartition(":")
+    if not colon or os.sep in inner:
+        path, inner = place, "torch"
+    if not path:
+        raise UsageError("python: expected python:PATH of an interpreter, such as python:.venv/bin/python")
+    if Path(path).is_dir():
+        path = str(Path(path) / "bin" / "python")
+    if os.sep in path and not Path(path).exists():
+        raise FrameworkMissing(f"python:{path}: there is no such file; give the interpreter of an environment")
+    return Interpreter(path, inner)

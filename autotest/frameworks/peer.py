@@ -1,0 +1,93 @@
+"""A process of another interpreter that answers questions: started, asked, and ended with what it said last."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import autotest
+from autotest.base.errors import FrameworkMissing
+from autotest.frameworks.wire import receive, send
+
+#: Seconds without an answer after which the process counts as hanging.
+PATIENCE = 300.0
+#: Brings this library, and nothing else of this environment, to the other interpreter.
+START = """\
+import importlib.machinery, sys
+class Own:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return importlib.machinery.PathFinder.find_spec(name, [ROOT]) if name in ("autotest", "generators") else None
+sys.meta_path.insert(0, Own)
+from autotest.frameworks.served import main
+main(NAME)
+"""
+
+
+class Gone(Exception):
+    """The process ended, or gave no answer in time; the text is what is known of that."""
+
+
+class Peer:
+    """The process of `python` that serves the framework called `inner`.
+
+    Raises `FrameworkMissing` when there is no such interpreter.
+    """
+
+    def __init__(self, python: str, inner: str, start: str = START) -> None:
+        root = str(Path(autotest.__file__).parent.parent)
+        code = start.replace("ROOT", repr(root)).replace("NAME", repr(inner))
+        environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
+        self._words: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            self._process = subprocess.Popen(
+                [python, "-c", code],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._words,
+                env=environment,
+            )
+        except OSError as error:
+            self._words.close()
+            raise FrameworkMissing(f"python:{python}: no interpreter starts there ({error.strerror})") from error
+
+    def ask(self, message: Any) -> Any:
+        """Its answer to `message`; raises `Gone` when there is none."""
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None
+        assert answers is not None
+        try:
+            send(requests, message)  # type: ignore[arg-type]
+            if not select.select([answers], [], [], PATIENCE)[0]:
+                self._process.kill()
+            return receive(answers)  # type: ignore[arg-type]
+        except (OSError, EOFError) as error:
+            words = self._last_words()
+            self.close()
+            raise Gone(words) from error
+
+    def _last_words(self) -> str:
+        try:
+            status = self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        self._words.seek(0)
+        lines = [line for line in self._words.read().decode(errors="replace").splitlines() if line.strip()]
+        ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        return f"its process {ended}{': ' + lines[-1][:300] if lines else ''}"
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._words):
+            if stream is not None:
+                try:
+                    stream.close()
+                except OSError:  # what was not read by the process any more
+                    continue

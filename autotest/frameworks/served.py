@@ -1,0 +1,202 @@
+"""The far side of a candidate in another interpreter: it carries calls out on an adapter and tells what was seen."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.frameworks.base import Absent, Framework
+from autotest.frameworks.freezing import freeze
+from autotest.frameworks.registry import framework
+from autotest.frameworks.wire import Failure, Link, Name, receive, send
+from autotest.program import Array, map_operand
+
+
+class _Failed(Exception):
+    """An operand is the result of a call that raised."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.text)
+        self.failure = failure
+
+
+class Served:
+    """The values of one framework, by number."""
+
+    def __init__(self, adapter: Framework) -> None:
+        self.framework = adapter
+        self.values: dict[int, Any] = {}
+        #: Numbers of calls that raised since they were last asked for.
+        self.failed: dict[int, Failure] = {}
+
+    # -- what is done without an answer ------------------------------------------------------------------
+
+    def do(self, request: Sequence[Any]) -> None:
+        """Carry out one request; what it raises becomes the value of its number."""
+        name, key, *details = request
+        try:
+            made = _DONE[name](self, *details)
+        except _Failed as error:
+            self.values[key] = error.failure
+        except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+            text = str(error)
+            self.values[key] = self.failed[key] = Failure(type(error).__name__, text, isinstance(error, Absent))
+        else:
+            self.values[key] = made
+
+    def value(self, key: int) -> Any:
+        found = self.values[key]
+        if type(found) is Failure:
+            raise _Failed(found)
+        return found
+
+    def live(self, operand: Any) -> Any:
+        """An operand of a call with what the links in it stand for."""
+
+        def leaf(item: Any) -> Any:
+            if type(item) is Link:
+                return self.value(item.key)
+            return self.framework.resolve(item.path) if type(item) is Name else item
+
+        return map_operand(operand, leaf)
+
+    def call(self, kind: Any, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = [self.live(item) for item in args]
+        named = {key: self.live(item) for key, item in kwargs.items()}
+        return self.framework.invoke(kind, target, given, named)
+
+    def tensor(self, data: Any, dtype: str, device: str, requires_grad: bool) -> Any:
+        return self.framework.tensor(Array(data, dtype), device=device, requires_grad=requires_grad)
+
+    def overwrite(self, tensor: int, data: Any, dtype: str) -> None:
+        self.framework.overwrite(self.value(tensor), Array(data, dtype))
+
+    def load_state(self, module: int, state: Mapping[str, tuple[Any, str]]) -> None:
+        arrays = {name: Array(data, dtype) for name, (data, dtype) in state.items()}
+        self.framework.load_state(self.value(module), arrays)
+
+    def gradient(self, tensor: int) -> Any:
+        value = self.value(tensor)
+        held = isinstance(value, self.framework.tensor_types) and self.framework.holds_gradient(value)
+        return self.framework.gradient(value) if held else None
+
+    def part(self, module: int, name: str) -> Any:
+        value = self.value(module)
+        return {**self.framework.parameters(value), **self.framework.buffers(value)}[name]
+
+    def forget(self, tensor: int) -> None:
+        self.framework.forget_gradient(self.value(tensor))
+
+    def seed(self, seed: int) -> None:
+        self.framework.seed(seed)
+
+    # -- what is answered --------------------------------------------------------------------------------
+
+    def hello(self) -> dict[str, Any]:
+        own = self.framework
+        return {"name": own.name, "version": own.version, "python": platform.python_version(), "graph": own.graph_mode}
+
+    def read(self, keys: Sequence[int]) -> list[Any]:
+        """Each value as data; nothing for one that failed."""
+        present = [key for key in keys if type(self.values[key]) is not Failure]
+        frozen = iter(freeze(self.framework, [self.values[key] for key in present]))
+        taken = set(present)
+        return [next(frozen) if key in taken else None for key in keys]
+
+    def failures(self) -> dict[int, Failure]:
+        found, self.failed = self.failed, {}
+        return found
+
+    def provides(self, kind: Any, target: str, owner: int | None) -> tuple[bool, bool]:
+        """Whether there is such an operation, and whether it is a class."""
+        if owner is not None:
+            return self.framework.provides(kind, target, self.values[owner]), False
+        try:
+            found = self.framework.operation(kind, target)
+        except AttributeError:
+            return False, False
+        return True, isinstance(found, type)
+
+    def exists(self, path: str) -> bool:
+        try:
+            self.framework.resolve(path)
+        except AttributeError:
+            return False
+        return True
+
+    def held(self, module: int) -> tuple[list[tuple[str, tuple[int, ...]]], list[tuple[str, tuple[int, ...]]]]:
+        """Names and shapes of a module's parameters and buffers."""
+        value, own = self.values[module], self.framework
+        if not isinstance(value, own.module_types):
+            return [], []
+        parameters, buffers = own.parameters(value), own.buffers(value)
+        return [(name, own.shape(one)) for name, one in parameters.items()], [
+            (name, own.shape(one)) for name, one in buffers.items()
+        ]
+
+    def facts(self, key: int) -> dict[str, Any]:
+        """What is known of a tensor without its contents."""
+        value, own = self.values[key], self.framework
+        if not isinstance(value, own.tensor_types):
+            return {"tensor": False, "plain": _plain(value)}
+        return {
+            "tensor": True,
+            "shape": own.shape(value),
+            "strides": own.strides(value),
+            "dtype": own.dtype_of(value),
+            "device": own.device_type(value),
+            "floating": own.can_backpropagate(value),
+        }
+
+
+def _plain(value: Any) -> Any:
+    """`value` where both processes have such values, and nothing for an object of the framework's own."""
+    if isinstance(value, (bool, int, float, complex, str, np.ndarray)) or value is None:
+        return value
+    if isinstance(value, (list, tuple)) and not hasattr(value, "shape"):
+        return type(value)(map(_plain, value)) if type(value) in (list, tuple) else list(map(_plain, value))
+    return None
+
+
+_DONE: Final[Mapping[str, Callable[..., Any]]] = {
+    "call": Served.call,
+    "tensor": Served.tensor,
+    "overwrite": Served.overwrite,
+    "load_state": Served.load_state,
+    "gradient": Served.gradient,
+    "part": Served.part,
+    "forget": Served.forget,
+    "seed": Served.seed,
+}
+_ANSWERED: Final[Mapping[str, Callable[..., Any]]] = {
+    name: getattr(Served, name) for name in ("hello", "read", "provides", "exists", "held", "facts")
+}
+
+
+def main(name: str) -> None:
+    """Serve the framework called `name` on standard input and output until the other side is gone."""
+    answers, requests = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
+    os.dup2(2, 1)  # what the framework prints is no answer
+    warnings.simplefilter("ignore")
+    served = Served(framework(name))
+    with served.framework.around_trials(), np.errstate(all="ignore"):
+        while True:
+            try:
+                done, dropped, (question, *details) = receive(requests)
+            except EOFError:
+                return
+            for request in done:
+                served.do(request)
+            try:
+                answer = _ANSWERED[question](served, *details)
+            except Exception as error:  # noqa: BLE001 - told, whatever it is
+                answer = Failure(type(error).__name__, str(error), isinstance(error, Absent))
+            send(answers, (answer, served.failures()))
+            for key in dropped:
+                served.values.pop(key, None)

@@ -1,0 +1,128 @@
+"""A candidate in another interpreter."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from autotest import FrameworkMissing, random_tensor, torch
+from autotest.base.settings import Settings
+from autotest.frameworks import Pair, framework, interpreter, wire
+from autotest.trials.trial import perform, settle
+from tests.support import running
+
+#: What is done to torch in the other process before it serves: a wrong relu, and an exp that dies of a large number.
+FAULTS = """\
+import os, torch
+plain = torch.relu, torch.exp
+torch.relu = lambda x: plain[0](x) + 1
+torch.exp = lambda x: os.abort() if float(x.abs().max()) > 100 else plain[1](x)
+torch.sin = lambda x: torch.no_such_thing
+main(NAME)
+"""
+
+
+@pytest.fixture(scope="module")
+def other():
+    """torch in another process, of this interpreter."""
+    return framework(f"python:{sys.executable}")
+
+
+@pytest.fixture(scope="module")
+def faulty():
+    """The same with faults planted there."""
+    candidate = framework(f"python:{sys.executable}")
+    candidate.start = candidate.start.replace("main(NAME)\n", FAULTS)
+    return candidate
+
+
+def network():
+    x, w = random_tensor(shape=(3, 4)), random_tensor(shape=(4, 2))
+    layers = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
+    made = layers(x @ w)
+    values, places = made.max(dim=1)
+    made[0] = 1
+    with torch.no_grad():
+        still = made * 2
+    made.retain_grad()
+    return made.mean(), (made**2).sum(), values, places, still, float(values.sum()), x[:, ::2].t()
+
+
+def test_the_same_torch_agrees_with_itself(other):
+    pair = Pair(framework("torch"), other)
+    with pair.around_trials():  # in which sums are made in the same order
+        for seed in range(5):
+            outcome = running.run_trial(network, seed, Settings(), pair)
+            assert running.agrees(outcome)
+            assert outcome.gradients >= 5
+
+
+def test_a_batch_of_trials_is_one_question(other, monkeypatch):
+    pair, settings = Pair(framework("torch"), other), Settings()
+    asked = []
+    plain = interpreter.Interpreter._ask
+    running.run_trial(lambda: torch.relu(random_tensor()), 0, settings, pair)  # by which it learns what there is
+    monkeypatch.setattr(
+        interpreter.Interpreter, "_ask", lambda self, *question: asked.append(question[0]) or plain(self, *question)
+    )
+    outcomes = [perform(lambda: torch.relu(random_tensor()), seed, settings, pair) for seed in range(20)]
+    settle(outcomes, settings)
+    assert asked == ["read"]
+    assert all(outcome.compared for outcome in outcomes)
+
+
+def test_a_fault_there_is_found_here(faulty):
+    outcome = running.trial(lambda: torch.relu(random_tensor(shape=(2, 3))), faulty)
+    assert [mismatch.symptom for mismatch in outcome.mismatches] == ["value"]
+
+
+def test_what_raises_there_is_told_with_its_call(faulty):
+    outcome = running.trial(lambda: torch.sin(random_tensor(shape=(2,))) * 2, faulty)
+    (mismatch,) = outcome.mismatches
+    assert mismatch.symptom == "exception"
+    assert outcome.recorder.calls[mismatch.slot].target == "sin"
+    assert "raised AttributeError: module 'torch' has no attribute 'no_such_thing'" in mismatch.message
+
+
+def test_a_death_costs_the_process_and_is_one_trials(faulty):
+    pair, settings = Pair(framework("torch"), faulty), Settings()
+    sizes = iter([1.0, 2.0, 1000.0, 3.0])
+
+    def body():
+        size = next(sizes)
+        return torch.exp(-random_tensor(shape=(2,), low=size, high=size + 1))
+
+    outcomes = [perform(body, seed, settings, pair) for seed in range(4)]
+    settle(outcomes, settings)
+    assert [len(outcome.mismatches) for outcome in outcomes] == [0, 0, 1, 0]
+    assert "its process was killed by signal 6" in outcomes[2].mismatches[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("python:/no/such/python", "there is no such file; give the interpreter of an environment"),
+        (
+            f"python:{sys.executable}:nonsense",
+            "cannot be served by .*: no framework is called 'nonsense'.*; install it",
+        ),
+    ],
+)
+def test_what_cannot_start_is_told_in_one_sentence(name, says):
+    with pytest.raises(FrameworkMissing, match=says):
+        framework(name).synchronize()
+
+
+def test_arrays_cross_whatever_numpy_calls_its_own_functions():
+    stream = io.BytesIO()
+    sent = {"x": np.arange(6.0).reshape(2, 3)[:, ::2], "key": wire.Link(3)}
+    wire.send(stream, sent)
+    assert b"numpy" not in stream.getvalue()
+    stream.seek(0)
+    received = wire.receive(stream)
+    assert received["key"] == wire.Link(3)
+    assert np.array_equal(received["x"], sent["x"])
+    received["x"][:] = 0  # it may be written to

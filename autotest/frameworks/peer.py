@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import autotest
 from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.wire import receive, send
 
@@ -39,7 +38,7 @@ class Peer:
     """
 
     def __init__(self, python: str, inner: str, start: str = START) -> None:
-        root = str(Path(autotest.__file__).parent.parent)
+        root = str(Path(__file__).parent.parent.parent)
         code = start.replace("ROOT", repr(root)).replace("NAME", repr(inner))
         environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
         self._words: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115

@@ -192,10 +192,9 @@ class Recorder(LiveRecord):
 
     def _lacks(self, slot: int, operation: Any, args: Sequence[Any]) -> Any:
         """`operation`, or `ABSENT` where the candidate's owner has no such method."""
-        call = self.calls[slot]
-        if call.kind != "method" or call.target == "__call__":
-            return operation
-        return operation if self.pair.candidate.provides(call.kind, call.target, args[0]) else ABSENT
+        kind, name = self.calls[slot].kind, self.calls[slot].target
+        method = kind == "method" and name != "__call__"
+        return ABSENT if method and not self.pair.candidate.provides(kind, name, args[0]) else operation
 
     def _annotation(self, signature: tuple[CallKind, str, Any, int, tuple[str, ...]], key: int | str) -> Any:
         return self.pair.annotations(*signature).get(key)
@@ -354,10 +353,8 @@ class Recorder(LiveRecord):
         if self.watch is not None:
             self.watch.about_to(self, kind, target, operands, named)
         try:
-            made = attempt()
+            self.pair.candidate.known(attempt())
             self.pair.candidate.synchronize()
-            if self.pair.candidate.first_failure([made]) is not None:
-                return
         except Exception:  # noqa: BLE001 - refusing, in whatever way, is what is hoped for
             if expected:
                 self.refused += 1
@@ -377,8 +374,8 @@ class Recorder(LiveRecord):
         target = operator_of(self.calls, slot)
         unnamed = function is ABSENT or isinstance(error, AttributeError)
         if isinstance(error, Absent) or (unnamed and self.pair.candidate.translates):
-            said = str(error) if isinstance(error, Absent) else f"{candidate} has no {self.calls[slot].target}"
-            self.rejection = Rejection(target, rejection.ABSENT, said)
+            no_name = error if isinstance(error, Absent) else Absent(candidate, self.calls[slot].target)
+            self.rejection = Rejection(target, rejection.ABSENT, str(no_name))
             return
         if function is ABSENT:
             what = f"{candidate} has no such function"

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from autotest.aligning.alignment import Alignment, align
     from autotest.base.errors import (
         AutotestError,
         FrameworkMissing,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Alignment",
     "AutotestError",
     "Divergence",
     "DualObject",
@@ -56,6 +58,7 @@ __all__ = [
     "StaleLedgerEntry",
     "TooFewAccepted",
     "UsageError",
+    "align",
     "autotest",
     "broadcast_tensors",
     "choice_tensor",
@@ -75,6 +78,7 @@ __all__ = [
 
 #: Which module each of the names above is from; those that are not here are the generators'.
 _HOME = {
+    "autotest.aligning.alignment": ("Alignment", "align"),
     "autotest.decorator": ("autotest", "skip_grad_check"),
     "autotest.recording.dual": ("DualObject", "torch"),
     "autotest.base.errors": (

@@ -6,11 +6,9 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, TensorValue
-from autotest.comparison.elementwise import distance
+from autotest.comparison import Mismatch
+from autotest.comparison.ratio import over_tolerance
 from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.gradient_flow import hands_on, suspects
 from autotest.diagnosis.locating import Located
@@ -40,14 +38,14 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
             pushed = dict(suspects(program, pair, settings).pairs)
     gradients: dict[int, list[float]] = {}
     for (at, _), (one, other) in pushed.items():
-        gradients.setdefault(at, []).append(_ratio(one, other, settings))
+        gradients.setdefault(at, []).append(over_tolerance(one, other, settings.tolerance))
     for (at, suffix), (one, other) in read.items():
         if suffix.endswith(".grad"):
-            gradients.setdefault(at, []).append(_ratio(one, other, settings))
+            gradients.setdefault(at, []).append(over_tolerance(one, other, settings.tolerance))
     values: dict[int, list[float]] = {}
     for (at, suffix), (one, other) in read.items():
         if not suffix.endswith(".grad"):
-            values.setdefault(at, []).append(_ratio(one, other, settings))
+            values.setdefault(at, []).append(over_tolerance(one, other, settings.tolerance))
     for call in calls:
         if not call.scope or not hands_on(call):
             continue
@@ -97,25 +95,6 @@ def _in_networks(calls: Sequence[Call], slot: int) -> Iterator[int]:
         if call.scope and hands_on(call) and any(ref.slot == slot for ref in refs(call)):
             yield call.slot
             return
-
-
-def _ratio(one: Any, other: Any, settings: Settings) -> float:
-    """The greatest error over what is tolerated."""
-    if one is None and other is None:
-        return 0.0
-    if type(one) is not TensorValue or type(other) is not TensorValue:
-        return 0.0 if type(one) is type(other) and one == other else float("inf")
-    if one.data.shape != other.data.shape:
-        return float("inf")
-    if not one.data.size:
-        return 0.0
-    if one.data.dtype.kind not in "fc":
-        return 0.0 if np.array_equal(one.data, other.data) else float("inf")
-    rtol, atol = settings.tolerance.of(one.dtype)
-    with np.errstate(all="ignore"):
-        allowed = np.maximum(atol + rtol * np.abs(one.data.astype(np.float64)), 1e-300)
-        ratios = distance(one.data, other.data.astype(one.data.dtype)) / allowed
-    return float(np.nan_to_num(ratios, nan=0.0, posinf=np.inf).max())
 
 
 def _greatest(ratios: Sequence[float]) -> float | None:

@@ -235,6 +235,12 @@ class Framework(Operations, abc.ABC):
         """The modules right inside of `module`, by name; None under a name that is taken and empty."""
         return module._modules  # type: ignore[no-any-return]
 
+    def calls_of_modules(
+        self, model: Any, seen: Callable[[str, Any, Any, Any], None]
+    ) -> contextlib.AbstractContextManager[None]:
+        """Inside the block `seen` is told of each call of a module in `model`: its path, itself, arguments, result."""
+        raise NotImplementedError(f"{self.name} does not tell of the calls of modules")
+
     def is_training(self, module: Any) -> bool:
         """Whether `module` is in training mode."""
         return bool(module.training)

@@ -7,9 +7,10 @@ is here once. Imports the framework's module by name on first use, never when it
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -172,6 +173,24 @@ class Namespace(Framework):
 
     def buffers(self, module: Any) -> dict[str, Any]:
         return dict(module.named_buffers())
+
+    @contextlib.contextmanager
+    def calls_of_modules(self, model: Any, seen: Callable[[str, Any, Any, Any], None]) -> Iterator[None]:
+        hooked = []
+        for path, module in model.named_modules():
+            hooks = module._forward_hooks
+            hooked.append((hooks, dict(hooks)))
+
+            def tell(module: Any, given: Any, result: Any, path: str = path) -> None:
+                seen(path, module, given, result)
+
+            module.register_forward_hook(tell)
+        try:
+            yield
+        finally:
+            for hooks, before in hooked:
+                hooks.clear()
+                hooks.update(before)
 
     def draws(self, module: Any) -> bool:
         return any(map(_draws, module.modules()))

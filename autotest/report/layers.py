@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
+from autotest.comparison import Mismatch
 from autotest.results.layers import ByLayer, Layer, begins
 
-#: Rows of the table, at most.
+#: Rows of the table, and mismatches of two models, at most.
 ROWS = 16
+SHOWN = 8
 
 
 def layer_lines(told: ByLayer | None) -> list[str]:
@@ -34,6 +37,36 @@ def layer_lines(told: ByLayer | None) -> list[str]:
         lines.append(row)
     hidden = len(told.layers) - len(shown)
     return [*lines, *([f"    and {hidden} more, within what is tolerated or further from it"] if hidden else []), ""]
+
+
+def aligned(
+    sides: tuple[str, str],
+    matched: int,
+    renamed: Sequence[tuple[str, str]],
+    unmatched: tuple[Sequence[str], Sequence[str]],
+    mismatches: Sequence[Mismatch],
+    step: int,
+    network: ByLayer | None,
+    rounding: float,
+) -> str:
+    """The report on two models that were laid beside each other."""
+    reference, candidate = sides
+    differ = "differs from" if mismatches else "agrees with"
+    lines = [f"the {candidate} model {differ} the {reference} model" + (f", in step {step}" if step else "")]
+    lines += ["", f"Matched:    parameters and buffers: {matched}"]
+    lines += [f"    {one} is {other}" for one, other in renamed]
+    for side, names in zip(sides, unmatched, strict=True):
+        if names:
+            lines.append(f"Unmatched:  of {side}: {', '.join(names)} (say in `mapping` which is which)")
+    if rounding:
+        lines.append(f"Rounding:   up to {rounding:.2g} times what is tolerated, which is gone in double precision")
+    if mismatches:
+        lines += ["", *layer_lines(network), "Mismatches:"]
+        for mismatch in mismatches[:SHOWN]:
+            lines += textwrap.wrap(mismatch.message, 100, initial_indent="  - ", subsequent_indent="    ")
+        if len(mismatches) > SHOWN:
+            lines.append(f"  - and {len(mismatches) - SHOWN} more")
+    return "\n".join(lines).rstrip()
 
 
 def _around(told: ByLayer) -> Sequence[Layer]:

@@ -11,8 +11,8 @@ from autotest.comparison import TensorValue
 from autotest.diagnosis.agreement import Place
 from autotest.diagnosis.agreement import results as results_of
 from autotest.frameworks import Framework, Pair
+from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Program
-from autotest.recording.freezing import freeze
 from autotest.recording.observation import Observed
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check

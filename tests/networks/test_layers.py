@@ -14,6 +14,7 @@ from autotest.report.layers import ROWS, layer_lines
 from autotest.results.finding import Finding
 from autotest.results.layers import ByLayer, Layer, begins, without_root
 from autotest.storage.store import Store
+from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.networks.models import MODELS
@@ -28,7 +29,7 @@ def found(planted: Planted, shrink: float = 0.0) -> Finding:
     outcome = run_trial(planted.body, 0, SETTINGS, pair)
     assert outcome.mismatches, planted
     options = Options(verify=False, shrink=shrink)
-    return failed_trial.diagnose(ATest("file.py::test", planted.body, SETTINGS), outcome, pair, options, 0)
+    return failed_trial.diagnose(ATest("file.py::test", planted.body, SETTINGS), outcome, RunContext(pair, options), 0)
 
 
 FEW = [
@@ -98,7 +99,7 @@ def test_a_fault_that_no_replay_shows_again_is_told_by_where_it_was_seen() -> No
     pair = pair_with()
     outcome = run_trial(body, 0, SETTINGS, pair)
     finding = failed_trial.diagnose(
-        ATest("file.py::test", body, SETTINGS), outcome, pair, Options(verify=False, shrink=0.0), 0
+        ATest("file.py::test", body, SETTINGS), outcome, RunContext(pair, Options(verify=False, shrink=0.0)), 0
     )
     assert finding.network is not None
     assert finding.network.path == "layers.1"

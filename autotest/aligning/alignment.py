@@ -1,0 +1,268 @@
+"""Lays a port of a model beside the model: the same weights, the same inputs, and every module's output compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.aligning import running
+from autotest.aligning.comparing import Compared, compare_step
+from autotest.aligning.matching import Mapping_, Match, Matches, match, module_names
+from autotest.aligning.running import ModuleCall, Step
+from autotest.base.errors import UsageError
+from autotest.base.settings import Tolerance
+from autotest.comparison import Mismatch, compare_values
+from autotest.frameworks import Framework, Pair, chosen
+from autotest.frameworks.freezing import freeze
+from autotest.program import Array
+from autotest.report.layers import aligned
+from autotest.results.divergence import Divergence
+from autotest.results.layers import ByLayer
+
+#: What counts as gone in double precision: a hundredth of what is tolerated in single precision. Less is no sign of
+#: anything, since some frameworks keep rates and momenta in single precision there, too.
+_WIDE = Tolerance(1e-6, 1e-7)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Alignment:
+    """How two models compare.
+
+    Attributes:
+        sides: the names of the two frameworks.
+        matched: the parameters and buffers that are each other's.
+        unmatched: names of those of the reference, and of the candidate, that have no counterpart.
+        mismatches: what differs, of the first step in which anything does.
+        step: the number of that step, from 0.
+        network: where it begins, and how far apart the sides are in each module.
+        rounding: how many times what is tolerated the models were apart where that proved to be rounding; 0 for never.
+    """
+
+    sides: tuple[str, str]
+    matched: tuple[Match, ...]
+    unmatched: tuple[tuple[str, ...], tuple[str, ...]]
+    mismatches: tuple[Mismatch, ...] = ()
+    step: int = 0
+    network: ByLayer | None = None
+    rounding: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether all was matched and nothing differs."""
+        return not (self.mismatches or any(self.unmatched))
+
+    def report(self) -> str:
+        """All of it as text."""
+        renamed = [(one.reference, one.candidate) for one in self.matched if one.reference != one.candidate or one.axes]
+        return aligned(
+            self.sides,
+            len(self.matched),
+            renamed,
+            self.unmatched,
+            self.mismatches,
+            self.step,
+            self.network,
+            self.rounding,
+        )
+
+    __str__ = report
+
+    def check(self) -> Alignment:
+        """Raise `Divergence` with the report unless it passed; returns itself."""
+        if not self.passed:
+            raise Divergence(self.report())
+        return self
+
+
+def align(
+    reference_model: Any,
+    candidate_model: Any,
+    inputs: Any,
+    *,
+    mapping: Mapping_ | None = None,
+    loss: Callable[..., Any] | None = None,
+    optimizer: Callable[..., Any] | None = None,
+    steps: int = 1,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> Alignment:
+    """Compare a model of the reference with a port of it, module by module.
+
+    The reference's weights are copied into the candidate's model, both are called on `inputs`, and the outputs of every
+    module are compared in the order of execution; then gradients, then parameters and buffers after each step.
+
+    Args:
+        reference_model: a module of the reference, such as a ``torch.nn.Module``.
+        candidate_model: a module of the candidate, or another one of the reference.
+        inputs: what to call both with: an array or tensor, or a tuple or list of such.
+        mapping: the reference's names -> the candidate's, of parameters, buffers or whole modules; a value may be
+            ``(name, "transpose")`` or ``(name, axes)`` where the candidate holds a parameter with other axes.
+        loss: ``loss(output)`` or ``loss(namespace, output)`` -> a scalar to push back; left out, cotangents of fixed
+            numbers are pushed into all outputs.
+        optimizer: ``optimizer(parameters)`` or ``optimizer(namespace, parameters)`` -> what is stepped after each
+            backward; left out, nothing is.
+        steps: how many times.
+        rtol, atol: tolerance; by dtype when left out.
+
+    Raises:
+        UsageError: the models are of other frameworks, draw random numbers, or `mapping` names what is not there.
+    """
+    pair = _pair(reference_model, candidate_model)
+    if steps < 1:
+        raise UsageError(f"align(steps={steps!r}): expected a whole number, at least 1")
+    for framework, model in ((pair.reference, reference_model), (pair.candidate, candidate_model)):
+        if framework.draws(model):
+            raise UsageError(
+                f"the {framework.name} model draws random numbers (dropout in training): call .eval() on both "
+                "models, or set the probability to 0"
+            )
+    arrays = _arrays(pair.reference, inputs)
+    matches = _matched(pair, reference_model, candidate_model, mapping or {})
+    _copy(pair, reference_model, candidate_model, matches.pairs)
+    paths = module_names(
+        matches,
+        mapping or {},
+        [name for name, _ in reference_model.named_modules()],
+        [name for name, _ in candidate_model.named_modules()],
+    )
+    models = reference_model, candidate_model
+    given = Tolerance(rtol, atol)
+    wide = None if given.given else _wide(pair, models)
+    todo = _Todo(pair, matches, paths, steps, loss, optimizer)
+    found = todo.compared(models, arrays, given)
+    if found.mismatches and wide is not None:
+        again = todo.compared(wide, [_widened(one) for one in arrays], _WIDE)
+        if not again.mismatches:
+            return dataclasses.replace(found, mismatches=(), rounding=_worst(found))
+    return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Todo:
+    """What two models are put through."""
+
+    pair: Pair
+    matches: Matches
+    paths: Mapping[str, str]
+    steps: int
+    loss: Callable[..., Any] | None
+    optimizer: Callable[..., Any] | None
+
+    def compared(self, models: tuple[Any, Any], arrays: Sequence[Array], tolerance: Tolerance) -> Alignment:
+        """The first step in which they differ, or the last one."""
+        pair, matches = self.pair, self.matches
+        found = Alignment(pair.sides, matches.pairs, matches.unmatched)
+        runs = [
+            running.run(framework, model, arrays, self.steps, self.loss, self.optimizer)
+            for framework, model in zip((pair.reference, pair.candidate), models, strict=True)
+        ]
+        for number, (own, other) in enumerate(zip(*runs, strict=True)):
+            compared = compare_step(own, other, self.paths, matches.pairs, tolerance, pair.sides)
+            network = _network(compared, own, models[1], self.paths, pair, tolerance)
+            found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)
+            if compared.mismatches:
+                break
+        return found
+
+
+def _wide(pair: Pair, models: tuple[Any, Any]) -> tuple[Any, Any] | None:
+    """Copies of both models in double precision, in which what is only rounding is gone."""
+    try:
+        one, other = (
+            side.invoke("method", "double", [side.invoke("builtin", "deepcopy", [model], {})], {})
+            for side, model in zip((pair.reference, pair.candidate), models, strict=True)
+        )
+    except Exception:  # noqa: BLE001 - a model that cannot be copied or widened is compared as it is
+        return None
+    return one, other
+
+
+def _widened(array: Array) -> Array:
+    return Array(array.data.astype("float64"), "float64") if array.dtype.startswith(("float", "bfloat")) else array
+
+
+def _worst(found: Alignment) -> float:
+    layers = () if found.network is None else found.network.layers
+    return max([1.0, *(ratio for layer in layers for ratio in (layer.forward, layer.gradient) if ratio is not None)])
+
+
+def _pair(reference_model: Any, candidate_model: Any) -> Pair:
+    pair = chosen()
+    reference = pair.reference
+    if not isinstance(reference_model, reference.module_types):
+        raise UsageError(f"align: expected a module of {reference.name} first, got a {type(reference_model).__name__}")
+    if isinstance(candidate_model, reference.module_types):
+        return Pair(reference, reference)
+    if not isinstance(candidate_model, pair.candidate.module_types):
+        raise UsageError(
+            f"align: expected a module of {pair.candidate.name} or {reference.name} second, got a "
+            f"{type(candidate_model).__name__}; AUTOTEST_CANDIDATE=NAME chooses another framework"
+        )
+    return pair
+
+
+def _arrays(framework: Framework, inputs: Any) -> list[Array]:
+    given = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
+    found = []
+    for one in given:
+        if isinstance(one, framework.tensor_types):
+            value = framework.values([one])[0]
+            found.append(Array(np.array(value.data), value.dtype))
+        else:
+            data = np.asarray(one)
+            if data.dtype.kind not in "fiubc":
+                raise UsageError(f"align(inputs=...): expected arrays or tensors, got {one!r:.80}")
+            found.append(Array(data.copy(), str(data.dtype)))
+    return found
+
+
+def _matched(pair: Pair, own: Any, other: Any, mapping: Mapping_) -> Matches:
+    shapes = [
+        {name: side.shape(value) for name, value in {**side.parameters(model), **side.buffers(model)}.items()}
+        for side, model in ((pair.reference, own), (pair.candidate, other))
+    ]
+    return match(shapes[0], shapes[1], mapping)
+
+
+def _copy(pair: Pair, own: Any, other: Any, matched: Sequence[Match]) -> None:
+    reference = pair.reference
+    live = {**reference.parameters(own), **reference.buffers(own)}
+    values = reference.values([live[one.reference] for one in matched])
+    state = {
+        one.candidate: Array(one.carried(np.array(value.data)), value.dtype)
+        for one, value in zip(matched, values, strict=True)
+    }
+    pair.candidate.load_state(other, state)
+
+
+def _network(
+    compared: Compared,
+    own: Step,
+    model: Any,
+    paths: Mapping[str, str],
+    pair: Pair,
+    tolerance: Tolerance,
+) -> ByLayer:
+    alone = compared.stage == "backward"
+    if compared.call is not None and not alone:
+        call = next(one for one in own.calls if one.path == compared.path)
+        alone = _differs_alone(call, dict(model.named_modules())[paths[call.path]], pair, tolerance)
+    return ByLayer(compared.path, alone, compared.stage, compared.layers)
+
+
+def _differs_alone(call: ModuleCall, module: Any, pair: Pair, tolerance: Tolerance) -> bool:
+    """Whether the candidate's module differs on what the reference's was given."""
+    candidate = pair.candidate
+    try:
+        given = [candidate.tensor(Array(np.array(one.data), one.dtype)) for one in call.inputs]
+        result = candidate.invoke("method", "__call__", [module, *given], {})
+    except Exception:  # noqa: BLE001 - it may be called with more than tensors
+        return False
+    frozen = freeze(candidate, running.flat(candidate, result))
+    return bool(compare_values("", 0, "forward", call.outputs, frozen, tolerance))
+
+
+__all__ = ["Alignment", "align"]

@@ -1,0 +1,132 @@
+"""Compares what two aligned models did, module by module in the order of execution."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from autotest.aligning.matching import Match
+from autotest.aligning.running import ModuleCall, Step
+from autotest.base.settings import Tolerance
+from autotest.comparison import Mismatch, Stage, compare_values
+from autotest.comparison.ratio import over_tolerance
+from autotest.results.layers import Layer
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compared:
+    """What was found in one step, in order: outputs of modules, gradients, then what the step left."""
+
+    mismatches: tuple[Mismatch, ...]
+    layers: tuple[Layer, ...]
+    #: Path of the module where the first of them begins, and which of its calls that is; "" for none of the modules.
+    path: str = ""
+    call: int | None = None
+    stage: Stage = "forward"
+
+
+def compare_step(
+    own: Step,
+    other: Step,
+    paths: Mapping[str, str],
+    matches: Sequence[Match],
+    tolerance: Tolerance,
+    sides: tuple[str, str],
+) -> Compared:
+    """Compare one step of the reference with the same of the candidate."""
+    pairs = [*_paired(own.calls, other.calls, paths)]
+
+    def unlike(name: str, stage: Stage, expected: Any, actual: Any) -> Sequence[Mismatch]:
+        return compare_values(name, 0, stage, expected, actual, tolerance, sides=sides)
+
+    forward: list[Mismatch] = []
+    begins: tuple[str, int | None] | None = None
+    rows: dict[str, tuple[str, list[float], list[float]]] = {}
+    for number, (mine, theirs) in enumerate(pairs):
+        found = unlike(f"{mine.path or 'the model'}[output]", "forward", _one(mine.outputs), _one(theirs.outputs))
+        forward += found
+        if found and begins is None:
+            begins = (mine.path, number)
+        _, given, pushed = rows.setdefault(mine.path, (mine.kind, [], []))
+        given += [over_tolerance(*both, tolerance) for both in zip(mine.outputs, theirs.outputs, strict=False)]
+        pushed += [
+            over_tolerance(*both, tolerance) for both in zip(mine.input_gradients, theirs.input_gradients, strict=False)
+        ]
+    backward: list[Mismatch] = []
+    for match in matches:
+        if match.reference in own.gradients and match.candidate in other.gradients:
+            pair = own.gradients[match.reference], _back(match, other.gradients[match.candidate])
+            backward += unlike(f"{match.reference}.grad", "backward", *pair)
+            row = rows.get(match.reference.rpartition(".")[0])
+            if row is not None:
+                row[2].append(over_tolerance(*pair, tolerance))
+    for number, pair in enumerate(zip(own.input_gradients, other.input_gradients, strict=True)):
+        backward += unlike(f"input {number}.grad", "backward", *pair)
+    state: list[Mismatch] = []
+    for match in matches:
+        left = own.state[match.reference], _back(match, other.state[match.candidate])
+        state += unlike(match.reference, "forward", *left)
+    layers = tuple(
+        Layer(path, kind, max(one, default=None), max(two, default=None)) for path, (kind, one, two) in rows.items()
+    )
+    mismatches = (*forward, *backward, *state)
+    if not mismatches:
+        return Compared((), layers)
+    if begins is not None:
+        return Compared(mismatches, layers, *begins)
+    if backward:
+        place = _backward(pairs, own, other, matches, unlike)
+        return Compared(mismatches, layers, *place, "backward")
+    return Compared(mismatches, layers, _owner(state[0].name, rows), None)
+
+
+def _paired(
+    own: Sequence[ModuleCall], other: Sequence[ModuleCall], paths: Mapping[str, str]
+) -> Iterator[tuple[ModuleCall, ModuleCall]]:
+    """Calls of modules that are each other's, the first with the first of the same module."""
+    waiting: dict[str, list[ModuleCall]] = {}
+    for call in other:
+        waiting.setdefault(call.path, []).append(call)
+    for call in own:
+        theirs = waiting.get(paths.get(call.path, ""), []) if call.path in paths else []
+        if theirs:
+            yield call, theirs.pop(0)
+
+
+def _backward(
+    pairs: Sequence[tuple[ModuleCall, ModuleCall]], own: Step, other: Step, matches: Sequence[Match], unlike: Any
+) -> tuple[str, int | None]:
+    """The last call, in the order of execution, whose incoming gradients agree and whose outgoing do not."""
+    leaves = [pair for pair in enumerate(pairs) if not _holds(pair[1][0].path, pairs)]
+    for number, (mine, theirs) in [*reversed(leaves), *reversed([*enumerate(pairs)])]:
+        if unlike("", "backward", mine.output_gradients, theirs.output_gradients):
+            continue
+        wrong = bool(unlike("", "backward", mine.input_gradients, theirs.input_gradients))
+        for match in matches:
+            held = match.reference.rpartition(".")[0] == mine.path and match.reference in own.gradients
+            if held and match.candidate in other.gradients:
+                theirs_ = _back(match, other.gradients[match.candidate])
+                wrong = wrong or bool(unlike("", "backward", own.gradients[match.reference], theirs_))
+        if wrong:
+            return mine.path, number
+    return "", None
+
+
+def _holds(path: str, pairs: Sequence[tuple[ModuleCall, ModuleCall]]) -> bool:
+    """Whether a module inside of that at `path` was called, too."""
+    beginning = f"{path}." if path else ""
+    return any(call.path != path and call.path.startswith(beginning) for call, _ in pairs)
+
+
+def _owner(name: str, rows: Mapping[str, Any]) -> str:
+    owner = name.rpartition(".")[0]
+    return owner if owner in rows else ""
+
+
+def _back(match: Match, value: Any) -> Any:
+    return value if value is None else dataclasses.replace(value, data=match.back(value.data))
+
+
+def _one(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else values

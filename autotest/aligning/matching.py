@@ -1,0 +1,123 @@
+"""Which parameter of a model is which of its port: by what the caller says, by name, by shape and order."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from autotest.base.errors import UsageError
+
+Shape: TypeAlias = tuple[int, ...]
+#: The reference's name (of a parameter, a buffer or a module) -> the candidate's; with how axes go, where they move.
+Mapping_: TypeAlias = Mapping[str, str | tuple[str, str | Sequence[int]]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Match:
+    """One parameter or buffer of the reference and the one of the candidate that it is."""
+
+    reference: str
+    candidate: str
+    #: The reference's axes in the candidate's order; None where they are the same.
+    axes: tuple[int, ...] | None = None
+
+    def carried(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What the reference holds, as the candidate holds it."""
+        return array if self.axes is None else np.ascontiguousarray(array.transpose(self.axes))
+
+    def back(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What the candidate holds, as the reference holds it."""
+        if self.axes is None or array.ndim != len(self.axes):
+            return array
+        return np.ascontiguousarray(array.transpose(np.argsort(self.axes)))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Matches:
+    """All that was matched, and what on either side was not."""
+
+    pairs: tuple[Match, ...]
+    unmatched: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mapping: Mapping_) -> Matches:
+    """Match names with shapes; raises `UsageError` for a `mapping` that names what is not there."""
+    renamed, axes = _renamed(reference, candidate, mapping)
+    pairs: list[Match] = []
+    taken: set[str] = set()
+    left: list[str] = []
+    for name, shape in reference.items():
+        other = renamed.get(name, name)
+        order = axes.get(name)
+        wanted = shape if order is None else tuple(shape[axis] for axis in order)
+        if other in candidate and candidate[other] == wanted:
+            pairs.append(Match(name, other, order))
+            taken.add(other)
+        elif name in renamed and renamed[name] != name and other in candidate:
+            raise UsageError(
+                f"mapping[{name!r}] is {other!r} of shape {candidate[other]}, where the reference has {wanted}: give "
+                f'(name, "transpose") or (name, axes) where axes move'
+            )
+        else:
+            left.append(name)
+    rest = [name for name in candidate if name not in taken]
+    for name in [*left]:
+        # What is left goes by shape, and in order: the first of that shape on one side is the first on the other.
+        found = next((other for other in rest if candidate[other] == reference[name]), None)
+        if found is not None:
+            pairs.append(Match(name, found))
+            rest.remove(found)
+            left.remove(name)
+    order_of = {name: number for number, name in enumerate(reference)}
+    return Matches(tuple(sorted(pairs, key=lambda pair: order_of[pair.reference])), (tuple(left), tuple(rest)))
+
+
+def module_names(
+    matches: Matches, mapping: Mapping_, reference: Sequence[str], candidate: Sequence[str]
+) -> dict[str, str]:
+    """The candidate's name of each of the reference's modules that has one: by `mapping`, parameters, or name."""
+    found = {name: other for name in reference if (other := _rename(name, mapping)[0]) in candidate}
+    for pair in matches.pairs:
+        one, other = pair.reference.rpartition(".")[0], pair.candidate.rpartition(".")[0]
+        if one in reference and other in candidate:
+            found[one] = other
+            # What holds them is matched as far as the last parts of the names are alike.
+            while one and other and one.rpartition(".")[2] == other.rpartition(".")[2]:
+                one, other = one.rpartition(".")[0], other.rpartition(".")[0]
+                found.setdefault(one, other)
+    return found
+
+
+def _renamed(
+    reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mapping: Mapping_
+) -> tuple[dict[str, str], dict[str, tuple[int, ...]]]:
+    for key, value in mapping.items():
+        other = value if isinstance(value, str) else value[0]
+        for given, names, side in ((key, reference, "reference"), (other, candidate, "candidate")):
+            if not any(name == given or name.startswith(f"{given}.") for name in names):
+                raise UsageError(
+                    f"mapping[{key!r}]: the {side} has no parameter, buffer or module {given!r}; it has "
+                    f"{', '.join([*names][:12])}"
+                )
+    renamed: dict[str, str] = {}
+    axes: dict[str, tuple[int, ...]] = {}
+    for name, shape in reference.items():
+        renamed[name], how = _rename(name, mapping)
+        if how is not None:
+            axes[name] = tuple(reversed(range(len(shape)))) if how == "transpose" else tuple(int(axis) for axis in how)
+            if sorted(axes[name]) != list(range(len(shape))):
+                raise UsageError(f"mapping[{name!r}]: {how!r} is no order of the {len(shape)} axes of shape {shape}")
+    return renamed, axes
+
+
+def _rename(name: str, mapping: Mapping_) -> tuple[str, Any]:
+    """`name` on the candidate, by the longest part of it that `mapping` knows; and how its axes go."""
+    for key in sorted(mapping, key=len, reverse=True):
+        if name == key or name.startswith(f"{key}."):
+            value = mapping[key]
+            other, how = (value, None) if isinstance(value, str) else value
+            return other + name[len(key) :], how if name == key else None
+    return name, None

@@ -1,0 +1,152 @@
+"""Runs one model for some steps and writes down what each of its modules gave, with gradients."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.base.errors import UsageError
+from autotest.comparison import TensorValue
+from autotest.frameworks import Framework
+from autotest.frameworks.freezing import freeze
+from autotest.program import Array
+
+
+@dataclasses.dataclass(slots=True)
+class ModuleCall:
+    """One call of a module: what it was given and gave, and the gradients of both, by position."""
+
+    path: str
+    kind: str
+    inputs: list[Any]
+    outputs: list[Any]
+    input_gradients: list[Any] = dataclasses.field(default_factory=list)
+    output_gradients: list[Any] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(slots=True)
+class Step:
+    """One step: the calls in the order in which they ended, and what parameters and buffers were left with."""
+
+    calls: list[ModuleCall]
+    gradients: dict[str, TensorValue | None]
+    state: dict[str, TensorValue]
+    input_gradients: list[TensorValue | None]
+
+
+def run(
+    framework: Framework,
+    model: Any,
+    inputs: Sequence[Array],
+    steps: int,
+    loss: Callable[..., Any] | None,
+    optimizer: Callable[..., Any] | None,
+) -> Iterator[Step]:
+    """Call `model` on `inputs`, push back, and step, `steps` times."""
+    parameters = framework.parameters(model)
+    stepping = None if optimizer is None else _given(optimizer, framework, list(parameters.values()))
+    for _ in range(steps):
+        for parameter in parameters.values():
+            framework.forget_gradient(parameter)
+        floating = [array.dtype.startswith(("float", "bfloat", "complex")) for array in inputs]
+        tensors = [framework.tensor(one, requires_grad=asks) for one, asks in zip(inputs, floating, strict=True)]
+        watched = _Watched(framework)
+        with framework.calls_of_modules(model, watched.seen):
+            output = framework.invoke("method", "__call__", [model, *tensors], {})
+        _push_back(framework, output, loss)
+        for call, (given, result) in zip(watched.calls, watched.live, strict=True):
+            call.input_gradients = _gradients(framework, given)
+            call.output_gradients = _gradients(framework, result)
+        gradients = dict(zip(parameters, _gradients(framework, list(parameters.values())), strict=True))
+        if stepping is not None:
+            framework.invoke("method", "step", [stepping], {})
+        own = {**framework.parameters(model), **framework.buffers(model)}
+        state = dict(zip(own, map(_copied, freeze(framework, list(own.values()))), strict=True))
+        yield Step(watched.calls, gradients, state, _gradients(framework, tensors))
+
+
+class _Watched:
+    """The calls of modules in one forward, with the live tensors of each."""
+
+    def __init__(self, framework: Framework) -> None:
+        self._framework = framework
+        self.calls: list[ModuleCall] = []
+        self.live: list[tuple[list[Any], list[Any]]] = []
+
+    def seen(self, path: str, module: Any, given: Any, result: Any) -> None:
+        framework = self._framework
+        ends = flat(framework, given), flat(framework, result)
+        frozen = [[_copied(value) for value in freeze(framework, end)] for end in ends]
+        for tensor in [*ends[0], *ends[1]]:
+            if framework.can_backpropagate(tensor) and not framework.holds_gradient(tensor):
+                framework.retain_gradient(tensor)
+        self.calls.append(ModuleCall(path, type(module).__name__, frozen[0], frozen[1]))
+        self.live.append(ends)
+
+
+def _push_back(framework: Framework, output: Any, loss: Callable[..., Any] | None) -> None:
+    if loss is not None:
+        framework.invoke("method", "backward", [_given(loss, framework, output)], {})
+        return
+    roots = [tensor for tensor in flat(framework, output) if framework.can_backpropagate(tensor)]
+    if roots:
+        cotangents = [framework.tensor(_cotangent(framework, tensor)) for tensor in roots]
+        framework.invoke("function", "autograd.backward", [roots, cotangents], {})
+
+
+def _given(function: Callable[..., Any], framework: Framework, value: Any) -> Any:
+    """What a function of the caller makes of `value`; one that takes two arguments is given the namespace first."""
+    try:
+        positional = [
+            one
+            for one in inspect.signature(function).parameters.values()
+            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
+        ]
+    except (TypeError, ValueError):
+        positional = []
+    if len(positional) > 2:
+        raise UsageError(f"{function!r} takes {len(positional)} arguments; expected (value) or (namespace, value)")
+    return function(_Names(framework), value) if len(positional) == 2 else function(value)
+
+
+class _Names:
+    """The namespace of a framework, as functions of the caller see it."""
+
+    def __init__(self, framework: Framework) -> None:
+        self._framework = framework
+
+    def __getattr__(self, name: str) -> Any:
+        return self._framework.resolve(name)
+
+
+def _cotangent(framework: Framework, tensor: Any) -> Array:
+    """Different numbers for different elements, so that a permuted gradient shows; exact in half precision."""
+    shape = framework.shape(tensor)
+    steps = np.arange(int(np.prod(shape))) * 7 % 15 - 7.5
+    dtype = framework.dtype_of(tensor)
+    return Array((steps / 8).reshape(shape).astype("float32" if dtype == "bfloat16" else dtype), dtype)
+
+
+def flat(framework: Framework, value: Any) -> list[Any]:
+    """The tensors in `value`, at any depth."""
+    if isinstance(value, framework.tensor_types):
+        return [value]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return [tensor for item in value for tensor in flat(framework, item)]
+    return []
+
+
+def _gradients(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:
+    held = [framework.gradient(tensor) if framework.can_backpropagate(tensor) else None for tensor in tensors]
+    frozen = iter(freeze(framework, [gradient for gradient in held if gradient is not None]))
+    return [None if gradient is None else _copied(next(frozen)) for gradient in held]
+
+
+def _copied(value: TensorValue) -> TensorValue:
+    return dataclasses.replace(value, data=value.data.copy())

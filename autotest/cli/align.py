@@ -1,0 +1,111 @@
+"""``autotest align MODULE:FACTORY MODULE:FACTORY``: compares a model with a port of it, module by module."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autotest.base.errors import UsageError
+from autotest.cli.status import FINDINGS, NOTHING_NEW
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand to an argparse parser."""
+    parser = commands.add_parser(
+        "align",
+        help="compare a model of the reference with a port of it, module by module",
+        description="Copy the weights of a model into a port of it, call both on the same inputs, and compare what "
+        "every module gives, then the gradients.",
+    )
+    parser.add_argument("reference", metavar="MODULE:FACTORY", help="what makes the model of the reference")
+    parser.add_argument("candidate", metavar="MODULE:FACTORY", help="what makes the port of it")
+    parser.add_argument(
+        "--input",
+        action="append",
+        required=True,
+        metavar="SHAPE",
+        help='shape of an input, "1,3,224,224"; "2,6:int64:100" for whole numbers below 100. Once for each input',
+    )
+    parser.add_argument(
+        "--rename",
+        action="append",
+        default=[],
+        metavar="NAME=NAME",
+        help="a parameter, buffer or module of the reference, and what the port calls it",
+    )
+    parser.add_argument(
+        "--transpose",
+        action="append",
+        default=[],
+        metavar="NAME[=NAME]",
+        help="the same for a parameter that the port holds transposed",
+    )
+    parser.add_argument("--rtol", type=float, help="relative tolerance (default: by dtype)")
+    parser.add_argument("--atol", type=float, help="absolute tolerance (default: by dtype)")
+    parser.add_argument("--seed", type=int, default=0, help="of weights and inputs (default %(default)s)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out the subcommand; returns the exit status."""
+    from autotest.aligning.alignment import align
+    from autotest.frameworks import chosen
+
+    sys.path.insert(0, "")  # what stands here can be named, as under `python -m`
+    factories = [_factory(name) for name in (arguments.reference, arguments.candidate)]
+    drawn = np.random.Generator(np.random.PCG64(arguments.seed))
+    inputs = [_input(text, drawn) for text in arguments.input]
+    mapping: dict[str, Any] = {}
+    for text in arguments.rename:
+        name, other = _renamed(text)
+        mapping[name] = other
+    for text in arguments.transpose:
+        name, other = _renamed(text) if "=" in text else (text, text)
+        mapping[name] = (other, "transpose")
+    chosen().reference.seed(arguments.seed)
+    reference, candidate = (factory() for factory in factories)
+    found = align(reference, candidate, inputs, mapping=mapping, rtol=arguments.rtol, atol=arguments.atol)
+    print(found.report())
+    return NOTHING_NEW if found.passed else FINDINGS
+
+
+def _factory(name: str) -> Callable[[], Any]:
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise UsageError(f"{name!r}: expected MODULE:FACTORY, such as mypackage.models:resnet")
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        raise UsageError(f"{name!r}: {module} cannot be imported ({error})") from error
+    for part in attribute.split("."):
+        found = getattr(found, part, None)  # type: ignore[assignment]
+    if not callable(found):
+        raise UsageError(f"{name!r}: {module} has nothing called {attribute} that can be called")
+    return found
+
+
+def _input(text: str, drawn: np.random.Generator) -> np.ndarray[Any, Any]:
+    shape, _, rest = text.partition(":")
+    dtype, _, below = rest.partition(":")
+    try:
+        sizes = tuple(int(size) for size in shape.split(",") if size.strip())
+        kind = np.dtype(dtype or "float32")
+        if kind.kind in "iu":
+            return drawn.integers(0, int(below or 2), sizes).astype(kind)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f'--input {text}: expected "1,3,224,224" or "2,6:int64:100" ({error})') from error
+    if below or kind.kind != "f":
+        raise UsageError(f"--input {text}: expected a floating dtype, or whole numbers with what they are below")
+    return drawn.standard_normal(sizes).astype(kind)
+
+
+def _renamed(text: str) -> tuple[str, str]:
+    name, sign, other = text.partition("=")
+    if not (name and sign and other):
+        raise UsageError(f"{text!r}: expected NAME=NAME, the reference's name first")
+    return name, other

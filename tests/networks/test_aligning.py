@@ -1,0 +1,188 @@
+"""Two models that exist: how they are matched, and where they differ, forward, backward and after steps."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import autotest
+from autotest.aligning.matching import Match, match, module_names
+from autotest.base.errors import UsageError
+from autotest.cli import main
+from autotest.results.divergence import Divergence
+from tests.networks import ports
+from tests.networks.models import INPUTS, MODELS
+from tests.networks.ports import RENAMED, Original, Renamed
+from tests.support.faulty import with_gradient
+
+X = np.random.default_rng(0).standard_normal((4, 6)).astype("float32")
+
+
+def trained(**options: Any) -> dict[str, Any]:
+    """Three steps of gradient descent."""
+    return {
+        "loss": lambda output: (output**2).mean(),
+        "optimizer": lambda parameters: torch.optim.SGD(parameters, lr=0.1, **options),
+        "steps": 3,
+    }
+
+
+def test_a_port_that_is_right_passes_after_its_weights_were_copied() -> None:
+    found = autotest.align(Original(), Original(), X, **trained())
+    assert found.passed
+    assert found.check() is found
+    assert len(found.matched) == 8
+    assert "agrees with" in str(found)
+
+
+def test_renames_and_transposes_are_told_by_a_mapping() -> None:
+    found = autotest.align(Original(), Renamed(), X, mapping=RENAMED, **trained())
+    assert found.passed, str(found)
+    assert Match("first.weight", "stem.kernel", (1, 0)) in found.matched
+    assert "first.weight is stem.kernel" in str(found)
+
+
+def test_what_has_no_counterpart_is_listed() -> None:
+    class Larger(Original):
+        def __init__(self) -> None:
+            super().__init__()
+            self.extra = torch.nn.Linear(2, 2)
+
+    found = autotest.align(Original(), Larger(), X)
+    assert found.unmatched == ((), ("extra.weight", "extra.bias"))
+    assert not found.passed
+    assert not found.mismatches
+    with pytest.raises(Divergence, match=r"Unmatched:  of torch: extra\.weight, extra\.bias"):
+        found.check()
+
+
+def test_names_that_fit_nowhere_are_matched_by_shape_and_order() -> None:
+    found = match({"a.w": (2, 3), "b.w": (2, 3), "c": (4,)}, {"one": (2, 3), "two": (2, 3), "c": (4,)}, {})
+    assert found.pairs == (Match("a.w", "one"), Match("b.w", "two"), Match("c", "c"))
+    renamed = match({"a.w": (2,)}, {"one.w": (2,)}, {})
+    assert module_names(renamed, {}, ["", "a"], ["", "one"]) == {"": "", "a": "one"}
+
+
+def test_the_first_module_that_differs_is_named_and_whether_it_is_wrong_itself() -> None:
+    found = autotest.align(Original(), ports.wrong_epsilon(), X)
+    assert found.network is not None
+    assert (found.network.path, found.network.alone) == ("norm", True)
+    assert [layer.path for layer in found.network.layers] == ["first", "norm", "body.0", "body.1", "body", "last", ""]
+    assert found.mismatches[0].name == "norm[output]"
+    with pytest.raises(Divergence, match="norm is wrong itself"):
+        found.check()
+
+
+def test_a_wrong_gradient_is_told_by_its_module() -> None:
+    class Wrong(torch.nn.Linear):
+        def forward(self, x: Any) -> Any:
+            return with_gradient(lambda gradient: gradient * 1.5)(super().forward)(x)
+
+    port = Original()
+    port.body[0] = Wrong(8, 8)
+    found = autotest.align(Original(), port, X)
+    assert found.network is not None
+    assert (found.network.path, found.network.stage) == ("body.0", "backward")
+
+
+def test_a_wrong_step_shows_in_the_parameters_that_it_leaves() -> None:
+    options = trained()
+    decays = itertools.cycle([0.0, 0.1])
+    options["optimizer"] = lambda parameters: torch.optim.SGD(parameters, lr=0.1, weight_decay=next(decays))
+    found = autotest.align(Original(), Original(), X, **options)
+    assert found.mismatches[0].name == "first.weight"
+    assert "[output]" not in found.mismatches[0].name
+
+
+def test_a_buffer_that_is_not_updated_is_told() -> None:
+    class Frozen(torch.nn.BatchNorm1d):
+        def forward(self, x: Any) -> Any:
+            before = self.running_var.clone()
+            result = super().forward(x)
+            self.running_var = before
+            return result
+
+    one, other = (torch.nn.Sequential(torch.nn.Linear(6, 3), kind(3)) for kind in (torch.nn.BatchNorm1d, Frozen))
+    found = autotest.align(one, other, X)
+    assert found.mismatches[0].name == "1.running_var"
+    assert found.network is not None
+    assert found.network.path == "1"
+
+
+@pytest.mark.parametrize("name", ["resnet", "encoder", "vae", "language_model"])
+def test_the_models_agree_with_themselves(name: str) -> None:
+    drawn = np.random.default_rng(0)
+    inputs = [
+        drawn.integers(0, spec[1], spec[0]) if isinstance(spec[0], tuple) else drawn.random(spec, dtype=np.float32)
+        for spec in INPUTS[name]
+    ]
+    assert autotest.align(MODELS[name](torch), MODELS[name](torch), inputs).check()
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"nowhere": "norm"}, "the reference has no parameter, buffer or module 'nowhere'"),
+        ({"norm": "nowhere"}, "the candidate has no parameter, buffer or module 'nowhere'"),
+        ({"first.weight": "stem.kernel"}, "where axes move"),
+        ({"first.weight": ("stem.kernel", (0, 0))}, "is no order of the 2 axes"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_is_refused_in_a_sentence(mapping: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        autotest.align(Original(), Renamed(), X, mapping=mapping)
+
+
+def test_what_cannot_be_aligned_says_so() -> None:
+    with pytest.raises(UsageError, match=r"call \.eval\(\) on both"):
+        autotest.align(torch.nn.Dropout(0.5), torch.nn.Dropout(0.5), X)
+    with pytest.raises(UsageError, match="expected a module of torch first"):
+        autotest.align(print, Original(), X)
+    with pytest.raises(UsageError, match="expected arrays or tensors"):
+        autotest.align(Original(), Original(), ["x"])
+
+
+def test_the_command_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["tests.networks.ports:Original", "tests.networks.ports:wrong_epsilon"]
+    assert main(["align", *names, "--input", "4,6"]) == 1
+    assert "Layer:      norm is wrong itself" in capsys.readouterr().out
+    renames = ["--rename", "first=stem", "--rename", "first.bias=stem.shift", "--rename", "body=trunk"]
+    other = ["tests.networks.ports:Original", "tests.networks.ports:Renamed"]
+    assert main(["align", *other, "--input", "4,6", *renames, "--transpose", "first.weight=stem.kernel"]) == 0
+    assert main(["align", *names, "--input", "4,x"]) == 2
+    assert "--input 4,x: expected" in capsys.readouterr().err
+
+
+def test_what_is_gone_in_double_precision_is_rounding() -> None:
+    class Rough(Original):
+        def forward(self, x: Any) -> Any:
+            y = super().forward(x)
+            return y * (1 + 1e-3) if y.dtype == torch.float32 else y
+
+    found = autotest.align(Original(), Rough(), X)
+    assert found.passed
+    assert found.rounding > 1
+    assert "gone in double precision" in str(found)
+    assert not autotest.align(Original(), Rough(), X, rtol=1e-4, atol=1e-5).passed
+
+
+@pytest.mark.oneflow
+def test_a_port_to_oneflow_agrees() -> None:
+    import oneflow
+
+    drawn = np.random.default_rng(0).random((4, 3, 8, 8), dtype=np.float32)
+    found = autotest.align(
+        MODELS["resnet"](torch),
+        MODELS["resnet"](oneflow),
+        drawn,
+        loss=lambda output: (output**2).mean(),
+        optimizer=lambda namespace, parameters: namespace.optim.SGD(parameters, lr=0.01),
+        steps=2,
+    )
+    assert found.passed, str(found)
+    assert found.network is not None
+    assert all(layer.gradient is not None for layer in found.network.layers)

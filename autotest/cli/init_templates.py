@@ -28,7 +28,7 @@ def test_matmul():
 def test_linear():
     features = random(1, 8)
     m = torch.nn.Linear(features, random(1, 8))
-    return m(random_tensor(ndim=2, dim1=features))
+    return m(random_tensor(ndim=2, dim1=features, dtype="float32"))
 '''
 
 _SETTINGS = """\

@@ -8,6 +8,7 @@ import functools
 import inspect
 import os
 import random
+import sys
 import unittest
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
 from autotest.frameworks import Pair, chosen
+from autotest.report.activity import shown_on
 from autotest.results import ledger
 from autotest.running.runner import run_test
 from autotest.sources.identity import called_now, owner_of
@@ -162,7 +164,7 @@ def decorate(
             test = Test(name, lambda: bound(*args, **kwargs), asks, called.file)
             sides = pair()
             try:
-                with _unchanged_generators():
+                with _unchanged_generators(), shown_on(sys.stderr):
                     _run(test, RunContext(sides, asked().of_test(asks), _ledger(called.file, sides.candidate.name)))
             except NotDual as error:
                 raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None

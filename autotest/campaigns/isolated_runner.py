@@ -20,6 +20,7 @@ from autotest.campaigns.campaign import Campaign, Plan
 from autotest.campaigns.workers import Workers
 from autotest.frameworks import chosen_names
 from autotest.report import text
+from autotest.report.activity import doing
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.results.progress import Standing, TestStanding
@@ -138,7 +139,8 @@ class _Trials:
         one = TestStanding(Where(self.file, test.id, base), next=indices.start)
         standing = Standing(base, [one], deaths=self.deaths)
         plan = Plan(base, trials=indices.stop, fail_fast=True, deaths=1, candidate=self.context.pair.candidate.name)
-        Campaign(standing, plan, self.workers, _Silent()).run()
+        with contextlib.ExitStack() as stack:
+            Campaign(standing, plan, self.workers, _Telling(stack)).run()
         left_out = collections.Counter({why: times for why, times in one.rejections.items() if is_set_aside(why)})
         tally.rejections += one.rejections - left_out
         tally.expected += standing.expected
@@ -167,11 +169,17 @@ class _Trials:
         return None
 
 
-class _Silent:
-    """Ignores all events."""
+class _Telling:
+    """Tells that something was found, from then on until it is understood."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        self._stack = stack
+        self._told = False
 
     def changed(self, standing: Standing) -> None:
-        pass
+        if standing.seen and not self._told:
+            self._told = True
+            self._stack.enter_context(doing("looking into a failure"))
 
     def found(self, found: Found) -> None:
         pass

@@ -26,6 +26,7 @@ from autotest.emission import emit
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.program.semantics import is_class
+from autotest.report.activity import doing
 from autotest.results.finding import Finding
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
@@ -150,7 +151,7 @@ class _Whole:
 
     def shrunk(self, seconds: float) -> Finding:
         """The finding about the smallest program that fails alike and has the same verdict."""
-        with scout(self.pair, self.agreement.program) as survives:
+        with doing("shrinking"), scout(self.pair, self.agreement.program) as survives:
             return self._shrunk(seconds, survives)
 
     def _shrunk(self, seconds: float, survives: Callable[[Program], bool]) -> Finding:

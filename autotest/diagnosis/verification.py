@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
 from autotest.processes.fresh import Interpreter
+from autotest.report.activity import doing
 from autotest.results.verification import State, Verification
 
 #: Seconds: importing two frameworks takes ten on a loaded machine, and a hang is shown by a child process.
@@ -20,7 +21,8 @@ _waiting: ContextVar[list[Interpreter] | None] = ContextVar("autotest_waiting_in
 
 def verify(script: str, deadline: float = DEADLINE) -> Verification:
     """What running `script` in a fresh interpreter says; with how many of its runs died, where it makes several."""
-    status, output = run_script(script, deadline)
+    with doing("verifying the reproducer"):
+        status, output = run_script(script, deadline)
     told = _RUNS.search(output)
     runs = told[0] if told else ""
     if status == 1:

@@ -103,10 +103,23 @@ class Session:
         def listen(test: Test, context: RunContext, tally: Tally) -> None:
             tallies.append((test.id, context, tally))
 
-        with heard_by(listen), self._where_it_runs(item), self._as_it_is_called(item):
+        with heard_by(listen), self._where_it_runs(item), self._as_it_is_called(item), self._shown():
             yield
         if tallies:
             item.stash[self._running] = _heard(tallies, self._isolated is not None)
+
+    @contextlib.contextmanager
+    def _shown(self) -> Iterator[None]:
+        """What takes long is told on the terminal, past pytest's own capturing, where pytest writes to one."""
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        with contextlib.ExitStack() as stack:
+            if getattr(reporter, "isatty", False):
+                from autotest.report.activity import shown_on
+
+                with contextlib.suppress(OSError):
+                    terminal = stack.enter_context(open("/dev/tty", "w", encoding="utf-8"))  # noqa: PTH123
+                    stack.enter_context(shown_on(terminal))
+            yield
 
     @contextlib.contextmanager
     def _as_it_is_called(self, item: pytest.Item) -> Iterator[None]:

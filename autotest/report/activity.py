@@ -1,0 +1,63 @@
+"""What takes seconds is told in one line of a terminal while it lasts, and the line goes away with it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import IO
+
+#: Seconds until the line appears, and between two looks at the clock.
+_PATIENCE, _TICK = 0.5, 1.0
+#: Back to the beginning of the line, whose rest is erased.
+_CLEARED = "\r\x1b[K"
+
+_terminal: ContextVar[IO[str] | None] = ContextVar("autotest_terminal", default=None)
+
+
+@contextlib.contextmanager
+def shown_on(stream: IO[str] | None) -> Iterator[None]:
+    """Let `doing` write to `stream` inside of the block if that is a terminal, unless it writes to another already."""
+    if stream is None or _terminal.get() is not None or not stream.isatty():
+        yield
+        return
+    token = _terminal.set(stream)
+    try:
+        yield
+    finally:
+        _terminal.reset(token)
+
+
+@contextlib.contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Tell that `what` is going on, and for how long, until the block is left; nothing where nobody could see it."""
+    terminal = _terminal.get()
+    if terminal is None:
+        yield
+        return
+    over = threading.Event()
+    thread = threading.Thread(target=_tell, args=(terminal, what, over), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _tell(terminal: IO[str], what: str, over: threading.Event) -> None:
+    begin = time.monotonic()
+    wait = _PATIENCE
+    with contextlib.suppress(OSError, ValueError):  # a terminal that went away is no reason to fail
+        while not over.wait(wait):
+            terminal.write(f"{_CLEARED}{what}... {time.monotonic() - begin:.0f} s")
+            terminal.flush()
+            wait = _TICK
+        if wait == _TICK:
+            terminal.write(_CLEARED)
+            terminal.flush()
+
+
+__all__ = ["doing", "shown_on"]

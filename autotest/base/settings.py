@@ -36,6 +36,9 @@ class Tolerance:
 
     rtol: Limit = None
     atol: Limit = None
+    #: Whether numbers that are all small are held against the greatest of them, which is right where the referee may
+    #: clear what is rounding.
+    by_scale: bool = True
 
     @property
     def given(self) -> bool:
@@ -93,6 +96,8 @@ class Settings:
     skip_grad: str = ""
     #: Whether a trial may compare nothing, because the body compares by assertions of its own.
     own_assertions: bool = False
+    #: Differences that are known and left out of what is compared: ``"structure copy_"``, symptom and operator.
+    set_aside: tuple[str, ...] = ()
 
     @classmethod
     def kept(cls, facts: Mapping[str, Any]) -> Settings:
@@ -100,6 +105,7 @@ class Settings:
         names = {field.name for field in dataclasses.fields(cls)}
         older = {"check_values": facts["check_allclose"]} if "check_allclose" in facts else {}
         found = {**older, **{name: value for name, value in facts.items() if name in names}}
+        found["set_aside"] = tuple(found.get("set_aside", ()))
         found["pinned"] = tuple((base, index) for base, index in found.get("pinned", ()))
         return cls(**found)
 

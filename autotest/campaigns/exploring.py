@@ -12,6 +12,7 @@ from autotest.base.options import Options
 from autotest.campaigns.signatures import signature
 from autotest.comparison.rejection import Rejection
 from autotest.diagnosis import failed_trial
+from autotest.diagnosis.beyond_known import look_beyond
 from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.processes.client import Server
@@ -118,7 +119,8 @@ def _judged(outcome: Outcome, index: int, test: Test, context: RunContext, resul
         known = any(other.identity == identity for other in result.suspects)
         return not known and failed_trial.cleared(test, outcome, context.pair) is not None
 
-    judgement = judge(test, outcome, context.ledger, is_rounding)
+    ledger = context.ledger
+    judgement = judge(test, outcome, ledger, is_rounding, lambda: look_beyond(test, outcome, context.pair, ledger))
     match judgement:
         case Expected(entry):
             result.expected[entry.key] += 1
@@ -187,6 +189,9 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 _leads_to_graph(trail, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
+            judge(
+                test, outcome, context.ledger, lambda: False, lambda: look_beyond(test, outcome, pair, context.ledger)
+            )
             if task.thorough and task.shrink:
                 finding = failed_trial.diagnose(test, outcome, context, task.index)
             else:

@@ -11,6 +11,7 @@ from autotest.comparison.values import (
     TensorValue,
     Thing,
     compare_values,
+    limits,
     passing_tolerance,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "TensorValue",
     "Thing",
     "compare_values",
+    "limits",
     "passing_tolerance",
 ]

@@ -42,6 +42,38 @@ class Statistics:
     dtype: str = ""
 
 
+#: Below this many times atol / rtol the greatest number of a tensor is small, and atol is that share of it.
+_SMALL_BELOW = 0.1
+#: What is smaller is at the end of what single precision can hold, where some frameworks have zeros.
+_LEAST = 1e-35
+
+
+def is_small(expected: Values, actual: Values, rtol: float, atol: float) -> bool:
+    """Whether `atol`, which is absolute, is much for numbers as small as these; quick where it is not."""
+    if expected.dtype.kind != "f" or not expected.size or not rtol:
+        return False
+    limit = _SMALL_BELOW * atol / rtol
+    if expected.dtype.itemsize > 2 and float(np.vdot(expected, expected)) >= limit * limit * expected.size:
+        return False  # their mean is greater, and so is their greatest
+    return _LEAST < _scale(expected, actual) < limit
+
+
+def own_limits(expected: Values, actual: Values, rtol: float, atol: float) -> tuple[float, float]:
+    """`rtol` and `atol` for numbers that are all small: they are held against the greatest of them, and not against 1.
+
+    Small numbers of which one side has none at all, and the other nothing but zeros, are so told apart.
+    """
+    if not is_small(expected, actual, rtol, atol):
+        return rtol, atol
+    return rtol, rtol / _SMALL_BELOW * _scale(expected, actual)
+
+
+@np.errstate(all="ignore")
+def _scale(expected: Values, actual: Values) -> float:
+    """The greatest magnitude that is expected, or, where nothing but zeros is, that there is."""
+    return float(np.abs(expected).max(initial=0.0)) or float(np.abs(actual).max(initial=0.0))
+
+
 def identical(expected: Values, actual: Values) -> bool:
     """Whether two arrays of one shape are equal and of one dtype, which needs no tolerance. False leaves it open."""
     if expected.dtype != actual.dtype:

@@ -8,6 +8,7 @@ import numpy as np
 
 from autotest.base.settings import Tolerance
 from autotest.comparison.elementwise import distance
+from autotest.comparison.values import limits
 from autotest.program.values import TensorValue
 
 
@@ -24,7 +25,7 @@ def over_tolerance(expected: Any, actual: Any, tolerance: Tolerance) -> float:
         return 0.0
     if one.dtype.kind not in "fc":
         return 0.0 if np.array_equal(one, other) else float("inf")
-    rtol, atol = tolerance.of(expected.dtype)
+    rtol, atol = limits(tolerance, expected, actual)
     with np.errstate(all="ignore"):
         allowed = np.maximum(atol + rtol * np.abs(one).astype(np.float64), 1e-300)
         ratios = distance(one, other.astype(one.dtype)) / allowed

@@ -11,7 +11,16 @@ from typing import Any, Literal
 import numpy as np
 
 from autotest.base.settings import Tolerance
-from autotest.comparison.elementwise import Statistics, agree, differing, identical, passing_tolerance, statistics
+from autotest.comparison.elementwise import (
+    Statistics,
+    agree,
+    differing,
+    identical,
+    is_small,
+    own_limits,
+    passing_tolerance,
+    statistics,
+)
 from autotest.program.values import TensorValue
 
 __all__ = [
@@ -25,6 +34,7 @@ __all__ = [
     "TensorValue",
     "Thing",
     "compare_values",
+    "limits",
     "passing_tolerance",
 ]
 
@@ -137,7 +147,14 @@ def _agree(expected: Any, actual: Any, tolerance: Tolerance, check_values: bool)
             or expected.device != actual.device
         ):
             return False
-        return not check_values or identical(one, other) or agree(one, other, *tolerance.of(expected.dtype))
+        if not check_values or identical(one, other):
+            return True
+        rtol, atol = tolerance.of(expected.dtype)
+        if not agree(one, other, rtol, atol):
+            return False
+        if tolerance.given or not tolerance.by_scale or not is_small(one, other, rtol, atol):
+            return True
+        return agree(one, other, *own_limits(one, other, rtol, atol))
     if kind in _PLAIN:
         if expected == actual:
             return True
@@ -146,6 +163,15 @@ def _agree(expected: Any, actual: Any, tolerance: Tolerance, check_values: bool)
             gap: float = abs(actual - expected)
             return gap < math.inf and gap <= atol + rtol * abs(expected)
     return False
+
+
+def limits(tolerance: Tolerance, expected: TensorValue, actual: TensorValue) -> tuple[float, float]:
+    """``(rtol, atol)`` for two tensors of one shape: small numbers are held against their own size, unless the test
+    gave a tolerance, which is law."""
+    rtol, atol = tolerance.of(expected.dtype)
+    if tolerance.given or not tolerance.by_scale:
+        return rtol, atol
+    return own_limits(expected.data, actual.data, rtol, atol)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -207,7 +233,7 @@ class _Pair:
             if wanted != got:
                 found.append(self._mismatch(name, attribute, f"expected {attribute} {wanted}, actual {got}"))
         if one.shape == other.shape and self.check_values:
-            found.extend(self._elements(name, one, other, self.tolerance.of(expected.dtype), expected.dtype))
+            found.extend(self._elements(name, one, other, limits(self.tolerance, expected, actual), expected.dtype))
         return found
 
     def _plain(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:

@@ -72,7 +72,11 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
         # A live trial would have gone on to share the state of the new module, or ended here.
         unlike = unlike_state(record, len(program.calls) - 1)
         record.mismatches += [unlike] if unlike is not None else []
-    return Agreement(program, record, compare_trial(record, settings))
+    found = compare_trial(record, settings)
+    if settings.set_aside:
+        names_of = ((item, f"{item.symptom} {operator_of(program.calls, item.slot)}") for item in found)
+        found = [item for item, name in names_of if name not in settings.set_aside]
+    return Agreement(program, record, found)
 
 
 def results(program: Program, framework: Framework) -> dict[Place, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autotest.base.settings import Settings
-from autotest.comparison import TensorValue
+from autotest.comparison import TensorValue, limits
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Agreement
 from autotest.emission import names, program_text
@@ -158,7 +158,7 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
         return []
     if expected.data.shape != actual.data.shape or expected.data.dtype.kind != "f":
         return []
-    _, atol = settings.tolerance_at(first.stage).of(expected.dtype)
+    _, atol = limits(settings.tolerance_at(first.stage), expected, actual)
     gap = distance(expected.data, actual.data.astype(expected.data.dtype))
     size = np.abs(expected.data.astype(np.float64))
     with np.errstate(all="ignore"):

@@ -37,6 +37,7 @@ from autotest.trials.trial import Outcome, Test
 @np.errstate(all="ignore")
 def diagnose(test: Test, outcome: Outcome, context: RunContext, index: int) -> Finding:
     """Everything that can be said of a trial that ended in mismatches."""
+    test = _as_compared(test, outcome)
     finding = recorded(test, outcome, context, index)
     if finding.program is None:
         return finding
@@ -73,7 +74,7 @@ def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunConte
 
 def recorded(test: Test, outcome: Outcome, context: RunContext, index: int) -> Finding:
     """What is known of a failed trial without running anything."""
-    pair = context.pair
+    test, pair = _as_compared(test, outcome), context.pair
     finding = Finding(
         test=test.id,
         base_seed=context.options.seed,
@@ -94,6 +95,11 @@ def recorded(test: Test, outcome: Outcome, context: RunContext, index: int) -> F
     return dataclasses.replace(finding, program=program)
 
 
+def _as_compared(test: Test, outcome: Outcome) -> Test:
+    """`test` without what was found to be known in this trial, see `autotest.diagnosis.beyond_known`."""
+    return dataclasses.replace(test, settings=dataclasses.replace(test.settings, set_aside=outcome.set_aside))
+
+
 @np.errstate(all="ignore")
 def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
     """Why the mismatches of a trial are nobody's fault, or None when they count.
@@ -102,6 +108,7 @@ def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
     """
     if test.settings.gives_tolerance or any(item.symptom not in _CLEARABLE for item in outcome.mismatches):
         return None
+    test = _as_compared(test, outcome)
     try:
         agreement = agree(outcome.program, pair, test.settings)
         return referee.cleared(agreement, pair, test.settings) if agreement.mismatches else None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, TensorValue
+from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis.agreement import Agreement, Place, results
 from autotest.diagnosis.forward_oracles import opinions
@@ -69,6 +69,8 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings) -> Verdict | N
         measured = laboratory.measured(agreement.place(item), item, settings, agreement)
         if measured is None or not measured.wide_agrees:
             return None
+        if _is_small(item, settings):
+            continue
         if any(measured.wrong) and not max(measured.errors) <= laboratory.backdrop():
             return None
         if any(measured.wrong) and opinion.located.slot is not None and opinion.located.alone is None:
@@ -86,7 +88,9 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     if max(evidence.noise) > evidence.tolerated:
         return evidence
     measured = laboratory.measured(place, first, settings, focus)
-    evidence = dataclasses.replace(evidence, measured=measured, backdrop=laboratory.backdrop())
+    evidence = dataclasses.replace(
+        evidence, measured=measured, backdrop=laboratory.backdrop(), small=_is_small(first, settings)
+    )
     if first.stage == "backward":
         witness, kink = numeric_gradient(laboratory.wide, laboratory.wide_place(place), pair, first)
         return dataclasses.replace(evidence, witnesses=() if witness is None else (witness,), kink=kink)
@@ -99,6 +103,15 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
         at = None if writer is None else laboratory.wide_place((writer, ""))[0]
         found = opinions(laboratory.wide, laboratory.wide_place(place), pair, about=first.symptom, writer=at)
     return dataclasses.replace(evidence, witnesses=found)
+
+
+def _is_small(mismatch: Mismatch, settings: Settings) -> bool:
+    """Whether it is one for the size of the numbers alone, and would be tolerated of numbers around 1."""
+    numbers = mismatch.statistics
+    if numbers is None:
+        return False
+    atol = settings.tolerance_at(mismatch.stage).of(numbers.dtype)[1]
+    return numbers.atol < atol and numbers.greatest_abs <= atol
 
 
 def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[str, Any]:
@@ -165,7 +178,11 @@ class Laboratory:
             return None
         expected, actual, true, claimed = [item for item in arrays if item is not None]
         dtype = pair[0].dtype if pair is not None and type(pair[0]) is TensorValue else "float32"
-        mask = differing(expected, actual.astype(expected.dtype), *settings.tolerance.of(dtype))
+        tolerance = settings.tolerance_at(first.stage)
+        tolerated = tolerance.of(dtype)
+        if pair is not None and type(pair[0]) is TensorValue and type(pair[1]) is TensorValue:
+            tolerated = limits(tolerance, *pair)
+        mask = differing(expected, actual.astype(expected.dtype), *tolerated)
         if not mask.any():
             return None
         moved = [] if dtype.startswith("complex") else [_array(run.get(at)) for run in self.moved(dtype)]

@@ -104,6 +104,8 @@ class Evidence:
     each_agrees: bool = False
     #: The greatest magnitude in the program times what rounding makes of it.
     backdrop: float = 0.0
+    #: Whether it is a mismatch only because all numbers there are small.
+    small: bool = False
     #: What an integer result selects is the same on both sides.
     ties: bool = False
     #: The derivative of either side's forward has a kink here: no gradient is the only right one.
@@ -290,6 +292,9 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     """Both sides agree in double precision, which then is the truth."""
     reference, candidate = evidence.sides
     wrong = [count > 0 for count in found.wrong]
+    if any(wrong) and evidence.small:
+        what = "rounding of numbers that are all small: the two sides agree in double precision"
+        return Verdict("rounding", what, numbers)
     if any(wrong) and evidence.each_agrees and max(found.errors) <= evidence.backdrop:
         what = "rounding, piled up: every call agrees when it is given the same operands"
         return Verdict("rounding", what, numbers)

@@ -22,6 +22,7 @@ from autotest.base.errors import (
 from autotest.base.options import Options
 from autotest.comparison.rejection import ABSENT
 from autotest.diagnosis import failed_trial
+from autotest.diagnosis.beyond_known import look_beyond
 from autotest.processes import breadcrumb
 from autotest.recording.watching import watched
 from autotest.replaying import graph_check
@@ -223,7 +224,14 @@ class _Trials:
                 self._agree_in_graph_mode()
 
     def _judged(self, outcome: Outcome) -> Judgement:
-        judgement = judge(self.test, outcome, self.context.ledger, lambda: self._is_rounding(outcome))
+        ledger, pair = self.context.ledger, self.context.pair
+        judgement = judge(
+            self.test,
+            outcome,
+            ledger,
+            lambda: self._is_rounding(outcome),
+            lambda: look_beyond(self.test, outcome, pair, ledger),
+        )
         if isinstance(judgement, Expected):
             self.tally.expected[judgement.entry.key] += 1
         elif isinstance(judgement, Cleared):

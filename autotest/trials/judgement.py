@@ -60,7 +60,13 @@ class GradientMissing:
 Judgement: TypeAlias = Accepted | Rejected | Cleared | Expected | Diverged | Vacuous | GradientMissing
 
 
-def judge(test: Test, outcome: Outcome, ledger: Ledger, is_rounding: Callable[[], bool]) -> Judgement:
+def judge(
+    test: Test,
+    outcome: Outcome,
+    ledger: Ledger,
+    is_rounding: Callable[[], bool],
+    look_beyond: Callable[[], bool] = lambda: False,
+) -> Judgement:
     """What a trial of `test` that was compared came to.
 
     Args:
@@ -69,6 +75,8 @@ def judge(test: Test, outcome: Outcome, ledger: Ledger, is_rounding: Callable[[]
         ledger: the divergences that are known.
         is_rounding: whether replays of the trial explain its mismatches by rounding. Replays cost much, so this is
             asked last, and only where the ledger says nothing.
+        look_beyond: whether something else differs that the ledger does not expect, when what it expects is put right;
+            the mismatches of `outcome` are these then.
     """
     if outcome.rejection is not None and not outcome.mismatches:
         return Rejected(outcome.rejection)
@@ -76,7 +84,7 @@ def judge(test: Test, outcome: Outcome, ledger: Ledger, is_rounding: Callable[[]
         identity = identity_of_trial(outcome)
         entry = ledger.expects(test.id, leading(outcome), identity.operator)
         if entry is not None:
-            return Expected(entry)
+            return Diverged(identity_of_trial(outcome)) if look_beyond() and not is_rounding() else Expected(entry)
         return Cleared() if is_rounding() else Diverged(identity)
     if not (outcome.compared or test.settings.own_assertions):
         return Vacuous()
@@ -90,6 +98,6 @@ def leading(outcome: Outcome) -> Mismatch:
 
 def identity_of_trial(outcome: Outcome) -> Identity:
     """Which failure a trial with mismatches showed."""
-    program = outcome.recorder.snapshot()
+    program = outcome.recorder.snapshot() if outcome.beyond is None else outcome.beyond
     first = leading(outcome)
     return identity_of(first, operator_of(program.calls, first.slot) or first.name, program)

@@ -73,11 +73,15 @@ class Outcome:
     complaint: str = ""
     #: What is to be compared, until it has been.
     pending: Observed | None = None
+    #: The recorded program with what the ledger expects put right, and differences that are not compared in it:
+    #: where a trial has others besides, which its mismatches then are.
+    beyond: Program | None = None
+    set_aside: tuple[str, ...] = ()
 
     @property
     def program(self) -> Program:
-        """The recorded program; raises `NotReplayable` when it holds what is not data."""
-        return self.recorder.program()
+        """The program that shows its mismatches; raises `NotReplayable` when it holds what is not data."""
+        return self.recorder.program() if self.beyond is None else self.beyond
 
 
 def run_trial(

@@ -1,0 +1,102 @@
+"""A difference that the ledger expects hides nothing: with its value put right, what else differs is a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import autotest as at
+from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.diagnosis.beyond_known import look_beyond
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.results.ledger import Entry, Ledger
+from autotest.trials import trial
+from autotest.trials.judgement import Diverged, Expected, Judgement, judge
+from tests.diagnosis.planted import gradient_when
+from tests.support.faulty import FaultyTorch, returning
+
+
+def judged(body: Callable[[], Any], faulty: FaultyTorch, symptom: str, operator: str) -> tuple[Judgement, list[str]]:
+    """What becomes of a trial when the ledger expects `symptom` of `operator`, and the mismatches that are told."""
+    pair = Pair(TorchFramework(), faulty)
+    ledger = Ledger((Entry(key="known", test="*", symptom=symptom, operator=operator, reason="planted"),))
+    test = trial.Test("test_x.py::test_x", body, Settings())
+    outcome = trial.run_trial(body, 5, test.settings, pair)
+    judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
+    told = [f"{item.symptom} {item.name}" for item in outcome.mismatches]
+    return judgement, told if isinstance(judgement, Diverged) else []
+
+
+ONE_MORE = returning(lambda result: result + 1)
+DOUBLED = returning(lambda result: result * 2)
+
+
+def chain() -> Any:
+    return dual.relu(dual.exp(at.random_tensor(1, 4)))
+
+
+def test_what_follows_from_a_known_difference_is_no_finding() -> None:
+    judgement, _ = judged(chain, FaultyTorch({"exp": ONE_MORE}), "value", "exp")
+    assert isinstance(judgement, Expected)
+
+
+def test_a_second_fault_behind_a_known_one_is_found() -> None:
+    judgement, told = judged(chain, FaultyTorch({"exp": ONE_MORE, "relu": DOUBLED}), "value", "exp")
+    assert isinstance(judgement, Diverged)
+    assert judgement.identity.operator == "relu"
+    assert told[0].startswith("value")
+
+
+def test_a_wrong_gradient_behind_a_known_wrong_value_is_found() -> None:
+    wrong = gradient_when(lambda t: True, lambda gradient: gradient * 3)
+    judgement, told = judged(chain, FaultyTorch({"exp": ONE_MORE, "relu": wrong}), "value", "exp")
+    assert isinstance(judgement, Diverged)
+    assert told[0].startswith("gradient")
+
+
+def test_an_in_place_call_that_returns_nothing_hides_no_missing_gradient() -> None:
+    def body() -> Any:
+        x, y = at.random_tensor(1, 4), at.random_tensor(1, 4)
+        z = x * 1
+        z.copy_(y)
+        return z
+
+    def losing(copy: Callable[..., Any]) -> Callable[..., Any]:
+        def copied(owner: Any, source: Any) -> None:
+            copy(owner, source.detach())
+
+        return copied
+
+    judgement, told = judged(body, FaultyTorch(tensors={"copy_": losing}), "structure", "copy_")
+    assert isinstance(judgement, Diverged)
+    assert told[0].startswith("gradient")
+
+
+def test_a_known_dtype_hides_no_wrong_value() -> None:
+    both = returning(lambda result: (result + 1).double())
+    judgement, told = judged(chain, FaultyTorch({"exp": both}), "dtype", "exp")
+    assert isinstance(judgement, Diverged)
+    assert told[0].startswith("value")
+
+
+@pytest.mark.parametrize("known", ["exp", "relu"])
+def test_one_call_of_two_that_are_known_alone_is_not_enough(known: str) -> None:
+    faulty = FaultyTorch({"exp": ONE_MORE, "relu": DOUBLED})
+    judgement, _ = judged(chain, faulty, "value", known)
+    assert isinstance(judgement, Diverged)
+    assert judgement.identity.operator == ("relu" if known == "exp" else "exp")
+
+
+def test_a_known_wrong_gradient_hides_no_other_one() -> None:
+    def body() -> Any:
+        return dual.relu(at.random_tensor(1, 4)), dual.sin(at.random_tensor(1, 4))
+
+    three = gradient_when(lambda t: True, lambda gradient: gradient * 3)
+    judgement, _ = judged(body, FaultyTorch({"relu": three, "sin": three}), "gradient", "relu")
+    assert isinstance(judgement, Diverged)
+    assert judgement.identity.operator == "sin"
+    assert isinstance(judged(body, FaultyTorch({"relu": three}), "gradient", "relu")[0], Expected)

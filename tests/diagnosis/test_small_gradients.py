@@ -1,0 +1,63 @@
+"""A gradient that is small everywhere is found when it is wrong, and its first divergent call with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import autotest as at
+from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.diagnosis.agreement import agree
+from autotest.diagnosis.referee import cleared, examine
+from autotest.frameworks import Pair, chosen
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import operator_of
+from autotest.trials.trial import run_trial
+from tests.diagnosis.planted import gradient_when, when
+from tests.support.faulty import FaultyTorch
+
+SETTINGS = Settings()
+
+
+def chain() -> Any:
+    """A function whose slope is small, in the middle of twenty others."""
+    x = at.random_tensor(1, 4, low=1, high=2) * 1e-4
+    for _ in range(10):
+        x = dual.tanh(x)
+    x = dual.lgamma(x + 1.5) * 1e-4
+    for _ in range(10):
+        x = dual.tanh(x)
+    return x
+
+
+def found_in(pair: Pair) -> tuple[str, str]:
+    outcome = run_trial(chain, 3, SETTINGS, pair)
+    assert outcome.mismatches
+    assert {item.stage for item in outcome.mismatches} == {"backward"}
+    agreement = agree(outcome.program, pair, SETTINGS)
+    assert cleared(agreement, pair, SETTINGS) is None
+    opinion = examine(agreement, pair, SETTINGS)
+    assert opinion.located.slot is not None
+    return operator_of(agreement.program.calls, opinion.located.slot), opinion.verdict.wrong
+
+
+def test_a_gradient_that_is_zero_in_the_middle_of_a_chain_is_found() -> None:
+    nothing = gradient_when(lambda t: True, lambda gradient: gradient * 0)
+    assert found_in(Pair(TorchFramework(), FaultyTorch({"lgamma": nothing}))) == ("lgamma", "candidate")
+
+
+@pytest.mark.oneflow
+def test_the_gradient_of_lgamma_is_found_in_the_middle_of_a_chain() -> None:
+    assert found_in(chosen()) == ("lgamma", "candidate")
+
+
+def test_small_numbers_that_agree_in_double_precision_are_nobodys_fault() -> None:
+    rounded = when(lambda t: str(t.dtype) == "torch.float32", lambda result: result * 1.01)
+    pair = Pair(TorchFramework(), FaultyTorch({"sin": rounded}))
+    outcome = run_trial(lambda: dual.sin(at.random_tensor(1, 4) * 1e-8), 3, SETTINGS, pair)
+    assert outcome.mismatches
+    verdict = cleared(agree(outcome.program, pair, SETTINGS), pair, SETTINGS)
+    assert verdict is not None
+    assert verdict.line.startswith("rounding of numbers that are all small")

@@ -19,12 +19,14 @@ from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
 from autotest.cli.fuzz import positive, shard, told
 from autotest.cli.status import FINDINGS, NOTHING_NEW
-from autotest.report import sweep_markdown, sweep_text
+from autotest.report import sweep_html, sweep_markdown, sweep_text
+from autotest.results import ledger
 from autotest.results.sweep import CellKey
-from autotest.results.sweep_findings import SweepFinding, findings
+from autotest.results.sweep_findings import SweepFinding, findings, known
 from autotest.results.sweep_format import Baseline, as_data, baseline
 from autotest.results.sweep_gate import Change, Changes, changes
 from autotest.sweeping.engine import Engine
+from autotest.sweeping.explaining import explained
 from autotest.sweeping.session import Plan, Progress, Session
 from autotest.sweeping.units import digest
 
@@ -49,6 +51,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of all samples (default 0)")
     parser.add_argument("--shard", type=shard, default=(1, 1), metavar="I/K", help="run the I-th of K equal parts")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the map as JSON")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="draw the map as one page that needs no network")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the map as a Markdown page")
     parser.add_argument(
         "--against", type=Path, nargs="?", const=Path(BASELINE), metavar="FILE",
@@ -58,6 +61,12 @@ def add_to(commands: Any) -> None:
         "--bless", type=Path, nargs="?", const=Path(BASELINE), metavar="FILE",
         help=f"write the map to compare later ones with (default {BASELINE}); what is found is no failure",
     )  # fmt: skip
+    parser.add_argument(
+        "--explain", type=told(duration), default=60.0, metavar="60s",
+        help="how long to look into findings, for a verdict and a script (default 60s)",
+    )  # fmt: skip
+    parser.add_argument("--no-explain", action="store_true", help="do not look into findings")
+    parser.add_argument("--ledger", type=Path, metavar="FILE", help="a ledger.toml that gives reasons for findings")
     parser.add_argument("--deadline", type=told(duration), metavar="20s", help="a longer sample is a hang")
     parser.add_argument("--memory", type=told(size), metavar="4G", help="memory that a worker may take")
     parser.set_defaults(run=run)
@@ -68,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     plan = Plan(arguments.k, arguments.time, arguments.seed, arguments.shard)
     chosen = plan.chosen()
     before = None if arguments.against is None else _read(arguments.against)
-    for path in (arguments.json, arguments.markdown, arguments.bless):
+    entries = [] if arguments.ledger is None else ledger.read(arguments.ledger)
+    for path in (arguments.json, arguments.html, arguments.markdown, arguments.bless):
         _writable(path)
     environment = options.from_environment()
     with Engine(
@@ -90,11 +100,15 @@ def run(arguments: argparse.Namespace) -> int:
             compared = changes(session.map, before, asked)
             if interrupted is None:
                 compared, flaky = _tried_again(session, engine, before, asked, compared)
-    found = findings(session.map)
+        found = findings(session.map)
+        if interrupted is None and found and not arguments.no_explain:
+            explained(found, engine.server, arguments.jobs, arguments.explain)
+    if arguments.ledger is not None:
+        known(found, entries)
     print(sweep_text.summary(session.map, found))
     if compared is not None:
         print("\n" + sweep_text.changed(compared, flaky))
-    _write_all(arguments, session, found)
+    _write_all(arguments, session, found, compared)
     if interrupted is not None:
         raise interrupted
     if arguments.bless is not None:
@@ -121,8 +135,14 @@ def _tried_again(
     return compared._replace(worse=worse), [change for change in compared.worse if change not in worse]
 
 
-def _write_all(arguments: argparse.Namespace, session: Session, found: list[SweepFinding]) -> None:
+def _write_all(
+    arguments: argparse.Namespace, session: Session, found: list[SweepFinding], compared: Changes | None
+) -> None:
     document = as_data(session.map, found)
+    if compared is not None:
+        document["changes"] = compared.as_data()
+    if arguments.html is not None:
+        _write(arguments.html, sweep_html.page(document))
     for path in (arguments.json, arguments.bless):
         if path is not None:
             _write(path, json.dumps(document) + "\n")

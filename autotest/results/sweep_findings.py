@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from autotest.program import Program
+from autotest.results.ledger import Entry
 from autotest.results.sweep import CHECKS, CellKey, Check, SweepMap
 
 
@@ -62,3 +65,38 @@ def findings(swept: SweepMap) -> list[SweepFinding]:
     for number, finding in enumerate(ordered):
         finding.number = number
     return ordered
+
+
+#: Check -> the symptoms of a ledger that it corresponds to.
+_SYMPTOMS: Final[Mapping[str, frozenset[str]]] = {
+    "value": frozenset(("value", "nondeterminism")),
+    "nonfinite": frozenset(("value",)),
+    "dtype": frozenset(("dtype", "device")),
+    "shape": frozenset(("shape", "structure")),
+    "gradient": frozenset(("gradient", "requires_grad", "exception")),
+    "double gradient": frozenset(("gradient", "exception")),
+    "signature": frozenset(("exception",)),
+    "exists": frozenset(("exception",)),
+    "errors": frozenset(("exception", "accepted", "out of memory")),
+    "survives": frozenset(("crash", "hang", "out of memory")),
+    "repeat": frozenset(("nondeterminism",)),
+    "alias": frozenset(("value", "alias")),
+    "strides": frozenset(("strides",)),
+}
+
+
+def known(found: Sequence[SweepFinding], entries: Sequence[Entry]) -> None:
+    """Note at each finding the reason of the ledger's entry about the same operator, symptom and message, if any."""
+    for finding in found:
+        names = {plain_operator(finding.operator), plain_operator(finding.sample.partition("/")[0].partition(":")[0])}
+        for entry in entries:
+            if not entry.operator or plain_operator(entry.operator) not in names:
+                continue
+            if entry.symptom in _SYMPTOMS.get(finding.check, ()) and re.search(entry.match, finding.message):
+                finding.known = entry.reason
+                break
+
+
+def plain_operator(name: str) -> str:
+    """The last part of an operator's name, without what marks its forms."""
+    return name.rpartition(".")[2].rstrip("_")

@@ -28,6 +28,13 @@ class Changes(NamedTuple):
     #: Cells that are new, and do not agree.
     added: list[Change]
 
+    def as_data(self) -> dict[str, list[dict[str, str]]]:
+        """All of it, as values that `json.dumps` takes."""
+        return {
+            name: [{"cell": str(change.key), "before": change.before, "after": change.after} for change in listed]
+            for name, listed in self._asdict().items()
+        }
+
 
 def changes(swept: SweepMap, before: Baseline, chosen: Callable[[CellKey], bool]) -> Changes:
     """Compare the cells that `chosen` says were asked for.

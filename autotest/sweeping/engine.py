@@ -61,7 +61,7 @@ class Engine:
         self._jobs = jobs
         self._deadline = deadline
         self._memory = memory
-        self._server = Server(_PRELOADED)
+        self.server = Server(_PRELOADED)
         self._folder = Path(tempfile.mkdtemp(prefix="autotest-sweep-"))
         self._workers: dict[int, _Worker] = {}
         #: Workers that wait for a unit.
@@ -79,19 +79,19 @@ class Engine:
         for worker in (*self._workers.values(), *self._idle, *filter(None, [self._spare])):
             with contextlib.suppress(OSError):
                 worker.process.close()
-        self._server.close()
+        self.server.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def listed(self) -> Listed:
         """Everything that there is to sweep; raises `FrameworkMissing`."""
         log = self._folder / "list.log"
-        process = self._server.process(list_entries, log=log)
+        process = self.server.process(list_entries, log=log)
         try:
             if not process.connection.poll(START_UP):
                 raise AutotestError(f"the frameworks were not imported within {START_UP:g} s")
             answer = process.connection.recv()
         except (EOFError, OSError) as error:
-            words = _read(log) or self._server.last_words() or str(error)
+            words = _read(log) or self.server.last_words() or str(error)
             raise AutotestError(f"the databases could not be listed: {words}") from error
         finally:
             process.close()
@@ -142,7 +142,7 @@ class Engine:
         self._made += 1
         path, log = self._folder / f"{self._made}.trail", self._folder / f"{self._made}.log"
         trail.create(path)
-        process = self._server.process(work, path, self._memory, log=log)
+        process = self.server.process(work, path, self._memory, log=log)
         return _Worker(self._made, path, log, process)
 
     def _ready(self) -> list[_Worker]:

@@ -1,0 +1,180 @@
+"""Looks into the findings of a sweep: a smaller program, a verdict, and a script that shows it without this library."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import socket
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.base.errors import NotReplayable
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch
+from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.failed_trial import failure_of
+from autotest.diagnosis.referee import examine
+from autotest.diagnosis.shrinking import Shrinker
+from autotest.emission import emit, program_text
+from autotest.frameworks import Pair, chosen
+from autotest.processes.client import Process, Server
+from autotest.program import Program
+from autotest.results.finding import Finding
+from autotest.results.sweep import Check
+from autotest.results.sweep_findings import SweepFinding
+
+#: Seconds that making one program smaller may take, and that looking into one finding may take altogether.
+_SHRINK: Final = 1.0
+_LONGEST: Final = 30.0
+
+
+#: Checks of which a comparison of values shows nothing.
+_UNSEEN: Final = frozenset(("strides", "alias", "repeat", "exists"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """What a worker is asked about one finding."""
+
+    number: int
+    check: Check
+    message: str
+    sample: str
+    program: Program
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """What it found out."""
+
+    number: int
+    verdict: tuple[str, ...]
+    blame: str
+    text: str
+    script: str
+
+
+def explain(connection: Connection, server: socket.socket) -> None:
+    """Answer questions until the connection ends."""
+    pair = chosen()
+    with pair.around_trials(), np.errstate(all="ignore"):
+        while True:
+            question: Question = connection.recv()
+            try:
+                connection.send(answer(question, pair))
+            except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the finding itself
+                verdict = f"no verdict: {type(error).__name__}: {error}"
+                connection.send(Answer(question.number, (verdict,), "", program_text(question.program), ""))
+
+
+def answer(question: Question, pair: Pair) -> Answer:
+    """Look into one finding in this process."""
+    settings = Settings(check_errors=True)
+    program, last = question.program, len(question.program.calls) - 1
+    if question.check == "survives":
+        mismatch = Mismatch("results", last, "crash", "forward", "candidate", question.message)
+        script = _script(_finding(question, program, (mismatch,), pair), pair, isolated=True)
+        return Answer(question.number, (), "candidate", program_text(program, last), script)
+    if question.check in _UNSEEN:
+        return Answer(question.number, (), "", program_text(program), "")
+    agreement = agree(program, pair, settings)
+    if not agreement.mismatches:
+        return Answer(question.number, (), "", program_text(program), "")
+    opinion = examine(agreement, pair, settings)
+    smaller = _smaller(agreement, opinion, pair, settings)
+    if smaller is not agreement:
+        again = examine(smaller, pair, settings)
+        if again.verdict.blame == opinion.verdict.blame:
+            agreement, opinion = smaller, again
+    finding = _finding(question, agreement.program, tuple(agreement.mismatches), pair)
+    divergent = opinion.located.hint if opinion.located.slot is None else opinion.located.slot
+    verdict = (opinion.verdict.line, *opinion.verdict.numbers)
+    finding = dataclasses.replace(finding, verdict=verdict, blame=opinion.verdict.blame, divergent=divergent)
+    text = program_text(agreement.program, divergent)
+    return Answer(question.number, verdict, opinion.verdict.blame, text, _script(finding, pair))
+
+
+def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings) -> Agreement:
+    """The same failure in a smaller program, as far as there is time; nothing that may kill is tried."""
+    if pair.candidate.fragile and len(agreement.program.calls) <= 4:
+        return agreement
+    failure = failure_of(agreement, opinion, pair, settings)
+    return Shrinker(agreement, failure, pair, settings, _SHRINK).shrink().agreement
+
+
+def _finding(question: Question, program: Program, mismatches: tuple[Mismatch, ...], pair: Pair) -> Finding:
+    versions = {side.name: side.version for side in (pair.reference, pair.candidate)}
+    about = f"autotest sweep, {question.sample}"
+    return Finding(about, 0, 0, 0, mismatches, pair.sides, program, versions, {})
+
+
+def _script(finding: Finding, pair: Pair, *, isolated: bool = False) -> str:
+    assert finding.program is not None
+    with contextlib.suppress(NotReplayable):
+        return emit(finding, pair.scripts(finding.program), isolated=isolated)
+    return ""
+
+
+class _Explainer:
+    """A process that answers, and the question that it was asked last."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.process: Process = server.process(explain)
+        self.question: SweepFinding | None = None
+        self.since = time.monotonic()
+
+    def ask(self, finding: SweepFinding) -> None:
+        assert finding.program is not None
+        self.question, self.since = finding, time.monotonic()
+        question = Question(finding.number, finding.check, finding.message, finding.sample, finding.program)
+        with contextlib.suppress(OSError):
+            self.process.connection.send(question)
+
+    def replace(self) -> None:
+        self.process.close()
+        self.process = self._server.process(explain)
+
+
+def explained(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds: float) -> None:
+    """Fill in verdict, blame, text and script of `findings`, the smallest programs first, as far as there is time."""
+    waiting = sorted((item for item in findings if item.program is not None), key=lambda item: -item.size)
+    end = time.monotonic() + seconds
+    explainers = [_Explainer(server) for _ in range(min(jobs, len(waiting)))]
+    try:
+        while time.monotonic() < end and (waiting or any(one.question for one in explainers)):
+            for one in explainers:
+                if one.question is None and waiting:
+                    one.ask(waiting.pop())
+            _gather(explainers)
+    finally:
+        for one in explainers:
+            one.process.close()
+    for finding in findings:
+        if not finding.text and finding.program is not None:
+            finding.text = program_text(finding.program)
+
+
+def _gather(explainers: Sequence[_Explainer]) -> None:
+    """Take the answers that have come."""
+    asked = {id(one.process.connection): one for one in explainers if one.question is not None}
+    ready = wait([one.process.connection for one in asked.values()], timeout=0.5)
+    for one in [asked[id(connection)] for connection in ready]:
+        assert one.question is not None
+        try:
+            found: Answer = one.process.connection.recv()
+            one.question.verdict, one.question.blame = found.verdict, found.blame
+            one.question.text, one.question.script = found.text, found.script
+        except (EOFError, OSError):
+            one.question.verdict = ("no verdict: looking into it ended the process",)
+            one.replace()
+        one.question = None
+    for one in explainers:
+        if one.question is not None and time.monotonic() - one.since > _LONGEST:
+            one.question.verdict = (f"no verdict within {_LONGEST:g} s",)
+            one.question = None
+            one.replace()

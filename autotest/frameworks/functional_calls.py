@@ -24,6 +24,8 @@ VIEWS: Final = frozenset(
     "view view_as reshape flatten transpose t permute squeeze unsqueeze narrow select expand expand_as broadcast_to "
     "chunk split unbind diagonal movedim swapaxes swapdims unflatten".split()
 )
+#: Calls whose result has nothing to do with the contents of what they are given.
+CONSTANTS: Final = frozenset("zeros_like ones_like full_like".split())
 #: Operators by the names that torch has for what they do.
 OPERATORS: Final[Mapping[str, str]] = {
     "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "and_": "bitwise_and", "or_": "bitwise_or",
@@ -77,9 +79,13 @@ def _named(framework: Functional, path: str) -> Callable[..., Any]:
     stays = name.endswith("_") and not name.endswith("__")
     pure = framework.spelt(f"{prefix}.{name[:-1]}".lstrip(".") if stays else path)
     view = name in VIEWS
+    constant = name in CONSTANTS
 
     def call(*args: Any, inplace: bool = False, out: Any = None, **kwargs: Any) -> Any:
         try:
+            if constant:
+                with autograd.GradMode(framework, False):
+                    return framework.apply(pure, args, kwargs)
             made = framework.apply(pure, args, kwargs, view=view)
         except TypeError as error:
             raise _understood(framework, path, pure, args, kwargs) or error from error

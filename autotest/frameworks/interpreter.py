@@ -221,7 +221,8 @@ class Interpreter(Framework):
     ) -> list[Any]:
         named = {"create_graph": create_graph, "allow_unused": True}
         made = self.invoke("function", "autograd.grad", (list(outputs), list(inputs), list(cotangents)), named)
-        return [self.invoke("operator", "getitem", (made, at), {}) for at in range(len(inputs))]
+        each = [self.invoke("operator", "getitem", (made, at), {}) for at in range(len(inputs))]
+        return [one if self._facts(one)["tensor"] else None for one in each]
 
     # -- modules ------------------------------------------------------------------------------------------
 

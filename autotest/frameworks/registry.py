@@ -18,6 +18,8 @@ GROUP = "autotest.frameworks"
 SHIPPED = {
     "torch": "autotest.frameworks.torch:framework",
     "oneflow": "autotest.frameworks.oneflow:framework",
+    "paddle": "autotest.frameworks.paddle:framework",
+    "mlx": "autotest.frameworks.mlx:framework",
 }
 #: What makes an adapter of what follows these beginnings of a name.
 FAMILIES = {

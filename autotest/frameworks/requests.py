@@ -31,6 +31,10 @@ class Implementation(NamedTuple):
 Build: TypeAlias = Callable[[list[Any], list[Any], list[Any]], tuple[list[Any], list[tuple[Any, Any]]]]
 
 
+class NotGraphed(Exception):
+    """A program that this library cannot hand to a graph mode; the text is the reason. No fault of the framework's."""
+
+
 class Given(NamedTuple):
     """What one call of a graph is given; parameters `trained` of `modules` are those whose gradients are wanted."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autotest.frameworks.requests import Build, Given, Graphed
+from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
 
 
 class Traced:
@@ -36,9 +36,12 @@ class Traced:
         tracer.graph, tracer.root, tracer.tensor_attrs = graph, held, {}
         tracer.submodule_paths = {module: name for name, module in held.named_modules()}
         proxies = [torch.fx.Proxy(graph.placeholder(f"given{at}"), tracer) for at in range(count)]
-        with tracer.patched():
-            made = forward(*proxies)
-        graph.output(tracer.create_arg(made))
+        try:
+            with tracer.patched():
+                made = forward(*proxies)
+            graph.output(tracer.create_arg(made))
+        except Exception as error:  # what is not seen through is no fault of a compiler
+            raise NotGraphed(f"calls that cannot be traced ({type(error).__name__})") from error
         self.module = torch.fx.GraphModule(held, graph)
 
 

@@ -12,7 +12,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.frameworks.requests import Given
+from autotest.frameworks.requests import Given, NotGraphed
 from autotest.program import operator_of
 from autotest.recording.record import Record
 from autotest.replaying.graph_capture import CannotStage, Result, Stage, stage
@@ -106,6 +106,9 @@ def _apart(group: Group, settings: Settings, report: GraphReport) -> list[tuple[
         return _compared([group], settings, report)
     except _GraphRefused as refused:
         error = refused.error
+    if isinstance(error, NotGraphed):
+        report.left_out[str(error)] += len(group)
+        return [(staged, []) for staged in group]
     if not group[0].backward:
         return [(staged, [_failed(group[0], staged, error)]) for staged in group]
     forward = [stage(staged.record, backward=False) for staged in group]

@@ -129,6 +129,17 @@ def test_a_wrong_backend_is_found_and_has_a_script(backend, tmp_path):
     assert "torch.compile(lambda *given: program(*given, *modules)" in finding.script
 
 
+def test_what_cannot_be_traced_is_left_out_and_no_finding(backend):
+    def body():
+        layer = torch.nn.Linear(2, 3)
+        layer(random_tensor(shape=(4, 2))).sum().backward()
+        return torch.nn.utils.clip_grad_norm_(list(layer.parameters()), max_norm=1.0)
+
+    report = compiled_alike(body, backend(compiles), trials=1)
+    assert report.mismatches == [[]]
+    assert any("cannot be traced" in reason for reason in report.left_out) or report.left_out
+
+
 def test_an_unknown_backend_is_told_with_those_that_there_are():
     with pytest.raises(UsageError, match=r"torch.compile=no_such_thing: torch .* has .*aot_eager.*inductor"):
         _ = framework("torch+compile=no_such_thing").root

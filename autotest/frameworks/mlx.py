@@ -1,0 +1,72 @@
+"""MLX's adapter: torch's names for its functions, on its CPU device."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.frameworks.functional import Functional
+from autotest.frameworks.spelt_mlx import spelling
+from autotest.frameworks.tape import ArrayLike, Pure
+
+#: Those dtypes of torch's that MLX computes with on a CPU.
+_DTYPES = ("float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64")
+
+
+class MLXFramework(Functional):
+    """MLX, lazy, with `mlx.core.vjp` for gradients."""
+
+    module = "mlx.core"
+    dtypes = _DTYPES
+
+    def __init__(self) -> None:
+        super().__init__("mlx")
+
+    @functools.cached_property
+    def root(self) -> Any:
+        root = self.import_root()
+        root.set_default_device(root.cpu)
+        return root
+
+    @functools.cached_property
+    def spelling(self) -> Mapping[str, Pure]:
+        return spelling(self.root)
+
+    def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
+        return self.root.array(np.ascontiguousarray(data).reshape(data.shape)).astype(self._dtype(dtype))
+
+    def _dtype(self, name: str) -> Any:
+        return getattr(self.root, "bool_" if name == "bool" else name)
+
+    def numpy(self, array: ArrayLike) -> np.ndarray[Any, Any]:
+        if array.dtype == self.root.bfloat16:
+            array = array.astype(self.root.float32)
+        return np.array(array)
+
+    def dtype_of_array(self, array: ArrayLike) -> str:
+        return str(array.dtype).rpartition(".")[2].rstrip("_")
+
+    def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
+        return array.astype(self._dtype(dtype))
+
+    def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
+        if not places.size:
+            return self.root.zeros(places.shape, flat.dtype)
+        return self.root.take(flat, self.root.array(places.reshape(-1))).reshape(places.shape)
+
+    def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
+        return list(self.root.vjp(lambda *given: list(function(*given)), arrays, cotangents)[1])
+
+    @property
+    def version(self) -> str:
+        import importlib.metadata
+
+        return importlib.metadata.version("mlx")
+
+
+def framework() -> MLXFramework:
+    """The adapter."""
+    return MLXFramework()

@@ -1,0 +1,166 @@
+"""PaddlePaddle's adapter: names that it shares with torch, by its own compatible spellings where these differ."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.base.errors import FrameworkMissing
+from autotest.comparison import TensorValue
+from autotest.emission import Script
+from autotest.frameworks.base import ABSENT, Absent
+from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
+from autotest.program import CallKind, Operand, Root
+
+#: What stands in `paddle.compat` under torch's meaning, and otherwise at the top with another one.
+_COMPATIBLE: Final = frozenset("max min sort split median nanmedian unique slogdet equal".split())
+#: torch's path -> Paddle's.
+_PATHS: Final[Mapping[str, str]] = {
+    "autograd.grad": "grad",
+    "tensor": "to_tensor",
+    "manual_seed": "seed",
+}
+_METHODS: Final[Mapping[str, str]] = {"retain_grad": "retain_grads"}
+#: Modules whose state is called or counted otherwise, so that none can be shared.
+_UNLIKE: Final = re.compile(
+    r"nn\.(BatchNorm\dd|LSTM|GRU|RNN|LSTMCell|GRUCell|RNNCell|SyncBatchNorm|PReLU|InstanceNorm\dd)"
+)
+#: How it says that it does not have something, rather than that something is wrong.
+_LACKS: Final = re.compile(
+    r"unexpected keyword|is not registered|Unimplemented|not implemented|got an unexpected|too many pos"
+)
+
+
+class PaddleFramework(Namespace):
+    """PaddlePaddle 3, in dynamic mode. What torch has and Paddle does not is absent."""
+
+    translates = True
+    #: Some indices out of range end the process.
+    fragile = True
+
+    def __init__(self) -> None:
+        super().__init__("paddle", "paddle")
+
+    def import_root(self) -> ModuleType:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns that no compiler cache is installed
+            root = super().import_root()
+        if not hasattr(root, "compat"):
+            raise FrameworkMissing(
+                f"paddle {root.__version__} has no torch-compatible names; use PaddlePaddle 3.3 or newer"
+            )
+        return root
+
+    # -- calls --------------------------------------------------------------------------------------------
+
+    def resolve(self, path: str) -> Any:
+        if _UNLIKE.fullmatch(path):
+            raise Absent(self.name, path)
+        path = _PATHS.get(path, path)
+        first, _, rest = path.partition(".")
+        if not rest and first in _COMPATIBLE:
+            return getattr(self.root.compat, first)
+        for root in (self.root.compat, self.root):
+            value = root
+            for part in path.split("."):
+                value = getattr(value, part, ABSENT)
+            if value is not ABSENT and not isinstance(value, ModuleType) and (root is self.root or first == "nn"):
+                return value
+        short = path.rpartition(".")[2]
+        for home in (self.root, self.root.nn.functional):  # which of the two has it, is not as in torch
+            if path in (short, f"nn.functional.{short}", f"special.{short}") and hasattr(home, short):
+                return getattr(home, short)
+        raise Absent(self.name, path)
+
+    def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
+        if kind == "method" and target in _COMPATIBLE:
+            found: Callable[..., Any] = self.resolve(target)
+        else:
+            found = super().operation(kind, _METHODS.get(target, target) if kind == "method" else target)
+        if (kind, target) == ("getattr", "grad"):
+            return self.gradient
+        if kind in ("function", "method", "operator"):
+            return functools.partial(self._carried_out, target, found)
+        return found
+
+    def _carried_out(self, what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        try:
+            made = function(*args, **kwargs)
+            # Several results are a list to Paddle and a tuple to torch, which says nothing of either.
+            return tuple(made) if type(made) is list and what != "tolist" else made
+        except (TypeError, RuntimeError, NotImplementedError, ValueError) as error:
+            if _LACKS.search(str(error)):
+                lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+                raise Absent(self.name, f"{what} ({lines[-1][:120] if lines else ''})") from error
+            raise
+
+    # -- tensors and modules ------------------------------------------------------------------------------
+
+    def from_numpy(self, data: np.ndarray[Any, Any]) -> Any:
+        return self.root.to_tensor(data.copy())
+
+    def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
+        detached = tensor.detach()
+        if detached.dtype == self.root.bfloat16:
+            detached = detached.astype("float32")
+        return np.asarray(detached.numpy())
+
+    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
+        # That it says of integers, too, that gradients do not stop there has no meaning.
+        read = super().values(tensors)
+        return [
+            dataclasses.replace(one, requires_grad=one.requires_grad and one.dtype in DIFFERENTIABLE) for one in read
+        ]
+
+    def gradient(self, tensor: Any) -> Any:
+        held = tensor.grad
+        return None if held is None else held.detach()  # it says of a gradient that it requires one
+
+    def device_type(self, tensor: Any) -> str:
+        return "cpu" if tensor.place.is_cpu_place() else "gpu"
+
+    def strides(self, tensor: Any) -> tuple[int, ...]:
+        return tuple(int(step) for step in tensor.strides)
+
+    @functools.cached_property
+    def module_types(self) -> tuple[type[Any], ...]:  # type: ignore[override]
+        return (self.root.nn.Layer,)
+
+    def draws(self, module: Any) -> bool:
+        return False
+
+    def works_in_place(self, value: Any) -> bool:
+        return False
+
+    def forget_gradient(self, tensor: Any) -> None:
+        if tensor.is_leaf:
+            tensor.clear_grad()
+
+    def literal(self, value: Any) -> Operand:
+        if isinstance(value, self.root.dtype):
+            return Root(self.dtype_name(value))
+        if isinstance(value, self.root.Size):
+            return tuple(value)
+        return "cpu" if type(value).__name__ == "Device" and str(value) == "cpu" else ABSENT
+
+    def devices(self) -> tuple[str, ...]:
+        return ("cpu",)
+
+    def seed(self, seed: int) -> None:
+        self.root.seed(seed)
+
+    def script(self) -> Script:
+        lines = ("from autotest.frameworks import speaking_torch", "paddle = speaking_torch('paddle')")
+        return Script(self.name, lines, "paddle")
+
+
+def framework() -> PaddleFramework:
+    """The adapter."""
+    return PaddleFramework()

@@ -1,0 +1,258 @@
+"""How torch's functions are spelt in MLX: by a table where only names differ, by a function where more does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+#: Functions of one array, or of two that broadcast, by torch's name and MLX's.
+_ALIKE: Final[Mapping[str, str]] = {
+    **{name: name for name in "exp expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt rsqrt".split()},
+    **{name: name for name in "abs sign floor ceil".split()},
+    **{name: name for name in "square reciprocal erf erfinv isnan isinf isfinite sigmoid maximum minimum".split()},
+    **{name: name for name in "logical_not logical_and logical_or logaddexp matmul outer inner real imag".split()},
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "neg": "negative", "negative": "negative", "arctan2": "arctan2", "atan2": "arctan2", "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "bitwise_not": "bitwise_invert", "eq": "equal",
+    "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "deg2rad": "radians",
+    "rad2deg": "degrees", "zeros_like": "zeros_like", "ones_like": "ones_like",
+    "mm": "matmul", "bmm": "matmul", "mv": "matmul", "dot": "inner", "mul": "multiply", "multiply": "multiply",
+    "expit": "sigmoid", "absolute": "abs",
+}  # fmt: skip
+#: torch's name -> MLX's, for reductions along `dim`.
+_REDUCTIONS: Final[Mapping[str, str]] = {
+    "sum": "sum", "mean": "mean", "prod": "prod", "amax": "max", "amin": "min", "logsumexp": "logsumexp",
+    "all": "all", "any": "any",
+}  # fmt: skip
+
+
+def _sizes(given: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
+
+
+def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
+    """Torch's name -> a function of MLX's arrays."""
+
+    def is_array(value: Any) -> bool:
+        return isinstance(value, mx.array)
+
+    def floating(value: Any) -> Any:
+        inexact = (mx.float32, mx.float16, mx.bfloat16, mx.complex64)
+        return value if not is_array(value) or value.dtype in inexact else value.astype(mx.float32)
+
+    def reduction(name: str) -> Callable[..., Any]:
+        reduce = getattr(mx, name)
+
+        def reduced(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+            if name in ("sum", "prod") and input.dtype != mx.float32 and floating(input) is not input:
+                input = input.astype(mx.int64)
+            return reduce(input, axis=tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim)
+
+        return reduced
+
+    def variance(
+        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+    ) -> Any:
+        ddof = int(unbiased) if correction is None else correction
+        return mx.var(input, axis=dim, keepdims=keepdim, ddof=ddof)
+
+    def std(
+        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+    ) -> Any:
+        return mx.sqrt(variance(input, dim, unbiased, keepdim, correction=correction))
+
+    def extreme(
+        value: Callable[..., Any], place: Callable[..., Any], pairwise: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        def extremes(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+            if dim is None:
+                return value(input)
+            if is_array(dim):
+                return pairwise(input, dim)
+            places = place(mx.stop_gradient(input), axis=dim, keepdims=True).astype(mx.int64)
+            found = mx.take_along_axis(input, mx.stop_gradient(places), axis=dim)
+            return (found, places) if keepdim else (mx.squeeze(found, dim), mx.squeeze(places, dim))
+
+        return extremes
+
+    def place(found: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda input, dim=None, keepdim=False: found(input, axis=dim, keepdims=keepdim).astype(mx.int64)
+
+    def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+        return mx.add(input, other if alpha == 1 else mx.multiply(other, alpha))
+
+    def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+        return mx.subtract(input, other if alpha == 1 else mx.multiply(other, alpha))
+
+    def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
+        made = mx.divide(input, other)
+        if rounding_mode is None:
+            return made
+        return mx.floor(made) if rounding_mode == "floor" else mx.where(made < 0, mx.ceil(made), mx.floor(made))
+
+    def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+        return mx.where(input > 0, input, input * negative_slope)
+
+    def elu(input: Any, alpha: float = 1.0) -> Any:
+        return mx.where(input > 0, input, alpha * mx.expm1(mx.minimum(input, 0)))
+
+    def gelu(input: Any, approximate: str = "none") -> Any:
+        if approximate == "tanh":
+            return 0.5 * input * (1 + mx.tanh(math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)))
+        return input * (1 + mx.erf(input / math.sqrt(2))) / 2
+
+    def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
+        return mx.where(input * beta > threshold, input, mx.logaddexp(input * beta, 0) / beta)
+
+    def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+        return mx.clip(input, min, max)
+
+    def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+        return mx.flatten(input, start_dim, end_dim) if input.ndim else input.reshape((1,))
+
+    def transpose(input: Any, dim0: int, dim1: int) -> Any:
+        return mx.swapaxes(input, dim0, dim1)
+
+    def expand(input: Any, *size: Any) -> Any:
+        wanted = _sizes(size)
+        own = (1,) * (len(wanted) - input.ndim) + tuple(input.shape)
+        return mx.broadcast_to(
+            input, tuple(one if given == -1 else given for one, given in zip(own, wanted, strict=True))
+        )
+
+    def squeeze(input: Any, dim: Any = None) -> Any:
+        if dim is None:
+            return mx.squeeze(input)
+        dims = [dim] if isinstance(dim, int) else dim
+        return mx.squeeze(input, tuple(at for at in dims if input.shape[at] == 1))
+
+    def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+        made = mx.matmul(input, weight.T)
+        return made if bias is None else made + bias
+
+    def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+        axes = tuple(range(-len(normalized_shape), 0))
+        centred = input - mx.mean(input, axis=axes, keepdims=True)
+        made = centred * mx.rsqrt(mx.mean(mx.square(centred), axis=axes, keepdims=True) + eps)
+        made = made if weight is None else made * weight
+        return made if bias is None else made + bias
+
+    def reduced_loss(made: Any, reduction: str) -> Any:
+        return mx.mean(made) if reduction == "mean" else mx.sum(made) if reduction == "sum" else made
+
+    def mse_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
+        return reduced_loss(mx.square(input - target), reduction)
+
+    def l1_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
+        return reduced_loss(mx.abs(input - target), reduction)
+
+    def softmax(input: Any, dim: Any = None) -> Any:
+        return mx.softmax(input, axis=dim)
+
+    def log_softmax(input: Any, dim: Any = None) -> Any:
+        return input - mx.logsumexp(input, axis=dim, keepdims=True)
+
+    def where(condition: Any, input: Any, other: Any) -> Any:
+        return mx.where(condition, input, other)
+
+    def embedding(input: Any, weight: Any) -> Any:
+        return mx.take(weight, input, axis=0)
+
+    def conv(rank: int) -> Callable[..., Any]:
+        def convolved(
+            input: Any,
+            weight: Any,
+            bias: Any = None,
+            stride: Any = 1,
+            padding: Any = 0,
+            dilation: Any = 1,
+            groups: int = 1,
+        ) -> Any:
+            last = (0, *range(2, rank + 2), 1)  # MLX keeps channels last
+            x, w = mx.transpose(input, last), mx.transpose(weight, last)
+            plain = getattr(mx, f"conv{rank}d")
+            settings = [
+                one[0] if rank == 1 and isinstance(one, (tuple, list)) else one for one in (stride, padding, dilation)
+            ]
+            settings = [tuple(one) if isinstance(one, list) else one for one in settings]
+            made = mx.transpose(plain(x, w, *settings, groups), (0, rank + 1, *range(1, rank + 1)))
+            return made if bias is None else made + bias.reshape((1, -1, *[1] * rank))
+
+        return convolved
+
+    table: dict[str, Callable[..., Any]] = {name: getattr(mx, own) for name, own in _ALIKE.items() if hasattr(mx, own)}
+    table |= {name: reduction(own) for name, own in _REDUCTIONS.items()}
+    table |= {
+        "max": extreme(mx.max, mx.argmax, mx.maximum),
+        "min": extreme(mx.min, mx.argmin, mx.minimum),
+        "argmax": place(mx.argmax),
+        "argmin": place(mx.argmin),
+        "var": variance,
+        "std": std,
+        "add": add,
+        "sub": sub,
+        "div": div,
+        "true_divide": mx.divide,
+        "floor_divide": mx.floor_divide,
+        "remainder": mx.remainder,
+        "pow": mx.power,
+        "relu": lambda input: mx.maximum(input, 0),
+        "relu6": lambda input: mx.clip(input, 0, 6),
+        "leaky_relu": leaky_relu,
+        "elu": elu,
+        "celu": lambda input, alpha=1.0: mx.maximum(input, 0) + mx.minimum(0, alpha * mx.expm1(input / alpha)),
+        "selu": lambda input: 1.0507009873554805 * elu(input, 1.6732632423543772),
+        "gelu": gelu,
+        "silu": lambda input: input * mx.sigmoid(input),
+        "mish": lambda input: input * mx.tanh(softplus(input)),
+        "softplus": softplus,
+        "softsign": lambda input: input / (1 + mx.abs(input)),
+        "logsigmoid": lambda input: -mx.logaddexp(-input, 0),
+        "hardtanh": lambda input, min_val=-1.0, max_val=1.0: mx.clip(input, min_val, max_val),
+        "hardsigmoid": lambda input: mx.clip(input / 6 + 0.5, 0, 1),
+        "hardswish": lambda input: input * mx.clip(input + 3, 0, 6) / 6,
+        "softmax": softmax,
+        "log_softmax": log_softmax,
+        "clamp": clamp,
+        "clip": clamp,
+        "where": where,
+        "reshape": lambda input, *shape: mx.reshape(input, _sizes(shape)),
+        "view": lambda input, *shape: mx.reshape(input, _sizes(shape)),
+        "flatten": flatten,
+        "transpose": transpose,
+        "swapaxes": transpose,
+        "swapdims": transpose,
+        "t": mx.transpose,
+        "permute": lambda input, *dims: mx.transpose(input, _sizes(dims)),
+        "movedim": lambda input, source, destination: mx.moveaxis(input, source, destination),
+        "squeeze": squeeze,
+        "unsqueeze": lambda input, dim: mx.expand_dims(input, dim),
+        "expand": expand,
+        "broadcast_to": expand,
+        "cat": lambda tensors, dim=0: mx.concatenate(tensors, axis=dim),
+        "concat": lambda tensors, dim=0: mx.concatenate(tensors, axis=dim),
+        "stack": lambda tensors, dim=0: mx.stack(tensors, axis=dim),
+        "tile": lambda input, *dims: mx.tile(input, _sizes(dims)),
+        "roll": lambda input, shifts, dims=None: mx.roll(input, shifts, dims),
+        "tril": lambda input, diagonal=0: mx.tril(input, diagonal),
+        "triu": lambda input, diagonal=0: mx.triu(input, diagonal),
+        "diagonal": lambda input, offset=0, dim1=0, dim2=1: mx.diagonal(input, offset, dim1, dim2),
+        "cumsum": lambda input, dim: mx.cumsum(input, axis=dim),
+        "cumprod": lambda input, dim: mx.cumprod(input, axis=dim),
+        "gather": lambda input, dim, index: mx.take_along_axis(input, index, axis=dim),
+        "index_select": lambda input, dim, index: mx.take(input, index, axis=dim),
+        "einsum": lambda equation, *operands: mx.einsum(equation, *operands),
+        "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: beta * input + alpha * (mat1 @ mat2),
+        "linear": linear,
+        "layer_norm": layer_norm,
+        "mse_loss": mse_loss,
+        "l1_loss": l1_loss,
+        "embedding": embedding,
+        "conv1d": conv(1),
+        "conv2d": conv(2),
+        "sinc": lambda input: mx.where(
+            input == 0, 1, mx.sin(math.pi * input) / mx.where(input == 0, 1, math.pi * input)
+        ),
+    }
+    return table

@@ -1,0 +1,72 @@
+"""The adapters of frameworks that spell things otherwise, each where its framework is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from autotest import random_tensor, torch
+from autotest.frameworks import framework
+from tests.support import running
+
+INSTALLED = {"mlx": "mlx", "paddle": "paddle"}
+
+
+def network():
+    layers = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
+    return torch.softmax(layers(random_tensor(shape=(3, 4), low=-1)), dim=1)
+
+
+def in_place_through_views():
+    x = random_tensor(shape=(3, 4)) * 2
+    x[1:, :2] = random_tensor(shape=(2, 2))
+    row = x[0]
+    row.add_(random_tensor(shape=(4,)))
+    return x.sum(dim=1, keepdim=True), x.transpose(0, 1) @ x, row
+
+
+def places_and_joins():
+    x = random_tensor(shape=(3, 4))
+    values, places = x.max(dim=1)
+    return torch.cat([x, x.exp()], dim=0), torch.stack([values, values]), places, x.mean(), x.permute(1, 0)
+
+
+def convolutions():
+    return torch.nn.functional.conv2d(random_tensor(shape=(2, 3, 6, 6)), random_tensor(shape=(4, 3, 3, 3)), padding=1)
+
+
+def without_gradients():
+    x = random_tensor(shape=(3,))
+    with torch.no_grad():
+        still = x * 2
+    return still, x.detach() * x
+
+
+@pytest.fixture(params=INSTALLED)
+def candidate(request):
+    if importlib.util.find_spec(INSTALLED[request.param]) is None:
+        pytest.skip(f"{request.param} is not installed here")
+    return framework(request.param)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "body",
+    [network, in_place_through_views, places_and_joins, convolutions, without_gradients],
+    ids=lambda it: it.__name__,
+)
+def test_it_agrees_with_torch(candidate, body):
+    outcome = running.trial(body, candidate)
+    assert running.agrees(outcome)
+    assert outcome.gradients
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_it_has_no_name_for_is_absent(candidate):
+    def body():
+        return torch.special.hermite_polynomial_h(random_tensor(shape=(2,), requires_grad=False), 2)
+
+    outcome = running.trial(body, candidate)
+    assert outcome.rejection.type == "Absent"
+    assert candidate.name in outcome.rejection.text

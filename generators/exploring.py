@@ -211,13 +211,15 @@ def explored_array(
     exploration = Exploration.of(source)
     number = exploration.begin_array()
     _consistent(ndim, dims, shape, dtype, low, high, contents, layout, where)
+    low, high, dtype, contents, layout = (
+        item.draw_in(source) if isinstance(item, Generator) else item for item in (low, high, dtype, contents, layout)
+    )
     if shape is not None:
         sizes: Shape = given_shape(shape).draw_in(source)
     else:
         sizes = exploration.shape(ndim, dims, number, where)
-    low, high, dtype, contents, layout = (
-        item.draw_in(source) if isinstance(item, Generator) else item for item in (low, high, dtype, contents, layout)
-    )
+        if contents == "distinct" and dtype is not None and low is not None and high is not None:
+            sizes = _of_at_most(sizes, dims, _different(dtype_name(dtype), low, high))
     if dtype is None:
         name = ("float32", "float64")[exploration.level("dtype", number) == "double"]
     else:
@@ -225,7 +227,9 @@ def explored_array(
     _check_bounds(low, high, where)
     filling = _filling(exploration, number, name, low, high, contents, math.prod(sizes))
     filling = filling.drawn(source) if isinstance(filling, Filling) else filling
-    layout = _lying(exploration.level("layout", number), sizes) if layout is None else check_layout(layout)
+    if layout is None:
+        layout = _lying(exploration.level("layout", number), sizes, repeats=contents != "distinct")
+    layout = check_layout(layout)
     layout = fitting(sizes, layout)
     least, greatest = _range(name, low, high, math.prod(sizes))
     seed = source.bits()
@@ -257,8 +261,25 @@ def _range(dtype: str, low: Any, high: Any, count: int) -> tuple[Any, Any]:
     return least, high if high is not None else least + 2 * reach
 
 
-def _lying(level: str, shape: Shape) -> str:
-    return "strided" if level == "transposed" and len(shape) == 1 else level
+def _different(dtype: str, low: float, high: float) -> float:
+    """How many different numbers of `dtype` lie between the bounds."""
+    return math.ceil(high) - math.ceil(low) if dtype in INTEGRAL else math.inf
+
+
+def _of_at_most(shape: Shape, dims: Sequence[Any], count: float) -> Shape:
+    """`shape` with smaller sizes where they are open, as far as it takes to have at most `count` elements."""
+    sizes = [*shape]
+    free = _open(shape, dims)
+    while free and math.prod(sizes) > count and max(sizes[axis] for axis in free) > 1:
+        largest = max(free, key=lambda axis: sizes[axis])
+        sizes[largest] = (sizes[largest] + 1) // 2
+    return tuple(sizes)
+
+
+def _lying(level: str, shape: Shape, *, repeats: bool) -> str:
+    """The layout at `level`, or the like of it where the shape, or numbers that do not repeat, allow no such."""
+    odd = (level == "transposed" and len(shape) == 1) or (level == "expanded" and not repeats)
+    return "strided" if odd else level
 
 
 def _check_bounds(low: Any, high: Any, where: Where) -> None:
@@ -304,6 +325,10 @@ def _consistent(
         raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, for truth values have none")
     if isinstance(contents, str) and contents == "indices" and high is None:
         raise wrong(f"contents={contents!r}", "expected high=, which is how many there are to point at")
+    if contents == "distinct" and layout == "expanded":
+        raise wrong(
+            f"contents={contents!r}, layout={layout!r}", "expected another layout, for this one repeats numbers"
+        )
     if isinstance(layout, str) and layout != "contiguous":
         rank = ndim if type(ndim) is int else len(shape) if isinstance(shape, (tuple, list)) else None
         needed = 2 if layout == "transposed" else 1

@@ -1,6 +1,7 @@
 """Takes calls and captured arrays; leaves Programs as plain data, what a call means, and smaller or other Programs."""
 
 from autotest.program.calls import (
+    LAYOUT,
     Array,
     Call,
     CallKind,
@@ -18,6 +19,7 @@ from autotest.program.calls import (
 )
 
 __all__ = [
+    "LAYOUT",
     "Array",
     "Call",
     "CallKind",

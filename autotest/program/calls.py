@@ -190,17 +190,21 @@ def captured(call: Call) -> Iterator[Captured]:
 _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
 
 
+#: The note of the calls that make an input out of the memory it lies in.
+LAYOUT = "layout"
+
+
 def operator_of(calls: Sequence[Call], slot: int) -> str:
     """The name of the operation that the value in `slot` is best known by.
 
-    A module's call and an optimizer's step are named after their class, an input (whose gradient is meant) after the
-    first call that computes something of it, what is read of an input after the attribute, anything else after
-    its own call.
+    A module's call and an optimizer's step are named after their class, an input (whose gradient is meant) and the
+    view that lays it out in memory after the first call that computes something of it, what is read of an input
+    after the attribute, anything else after its own call.
     """
     if slot >= len(calls):
         return ""
     call = calls[slot]
-    if call.kind == "tensor":
+    if call.kind == "tensor" or call.note == LAYOUT:
         readers = (later for later in calls if later.target != "backward" and _computes_of(later, Ref(slot)))
         return next((operator_of(calls, later.slot) for later in readers), "tensor")
     if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:

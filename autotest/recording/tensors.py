@@ -9,7 +9,7 @@ import generators
 from autotest.base.errors import of_the_test
 from autotest.frameworks import chosen
 from autotest.frameworks.namespace import DIFFERENTIABLE
-from autotest.program import Array
+from autotest.program import LAYOUT, Array
 from autotest.recording.dual import Value, wrap
 from autotest.recording.recorder import Recorder, current
 
@@ -111,10 +111,14 @@ def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Val
         return Value(recorder, recorder.tensor(Array(drawn.data, drawn.dtype), requires_grad=grad, device=device))
     base, steps = generators.lay_out(drawn.data, drawn.layout)
     value: Any = Value(recorder, recorder.tensor(Array(base, drawn.dtype), device=device))
+    before = len(recorder.calls)
     for step in steps:
         value = _view(recorder, value, step)
-    leaf: Value = value.requires_grad_() if grad else value
-    return leaf
+    if grad:
+        value = value.requires_grad_()
+    for slot in range(before, len(recorder.calls)):
+        recorder.calls[slot] = recorder.calls[slot]._replace(note=LAYOUT)
+    return value
 
 
 def _view(recorder: Recorder, value: Any, step: Sequence[Any]) -> Any:

@@ -123,6 +123,12 @@ def test_what_a_test_says_is_law() -> None:
         assert (np.diff(one.data) >= 0).all()
 
 
+def test_there_are_no_more_different_numbers_than_there_are() -> None:
+    drawn = trials(lambda: explored_array(2, dtype=int, low=-20, high=20, contents="distinct"), count=40)
+    assert all(len(np.unique(one.data)) == one.data.size <= 40 for one in drawn)
+    assert any(one.data.size > 16 for one in drawn)
+
+
 def test_arrays_for_which_the_same_is_asked_broadcast_in_every_way() -> None:
     pairs = trials(lambda: (explored_array(2).data.shape, explored_array(2).data.shape), count=60)
     fitting = [(one, two) for one, two in pairs if _broadcast(one, two)]
@@ -163,6 +169,7 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
         ({"dtype": int, "contents": "indices"}, "expected high="),
         ({"ndim": 1, "layout": "transposed"}, "expected rank 2 or more, got 1"),
         ({"shape": (), "layout": "strided"}, "expected rank 1 or more, got 0"),
+        ({"contents": "distinct", "layout": "expanded"}, "this one repeats numbers"),
         ({"low": 2, "high": 2}, "expected finite numbers with low < high"),
         ({"low": math.inf}, "expected a finite number"),
         ({"ndim": -1}, "expected a whole number >= 0"),

@@ -80,6 +80,7 @@ SINGLE_NUMBERS = {
 REFUSED = {
     "binary_cross_entropy beyond one": lambda: torch.nn.functional.binary_cross_entropy(tensor(3) + 4, tensor(3)),
     "cat of other sizes": lambda: torch.cat([tensor(2, 3), tensor(2, 4)]),
+    "conv_transpose of another dtype": lambda: torch.nn.ConvTranspose1d(2, 1, 3)(tensor(3, 2, 6, dtype="float64")),
     "cross_entropy of more targets": lambda: torch.nn.functional.cross_entropy(tensor(2, 3), whole(1, 0, 2)),
     "floor_divide": lambda: torch.floor_divide(whole(4, size()), whole(2, 0)),
     "fmod": lambda: torch.fmod(whole(4, size()), whole(2, 0)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ LARGE = (4100, 6200)
 _HUGE_SIZES = frozenset(("long", "large"))
 #: Levels of special numbers; `zeros` has -0.0.
 _SPECIAL = frozenset(("nan", "infinite", "tiny", "huge", "zeros"))
+
+
+_PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 
 
 class Exploration:
@@ -57,7 +61,7 @@ class Exploration:
 
     def level(self, factor: str, number: int = 0) -> str:
         """The level of `factor` for array `number` of this trial, logged as a choice."""
-        position = NAMES.index(factor)
+        position = _PLACES[factor]
         chosen = self._source.planned(self._planned(position, number), len(LEVELS[position]))
         if not self._source.special_values and LEVELS[position][chosen] in _SPECIAL:
             chosen = LEVELS[position].index("signed")

@@ -10,7 +10,7 @@ from autotest.base.errors import of_the_test
 from autotest.frameworks import chosen
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import LAYOUT, Array
-from autotest.recording.dual import Value, wrap
+from autotest.recording.dual import Value
 from autotest.recording.recorder import Recorder, current
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
@@ -110,24 +110,24 @@ def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Val
     if drawn.layout == "contiguous":
         return Value(recorder, recorder.tensor(Array(drawn.data, drawn.dtype), requires_grad=grad, device=device))
     base, steps = generators.lay_out(drawn.data, drawn.layout)
-    value: Any = Value(recorder, recorder.tensor(Array(base, drawn.dtype), device=device))
+    value = Value(recorder, recorder.tensor(Array(base, drawn.dtype), device=device))
     before = len(recorder.calls)
     for step in steps:
-        value = _view(recorder, value, step)
+        value = Value(recorder, _view(recorder, value, step))
     if grad:
-        value = value.requires_grad_()
+        value = Value(recorder, recorder.method("requires_grad_", value._lower(recorder)))
     for slot in range(before, len(recorder.calls)):
         recorder.calls[slot] = recorder.calls[slot]._replace(note=LAYOUT)
     return value
 
 
-def _view(recorder: Recorder, value: Any, step: Sequence[Any]) -> Any:
+def _view(recorder: Recorder, value: Value, step: Sequence[Any]) -> int:
     name, *details = step
     if name == "slice":
         dim, start, stop, stride = details
         index = (*[slice(None)] * dim, slice(start, stop, stride))
-        return wrap(recorder, recorder.operate("getitem", (value, index)))
-    return getattr(value, name)(*details)
+        return recorder.operate("getitem", (value, index))
+    return recorder.method(name, value._lower(recorder), details)
 
 
 def _value(item: Any) -> Any:

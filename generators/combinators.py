@@ -10,7 +10,7 @@ import builtins
 import enum
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -163,8 +163,6 @@ class Either(oneof):
         return " | ".join(map(repr, self.children))
 
 
-either = Either
-
 _OPERATORS = MappingProxyType({"+": operator.add, "-": operator.sub, "*": operator.mul})
 
 
@@ -227,3 +225,31 @@ def bracketed(generator: Generator, looser: str) -> str:
     if isinstance(generator, Negated):
         sign = "-"
     return f"({generator!r})" if sign is not None and sign in looser else repr(generator)
+
+
+def _install_operators() -> None:
+    """Give `Generator` its operators: alternatives and arithmetic, with generators and with plain values."""
+
+    def alternatives(left: Generator, right: Any) -> Generator:
+        return Either(left, pack(right))
+
+    def turned(right: Generator, left: Any) -> Generator:
+        return Either(pack(left), right)
+
+    def forward(sign: str) -> Callable[[Generator, Any], Generator]:
+        return lambda left, right: Arithmetic(sign, left, pack(right))
+
+    def reflected(sign: str) -> Callable[[Generator, Any], Generator]:
+        return lambda right, left: Arithmetic(sign, pack(left), right)
+
+    def negated(child: Generator) -> Generator:
+        return Negated(child)
+
+    methods: dict[str, Callable[..., Generator]] = {"or": alternatives, "ror": turned, "neg": negated}
+    for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*")):
+        methods |= {name: forward(sign), f"r{name}": reflected(sign)}
+    for name, method in methods.items():
+        setattr(Generator, f"__{name}__", method)
+
+
+_install_operators()

@@ -8,7 +8,7 @@ a fresh one, so nothing drawn is ever kept on the generator itself. Must not mak
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from generators.errors import NotAValue, of_the_test
 from generators.source import Source, current
@@ -93,48 +93,20 @@ class Generator:
 
     # --- combining ---
 
-    def map(self, function: Callable[[Any], Any]) -> Generator:
-        """The generator of ``function(value)``; nothing stays nothing."""
-        return derived.Mapped(self, function)
-
-    def filter(self, accepts: Callable[[Any], object]) -> Generator:
-        """The generator of those values that `accepts` finds true; nothing is always accepted.
-
-        Drawing raises `Unsatisfiable`, naming the line of this call, when no value was accepted in many tries.
-        What this generator is made of and was drawn before in the same trial keeps its value.
-        """
-        return derived.Filtered(self, accepts)
-
-    def flatmap(self, function: Callable[[Any], Any]) -> Generator:
-        """The generator that draws from the generator (or is the plain value) that ``function(value)`` gives."""
-        return derived.FlatMapped(self, function)
-
-    def __or__(self, other: Any) -> Generator:
-        return combinators.either(self, combinators.pack(other))
-
-    def __ror__(self, other: Any) -> Generator:
-        return combinators.either(combinators.pack(other), self)
-
-    def __add__(self, other: Any) -> Generator:
-        return combinators.Arithmetic("+", self, combinators.pack(other))
-
-    def __radd__(self, other: Any) -> Generator:
-        return combinators.Arithmetic("+", combinators.pack(other), self)
-
-    def __sub__(self, other: Any) -> Generator:
-        return combinators.Arithmetic("-", self, combinators.pack(other))
-
-    def __rsub__(self, other: Any) -> Generator:
-        return combinators.Arithmetic("-", combinators.pack(other), self)
-
-    def __mul__(self, other: Any) -> Generator:
-        return combinators.Arithmetic("*", self, combinators.pack(other))
-
-    def __rmul__(self, other: Any) -> Generator:
-        return combinators.Arithmetic("*", combinators.pack(other), self)
-
-    def __neg__(self) -> Generator:
-        return combinators.Negated(self)
+    if TYPE_CHECKING:
+        # `combinators` gives the operators to this class, and `derived` the rest, for they are made of it.
+        def map(self, function: Callable[[Any], Any]) -> Generator: ...
+        def filter(self, accepts: Callable[[Any], object]) -> Generator: ...
+        def flatmap(self, function: Callable[[Any], Any]) -> Generator: ...
+        def __or__(self, other: Any) -> Generator: ...
+        def __ror__(self, other: Any) -> Generator: ...
+        def __add__(self, other: Any) -> Generator: ...
+        def __radd__(self, other: Any) -> Generator: ...
+        def __sub__(self, other: Any) -> Generator: ...
+        def __rsub__(self, other: Any) -> Generator: ...
+        def __mul__(self, other: Any) -> Generator: ...
+        def __rmul__(self, other: Any) -> Generator: ...
+        def __neg__(self) -> Generator: ...
 
     # --- mistakes that would otherwise pass in silence ---
 
@@ -184,8 +156,3 @@ def _descendants(root: Generator, children: Callable[[Generator], tuple[Generato
             if child not in seen:
                 seen.add(child)
                 waiting.append(child)
-
-
-# At the end: these are generators themselves, and need the class above. Whichever of the three is imported first, it
-# works, because each uses the names of the others only when it is called.
-from generators import combinators, derived  # noqa: E402

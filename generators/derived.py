@@ -114,3 +114,26 @@ class Filtered(Generator):
 def _called(function: Any) -> str:
     name: str = getattr(function, "__name__", "...")
     return name if name.isidentifier() else "..."
+
+
+def _map(self: Generator, function: Callable[[Any], Any]) -> Generator:
+    """The generator of ``function(value)``; nothing stays nothing."""
+    return Mapped(self, function)
+
+
+def _filter(self: Generator, accepts: Callable[[Any], object]) -> Generator:
+    """The generator of those values that `accepts` finds true; nothing is always accepted.
+
+    Drawing raises `Unsatisfiable`, naming the line of this call, when no value was accepted in many tries.
+    What this generator is made of and was drawn before in the same trial keeps its value.
+    """
+    return Filtered(self, accepts)
+
+
+def _flatmap(self: Generator, function: Callable[[Any], Any]) -> Generator:
+    """The generator that draws from the generator (or is the plain value) that ``function(value)`` gives."""
+    return FlatMapped(self, function)
+
+
+for _name, _method in (("map", _map), ("filter", _filter), ("flatmap", _flatmap)):
+    setattr(Generator, _name, _method)

@@ -15,6 +15,7 @@ variable                    meaning
 ``AUTOTEST_DIR``            where failures are kept, instead of ``.autotest``
 ``AUTOTEST_VERIFY``         ``0``: do not run a reproducer in a fresh interpreter before reporting it
 ``AUTOTEST_SHRINK``         seconds that shrinking may take; ``0`` turns it off
+        coverage=given.get("AUTOTEST_COVERAGE", "0") != "0",
 ``AUTOTEST_QUICK``          ``1``: neither shrink nor verify, for quick runs while writing a test
 ``AUTOTEST_LEDGER``         a ledger of known divergences beside those that lie with the tests
 ``AUTOTEST_SPECIAL_VALUES`` ``0``: draw no NaN, infinities and the like, and let no difference on them count
@@ -79,6 +80,8 @@ class Options:
     shrink: float = 3.0
     #: Whether tests may draw NaN and the like, and differences on these count.
     special_values: bool = True
+    #: Whether to count what operators are given.
+    coverage: bool = False
     #: Of a trial in a worker process: seconds before it counts as a hang, and bytes.
     deadline: float = DEADLINE
     memory: int = MEMORY
@@ -124,6 +127,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Options:
         directory=Path(given.get("AUTOTEST_DIR") or ".autotest"),
         verify=(given.get("AUTOTEST_VERIFY") or ("0" if quick else "1")) != "0",
         special_values=given.get("AUTOTEST_SPECIAL_VALUES", "1") != "0",
+        coverage=given.get("AUTOTEST_COVERAGE", "0") != "0",
         shrink=_seconds(given, "AUTOTEST_SHRINK", 0.0 if quick else profile.shrink),
         deadline=_measured(given, "AUTOTEST_DEADLINE", duration, DEADLINE),
         memory=_measured(given, "AUTOTEST_MEMORY", size, MEMORY),

@@ -36,6 +36,9 @@ def add(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the trials in a worker process, which a crash, a hang or too much memory may cost",
     )
+    group.addoption(
+        "--autotest-coverage", action="store_true", help="end with a table of what each operator was and was not given"
+    )
     parser.addini(
         "autotest_special_values",
         "whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn, and differences on them count",
@@ -63,6 +66,7 @@ def apply(config: pytest.Config) -> None:
         _check(wanted)
     if project:
         wanted["AUTOTEST_PROJECT"] = str(config.rootpath / "pyproject.toml")
+    wanted["AUTOTEST_COVERAGE"] = "1"
     before = {variable: os.environ.get(variable) for variable in wanted}
     os.environ.update(wanted)
     config.add_cleanup(lambda: _restore(before))

@@ -26,6 +26,7 @@ from autotest.pytest_plugin import command_line
 if TYPE_CHECKING:
     from autotest.campaigns.isolated_runner import IsolatedRunner
     from autotest.report.session import Found, Heard
+    from autotest.results.coverage import Coverage
     from autotest.results.finding import Finding
     from autotest.running.tally import Tally
     from autotest.sources.identity import Called
@@ -192,6 +193,13 @@ class Session:
         terminalreporter.section("autotest")
         for line in session.summary(self._heard, shutil.get_terminal_size().columns):
             terminalreporter.write_line(line)
+        if self._config.getoption("autotest_coverage"):
+            from autotest.report import coverage
+            from autotest.results.coverage import merged
+
+            terminalreporter.section("autotest coverage")
+            for line in coverage.table(merged(heard["covered"] for heard in self._heard)):
+                terminalreporter.write_line(line)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: object) -> None:
@@ -228,6 +236,7 @@ class Session:
                 "base_seed": finding.base_seed,
                 "versions": finding.versions,
                 "found": found,
+                "covered": {},
             }
 
 
@@ -274,11 +283,14 @@ def _heard(tallies: Sequence[Ran], isolated: bool) -> Heard:
     from collections import Counter
 
     from autotest.base.errors import FrameworkMissing
+    from autotest.results.coverage import merged
 
     name, context, _ = tallies[0]
     rejections: Counter[str] = Counter()
     expected: Counter[str] = Counter()
+    covered: list[Coverage] = []
     for _, _, tally in tallies:
+        covered += getattr(tally, "coverage", ())
         rejections.update(tally.rejections)
         expected.update(tally.expected)
     versions = {}
@@ -295,6 +307,7 @@ def _heard(tallies: Sequence[Ran], isolated: bool) -> Heard:
         "base_seed": context.options.seed,
         "versions": versions,
         "found": None,
+        "covered": merged(covered),
     }
 
 

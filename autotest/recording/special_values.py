@@ -31,7 +31,10 @@ def _has_special_inputs(record: Record) -> bool:
 
 
 def has_special_numbers(array: Array) -> bool:
-    """Whether `array` holds NaN, an infinity, -0.0, a subnormal number, or one whose square is none of its dtype."""
+    """Whether `array` holds NaN, an infinity, a subnormal number, or one whose square its dtype does not hold.
+
+    Not -0.0: what it changes is the sign of a zero, or an infinity, where the reference has no number either.
+    """
     data = array.data
     if data.dtype.kind not in "fc" or not data.size:
         return False
@@ -41,7 +44,6 @@ def has_special_numbers(array: Array) -> bool:
     magnitude = np.abs(data)
     return bool(
         not np.isfinite(data).all()
-        or ((data == 0) & np.signbit(data)).any()
         or ((magnitude > 0) & (magnitude < about.tiny)).any()
         or (magnitude > np.sqrt(about.max)).any()
     )

@@ -8,7 +8,9 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
+from autotest.report import coverage
 from autotest.report.plural import rounding, several
+from autotest.results.coverage import Coverage, merged
 
 #: Reasons and findings told one by one; the rest of a long list is counted.
 SHOWN = 10
@@ -39,6 +41,8 @@ class Heard(TypedDict):
     base_seed: int
     versions: dict[str, str]
     found: Found | None
+    #: What operators were given, see `autotest.results.coverage`.
+    covered: Coverage
 
 
 def header(tests: int, others: int, sides: Sequence[str], base_seed: str, apart: bool) -> str:
@@ -87,6 +91,7 @@ def _summary(items: Sequence[Heard]) -> list[str]:
     never = list(dict.fromkeys(item["test"] for item in items if not item["accepted"] and item["found"] is None))
     if never:
         lines += [f"{several(len(never), 'test')} never had an accepted trial:", *(f"  {name}" for name in never)]
+    lines += coverage.closing(merged(item["covered"] for item in items))
     return lines
 
 

@@ -24,6 +24,7 @@ from autotest.comparison.rejection import ABSENT
 from autotest.diagnosis import failed_trial
 from autotest.diagnosis.beyond_known import look_beyond
 from autotest.processes import breadcrumb
+from autotest.recording.given import given
 from autotest.recording.watching import watched
 from autotest.replaying import graph_check
 from autotest.report import text
@@ -216,6 +217,8 @@ class _Trials:
                 raise GradientNotCompared(text.gradient_not_compared(test.id, outcome.seed, planned.trial, complaint))
             case _:
                 tally.accepted += 1
+                if self.options.coverage:
+                    tally.coverage.append(given(outcome.recorder, outcome.gradients))
         tally.compared += outcome.compared
         tally.gradients += outcome.gradients
         if isinstance(judgement, Accepted) and self.context.pair.checks_graph(test.settings.check_graph):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+from autotest.results.coverage import Coverage
+
 
 @dataclasses.dataclass(slots=True)
 class Tally:
@@ -23,3 +25,5 @@ class Tally:
     #: How much was compared in graph mode, and how many trials were left out of it, or in part, by reason.
     graphed: int = 0
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: What the operators of each accepted trial were given, where that was asked for.
+    coverage: list[Coverage] = dataclasses.field(default_factory=list)

@@ -29,7 +29,7 @@ def test_convolution(rank):
         padding_mode=constant("zeros") | nothing(),
     )
     m.train(random_bool())
-    x = random_tensor(shape=(random(1, 4), channels, *[random(5, 8).to(int) for _ in range(rank)]), low=-1)
+    x = random_tensor(shape=(random(1, 4), channels, *[random(5, 8).to(int) for _ in range(rank)]), low=-1, high=1)
     return m(x)
 
 
@@ -52,7 +52,7 @@ def test_transposed_convolution(rank):
     # From 5 on, so that a padding of 2 leaves something; the next test leaves nothing.
     # OneFlow dies of another dtype than its weight's, which torch refuses: see test_edges.
     x = random_tensor(
-        shape=(random(1, 4), channels, *[random(5, 8).to(int) for _ in range(rank)]), low=-1, dtype="float32"
+        shape=(random(1, 4), channels, *[random(5, 8).to(int) for _ in range(rank)]), low=-1, high=1, dtype="float32"
     )
     return m(x)
 
@@ -62,7 +62,7 @@ def test_transposed_convolution(rank):
 def test_transposed_convolution_to_nothing(rank):
     # With a dilation torch 2.0.1 leaves it to oneDNN, which returns nothing; its own code refuses as OneFlow does.
     m = getattr(torch.nn, f"ConvTranspose{rank}d")(1, 1, 1, padding=2, dilation=2, bias=False)
-    return m(random_tensor(shape=(2, 1, *[4] * rank), low=-1))
+    return m(random_tensor(shape=(2, 1, *[4] * rank), low=-1, high=1))
 
 
 @pytest.mark.parametrize("name", ["conv1d", "conv2d", "conv3d"])
@@ -70,9 +70,9 @@ def test_transposed_convolution_to_nothing(rank):
 def test_functional_convolution(name):
     rank = int(name[4])
     channels, out = random(1, 5).to(int), random(1, 5).to(int)
-    x = random_tensor(shape=(2, channels, *[6] * rank), low=-1)
-    weight = random_tensor(shape=(out, channels, *[random(1, 4).to(int) for _ in range(rank)]), low=-1)
-    bias = random_tensor(shape=(out,), low=-1) if random_bool().value() else None
+    x = random_tensor(shape=(2, channels, *[6] * rank), low=-1, high=1)
+    weight = random_tensor(shape=(out, channels, *[random(1, 4).to(int) for _ in range(rank)]), low=-1, high=1)
+    bias = random_tensor(shape=(out,), low=-1, high=1) if random_bool().value() else None
     return getattr(torch.nn.functional, name)(
         x, weight, bias, stride=random(1, 3).to(int), padding=random(0, 2).to(int)
     )
@@ -83,10 +83,10 @@ def test_functional_convolution(name):
 def test_functional_transposed_convolution(name):
     rank = int(name[-2])
     channels, out = random(1, 5).to(int), random(1, 5).to(int)
-    x = random_tensor(shape=(2, channels, *[4] * rank), low=-1)
+    x = random_tensor(shape=(2, channels, *[4] * rank), low=-1, high=1)
     # torch 2.0.1 reads memory that nobody wrote where a weight of kernel size 1 is a transposed view.
     size = (channels, out, *[random(1, 4).to(int) for _ in range(rank)])
-    weight = random_tensor(shape=size, low=-1, layout="contiguous")
+    weight = random_tensor(shape=size, low=-1, high=1, layout="contiguous")
     stride = random(1, 3).to(int)
     return getattr(torch.nn.functional, name)(x, weight, stride=stride, padding=random(0, 2).to(int))
 
@@ -103,37 +103,37 @@ class TestConvolution(unittest.TestCase):
         )
         device = random_device()
         m.to(device)
-        return m(random_tensor(shape=(2, 2, 7, 6), low=-1).to(device))
+        return m(random_tensor(shape=(2, 2, 7, 6), low=-1, high=1).to(device))
 
     @autotest(n=10, **SUMS)
     def test_depthwise(self):
         channels = random(1, 6)
         m = torch.nn.Conv2d(channels, channels * 2, 3, padding=1, groups=channels)
-        return m(random_tensor(shape=(2, channels, 5, 5), low=-1))
+        return m(random_tensor(shape=(2, channels, 5, 5), low=-1, high=1))
 
     @autotest(n=10, **SUMS)
     def test_padding_by_name(self):
         m = torch.nn.Conv2d(2, 3, random(1, 4), padding=oneof("same", "valid"))
-        return m(random_tensor(shape=(2, 2, 6, 6), low=-1))
+        return m(random_tensor(shape=(2, 2, 6, 6), low=-1, high=1))
 
     @autotest(n=10, **SUMS)
     def test_padding_modes(self):
         m = torch.nn.Conv2d(2, 3, 3, padding=1, padding_mode=oneof("reflect", "replicate", "circular"))
-        return m(random_tensor(shape=(2, 2, 6, 6), low=-1))
+        return m(random_tensor(shape=(2, 2, 6, 6), low=-1, high=1))
 
     @autotest(n=10, **SUMS)
     def test_without_a_batch(self):
-        return torch.nn.Conv2d(2, 3, 3)(random_tensor(shape=(2, 6, 6), low=-1))
+        return torch.nn.Conv2d(2, 3, 3)(random_tensor(shape=(2, 6, 6), low=-1, high=1))
 
     @autotest(n=10, rtol=1e-7, atol=1e-10)
     def test_in_double_precision(self):
         m = torch.nn.Conv1d(3, 2, random(1, 4), padding=random(0, 2).to(int)).double()
-        return m(random_tensor(shape=(2, 3, 6), low=-1, dtype="float64"))
+        return m(random_tensor(shape=(2, 3, 6), low=-1, high=1, dtype="float64"))
 
     @autotest(n=10, **SUMS)
     def test_of_a_layout_that_is_not_contiguous(self):
         layout = oneof("transposed", "strided", "offset", "expanded")
-        return torch.nn.Conv2d(3, 2, 2)(random_tensor(shape=(2, 3, 5, 4), low=-1, layout=layout))
+        return torch.nn.Conv2d(3, 2, 2)(random_tensor(shape=(2, 3, 5, 4), low=-1, high=1, layout=layout))
 
 
 class TestWindows(unittest.TestCase):
@@ -145,15 +145,15 @@ class TestWindows(unittest.TestCase):
             padding=random(0, 2).to(int) | nothing(),
             stride=random(1, 3).to(int) | nothing(),
         )
-        return m(random_tensor(shape=(2, random(1, 4).to(int), 7, 6), low=-1))
+        return m(random_tensor(shape=(2, random(1, 4).to(int), 7, 6), low=-1, high=1))
 
     @autotest(n=15)
     def test_fold(self):
         kernel = random(1, 4).to(int)
-        x = random_tensor(shape=(2, 3 * kernel * kernel, (7 - kernel) * (6 - kernel)), low=-1)
+        x = random_tensor(shape=(2, 3 * kernel * kernel, (7 - kernel) * (6 - kernel)), low=-1, high=1)
         return torch.nn.functional.fold(x, output_size=(6, 5), kernel_size=kernel)
 
     @autotest()
     def test_tensor_unfold(self):
-        x = random_tensor(shape=(5, 6, 4), low=-1)
+        x = random_tensor(shape=(5, 6, 4), low=-1, high=1)
         return x.unfold(oneof(0, 1, -1), random(1, 4).to(int), random(1, 3).to(int))

@@ -1,0 +1,81 @@
+"""What the operators of one trial were given: signs, sizes, dtypes, layouts and plain arguments, by operator."""
+
+from __future__ import annotations
+
+import collections
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from autotest.program import LAYOUT, Array, Call, Ref, operator_of, refs
+from autotest.recording.record import Record
+from autotest.recording.special_values import has_special_numbers
+from autotest.results.coverage import FLOATING, TRIALS, WHOLE, Coverage
+
+_LAYOUT_OF = {"transpose": "transposed", "getitem": "strided", "expand": "expanded", "requires_grad_": ""}
+#: More elements than a vectorised and a threaded loop take in one go.
+_LARGE, _BLOCK = 4096, 8
+#: Longer texts of arguments are not told.
+_LONGEST = 30
+_PLAIN = (bool, int, float, str, tuple, type(None))
+
+
+def given(record: Record, gradients: int) -> Coverage:
+    """The features of one accepted trial, in which `gradients` were compared."""
+    inputs = _inputs(record)
+    found: dict[str, collections.Counter[str]] = {}
+    for call in record.calls:
+        if call.kind not in ("function", "method", "operator") or call.note == LAYOUT or call.target == "backward":
+            continue
+        operands = [inputs[ref.slot] for ref in dict.fromkeys(refs(call)) if ref.slot in inputs]
+        if not operands:
+            continue
+        features = {TRIALS, *_arguments(call)}
+        for array, layout in operands:
+            features |= _of_array(array, layout)
+        if len({array.data.shape for array, _ in operands}) > 1:
+            features.add("broadcast")
+        if gradients:
+            features.add("gradient")
+        found.setdefault(operator_of(record.calls, call.slot) or call.target, collections.Counter()).update(features)
+    return {operator: dict(features) for operator, features in found.items()}
+
+
+def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
+    """Slot -> the array that lies there, and how."""
+    inputs: dict[int, tuple[Array, str]] = {}
+    for call in record.calls:
+        if call.kind == "tensor" and call.note != "cotangent":
+            inputs[call.slot] = (record.arrays[call.args[0].index], "contiguous")
+        elif call.note == LAYOUT and type(call.args[0]) is Ref and call.args[0].slot in inputs:
+            array, layout = inputs[call.args[0].slot]
+            inputs[call.slot] = (array, _LAYOUT_OF.get(call.target) or layout)
+    return inputs
+
+
+def _of_array(array: Array, layout: str) -> set[str]:
+    data = array.data
+    count = math.prod(data.shape)
+    features = {f"dtype {array.dtype}", f"rank {data.ndim}", f"layout {layout}"}
+    features |= {"past a block"} if count > _BLOCK else set()
+    features |= {"large"} if count > _LARGE else set()
+    features |= {"size 1"} if 1 in data.shape else set()
+    if data.dtype.kind in "fiu" and count:
+        flat = data.reshape(-1)
+        least, greatest = np.fmin.reduce(flat), np.fmax.reduce(flat)
+        floating = data.dtype.kind == "f"
+        features.add(FLOATING if floating else WHOLE)
+        if least < 0:
+            features.add("negative" if floating else "negative whole")
+        features |= {"positive"} if greatest > 0 else set()
+        features |= {"zero"} if least <= 0 <= greatest and (flat == 0).any() else set()
+        features |= {"special"} if floating and has_special_numbers(array) else set()
+        features |= {"ties"} if 1 < count <= _LARGE and len(np.unique(flat)) < count else set()
+    return features
+
+
+def _arguments(call: Call) -> Iterator[str]:
+    for name, value in call.kwargs.items():
+        if isinstance(value, _PLAIN) and len(repr(value)) <= _LONGEST:
+            yield f"argument {name}={value!r}"

@@ -1,0 +1,39 @@
+"""What operators were never given, in lines and as a table."""
+
+from __future__ import annotations
+
+from autotest.results.coverage import TRIALS, Coverage, gaps
+
+#: Operators told at the end of a run; the table has all of them.
+SHOWN = 8
+_COLUMNS = ("negative", "zero", "special", "ties", "past a block", "large", "broadcast", "gradient")
+
+
+def closing(coverage: Coverage) -> list[str]:
+    """The operators whose domain was poorly covered; nothing where there is nothing to say."""
+    found = gaps(coverage)
+    if not found:
+        return []
+    lines = ["never drawn (see --autotest-coverage):"]
+    lines += [f"  {operator}: {', '.join(told)}" for operator, told in [*found.items()][:SHOWN]]
+    if len(found) > SHOWN:
+        lines.append(f"  and {len(found) - SHOWN} more operators")
+    return lines
+
+
+def table(coverage: Coverage) -> list[str]:
+    """For each operator in how many trials it was given what, then its gaps."""
+    width = max((len(operator) for operator in coverage), default=8)
+    lines = [f"{'operator':{width}}  trials  " + "  ".join(_COLUMNS) + "  dtypes, layouts, ranks, arguments"]
+    found = gaps(coverage)
+    for operator, features in sorted(coverage.items()):
+        counts = "  ".join(f"{features.get(name, 0):>{len(name)}}" for name in _COLUMNS)
+        others = [
+            f"{feature.partition(' ')[2]} {count}"
+            for kind in ("dtype", "layout", "rank", "argument")
+            for feature, count in sorted(features.items())
+            if feature.startswith(f"{kind} ")
+        ]
+        lines.append(f"{operator:{width}}  {features.get(TRIALS, 0):6}  {counts}  {', '.join(others)}")
+        lines += [f"{'':{width}}  {said}" for said in found.get(operator, ())]
+    return lines

@@ -1,0 +1,70 @@
+"""What operators were never given is told when the tests have run, and nothing where there is nothing to tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest import autotest, random, random_tensor, torch
+from autotest.report.coverage import closing, table
+from autotest.results.coverage import Coverage, gaps, merged
+from autotest.running.run_hooks import heard_by
+
+
+@pytest.fixture(autouse=True)
+def _counted(quick, against, monkeypatch):
+    against()
+    monkeypatch.setenv("AUTOTEST_COVERAGE", "1")
+
+
+def covered(body, **settings) -> Coverage:
+    tallies = []
+    with heard_by(lambda test, pair, options, tally: tallies.append(tally)):
+        autotest(**settings)(body)()
+    return merged(part for tally in tallies for part in tally.coverage)
+
+
+def test_a_plain_test_leaves_nothing_to_say():
+    coverage = covered(lambda: torch.relu(random_tensor(ndim=2)))
+    assert gaps(coverage) == {}
+    assert closing(coverage) == []
+
+
+def test_what_a_test_rules_out_is_named():
+    coverage = covered(lambda: torch.relu(random_tensor(ndim=2, dim0=2, dim1=3, low=0.5, high=2, layout="contiguous")))
+    assert gaps(coverage)["relu"] == [
+        "never a negative value",
+        "never a zero",
+        "never NaN or an infinity",
+        "never more than 8 elements",
+        "never a few thousand elements",
+        "never memory that is not contiguous",
+    ]
+    assert "relu: never a negative value" in closing(coverage)[1]
+
+
+def test_two_tests_cover_an_operator_together():
+    low = covered(lambda: torch.relu(random_tensor(shape=(40,), low=-2, high=0)))
+    high = covered(lambda: torch.relu(random_tensor(shape=(40,), low=1, high=2)))
+    assert "never a negative value" not in gaps(merged([low, high]))["relu"]
+
+
+def test_an_argument_that_is_always_the_same_is_named():
+    coverage = covered(lambda: torch.sum(random_tensor(ndim=2), dim=random(0, 2), keepdim=True))
+    assert gaps(coverage)["sum"] == ["never a negative dim", "keepdim always True"]
+    assert gaps(covered(lambda: torch.sum(random_tensor(ndim=2), dim=random(-2, 2), keepdim=random().to(bool)))) == {}
+
+
+def test_an_operator_that_was_hardly_tried_is_not_judged():
+    assert gaps(covered(lambda: torch.relu(random_tensor(shape=(2,), low=0, high=1)), n=5)) == {}
+
+
+def test_a_gradient_that_was_never_compared_shows_in_the_table():
+    coverage = covered(lambda: torch.relu(random_tensor(ndim=2, requires_grad=False)), auto_backward=False)
+    assert "gradient" not in coverage["relu"]
+    assert coverage["relu"]["trials"] == 20
+    assert any(line.startswith("relu") for line in table(coverage))
+
+
+def test_nothing_is_counted_where_nobody_asks(monkeypatch):
+    monkeypatch.setenv("AUTOTEST_COVERAGE", "0")
+    assert covered(lambda: torch.relu(random_tensor(ndim=2))) == {}

@@ -15,7 +15,7 @@ variable                    meaning
 ``AUTOTEST_DIR``            where failures are kept, instead of ``.autotest``
 ``AUTOTEST_VERIFY``         ``0``: do not run a reproducer in a fresh interpreter before reporting it
 ``AUTOTEST_SHRINK``         seconds that shrinking may take; ``0`` turns it off
-        coverage=given.get("AUTOTEST_COVERAGE", "0") != "0",
+``AUTOTEST_COVERAGE``       ``1``: count what operators are given, as ``pytest`` does for its summary
 ``AUTOTEST_QUICK``          ``1``: neither shrink nor verify, for quick runs while writing a test
 ``AUTOTEST_LEDGER``         a ledger of known divergences beside those that lie with the tests
 ``AUTOTEST_SPECIAL_VALUES`` ``0``: draw no NaN, infinities and the like, and let no difference on them count

@@ -217,7 +217,7 @@ class _Trials:
                 raise GradientNotCompared(text.gradient_not_compared(test.id, outcome.seed, planned.trial, complaint))
             case _:
                 tally.accepted += 1
-                if self.options.coverage:
+                if self.context.options.coverage:
                     tally.coverage.append(given(outcome.recorder, outcome.gradients))
         tally.compared += outcome.compared
         tally.gradients += outcome.gradients

@@ -18,7 +18,7 @@ def _counted(quick, against, monkeypatch):
 
 def covered(body, **settings) -> Coverage:
     tallies = []
-    with heard_by(lambda test, pair, options, tally: tallies.append(tally)):
+    with heard_by(lambda test, context, tally: tallies.append(tally)):
         autotest(**settings)(body)()
     return merged(part for tally in tallies for part in tally.coverage)
 

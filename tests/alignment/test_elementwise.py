@@ -149,7 +149,7 @@ class TestArithmetic(unittest.TestCase):
         number = (random(1, 5).to(int) | random(1, 5).to(float)).value()
         return x + number, number - x, x * number, number / x, x**2, -x, abs(x)
 
-    @autotest(auto_backward=False)
+    @autotest(n=60, auto_backward=False)
     def test_arithmetic_of_mixed_dtypes(self):
         first, second = (oneof("float32", "float64", "int32", "int64", "int8", "uint8") for _ in range(2))
         x = random_tensor(shape=(2, 3), low=1, high=9, dtype=first, requires_grad=False)

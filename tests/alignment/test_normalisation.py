@@ -15,7 +15,7 @@ from autotest import autotest, nothing, oneof, random, random_bool, random_tenso
 
 def image(channels, rank):
     sizes = [random(3, 6).to(int) for _ in range(rank)]
-    return random_tensor(shape=(random(3, 6).to(int), channels, *sizes), low=-2, high=2)
+    return random_tensor(shape=(random(3, 6).to(int), channels, *sizes), low=-2, high=2, contents="uniform")
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -87,16 +87,17 @@ class TestNormalisation(unittest.TestCase):
     def test_functional_batch_norm(self):
         x = image(3, 2)
         mean, variance = (
-            random_tensor(shape=(3,), requires_grad=False),
+            random_tensor(shape=(3,), low=-1, high=1, requires_grad=False),
             random_tensor(shape=(3,), low=1, high=2, requires_grad=False),
         )
-        weight, bias = random_tensor(shape=(3,)), random_tensor(shape=(3,))
+        weight, bias = (random_tensor(shape=(3,), low=-2, high=2) for _ in range(2))
         return torch.nn.functional.batch_norm(x, mean, variance, weight, bias, training=random_bool(), momentum=0.3)
 
     @autotest()
     def test_functional_layer_norm(self):
         x = random_tensor(shape=(2, 3, 5), low=-2, high=2)
-        return torch.nn.functional.layer_norm(x, (5,), random_tensor(shape=(5,)), random_tensor(shape=(5,)))
+        weight, bias = (random_tensor(shape=(5,), low=-2, high=2) for _ in range(2))
+        return torch.nn.functional.layer_norm(x, (5,), weight, bias)
 
     @autotest()
     def test_normalize(self):
@@ -114,4 +115,4 @@ class TestNormalisation(unittest.TestCase):
     def test_of_a_batch_of_one_is_refused(self):
         # Half of the shapes leave one value per channel, which torch refuses when training: so must OneFlow.
         m = torch.nn.BatchNorm1d(3)
-        return m(random_tensor(shape=(oneof(1, 5), 3), low=-2, high=2))
+        return m(random_tensor(shape=(oneof(1, 5), 3), low=-2, high=2, dtype="float32", contents="uniform"))

@@ -1,0 +1,22 @@
+"""nn.Hardtanh: x0.grad differs in gradient between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_activation.py::TestWithParameters.test_hardtanh, trial 7 of base seed 0.
+oneflow: difference of its own forward gives 0 at (), as torch does"""
+import sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.array(1.0, "float64"), requires_grad=True)
+    m1 = torch.nn.Hardtanh(0.0, 0.5827829973512935)
+    v2 = m1(x0)
+    v2.backward(torch.tensor(np.array(1.0, "float64")))
+    return x0.grad
+
+try:
+    import torch
+    import oneflow
+    expected = np.array(program(torch).tolist())
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+actual = np.array(program(oneflow).tolist())
+print("torch:", expected, "oneflow:", actual, sep="\n")
+sys.exit(not (expected.shape == actual.shape and np.allclose(actual, expected, 1e-09, 1e-09, equal_nan=True)))

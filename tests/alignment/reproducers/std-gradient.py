@@ -1,0 +1,21 @@
+"""std: x0.grad differs in gradient between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_reduction.py::test_spread[name='std'], trial 8 of base seed 0.
+torch is the specification: oneflow differs in gradient, in float64 too; nobody else has an opinion"""
+import sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.array([1.0, 1.0], "float32"), requires_grad=True)
+    v1 = torch.std(x0)
+    v1.backward(torch.tensor(np.array(1.0, "float32")))
+    return x0.grad
+
+try:
+    import torch
+    import oneflow
+    expected = np.array(program(torch).tolist())
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+actual = np.array(program(oneflow).tolist())
+print("torch:", expected, "oneflow:", actual, sep="\n")
+sys.exit(not (expected.shape == actual.shape and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True)))

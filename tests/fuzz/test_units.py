@@ -18,7 +18,7 @@ def test_times(text, seconds):
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("500", 500), ("1k", 1024), ("1.5K", 1536), ("4G", 4 << 30), ("2GiB", 2 << 30)]
+    ("text", "count"), [("2097152", 2 << 20), ("2048k", 2 << 20), ("1.5M", 3 << 19), ("4G", 4 << 30), ("2GiB", 2 << 30)]
 )
 def test_sizes(text, count):
     assert size(text) == count
@@ -30,7 +30,7 @@ def test_what_is_no_time_is_refused_with_an_example(text):
         duration(text)
 
 
-@pytest.mark.parametrize("text", ["", "all", "0", "-4G", "4X"])
+@pytest.mark.parametrize("text", ["", "all", "0", "-4G", "4X", "1", "500"])
 def test_what_is_no_size_is_refused_with_an_example(text):
     with pytest.raises(UsageError, match="500M or 4G"):
         size(text)

@@ -168,5 +168,5 @@ def test_a_death_that_the_ledger_knows_of_is_not_died_again(gradients, monkeypat
     known = LEDGER.replace("test_compared", "test_dies").replace("exception", "crash")
     status, lines = gradients(DEADLY, "--fail-missing", ledger=known)
     assert status == 0
-    assert "not run, since the ledger knows that they kill the process: 1 tests" in lines
+    assert "not run, since the ledger knows that they kill the process: 1 test" in lines
     assert line_of(lines, "exp") == ["compared", "2/2"]

@@ -329,7 +329,7 @@ CASES = (
     Case(index_off_by_one, lambda: torch.argmax(plain(), 1), "value", "argmax", _FREE),
     Case(wrong_device, relu_of_plain, "exception", "relu", _FREE),
     Case(no_grad_afterwards, relu, "requires_grad", "relu", _FREE, _OPEN),
-    Case(gradient_not_retained, retained, "gradient", "mul", {}, _OPEN),
+    Case(gradient_not_retained, retained, "gradient", "retain_grad", {}, _OPEN),
     Case(wrong_item, lambda: (plain().sum().item(), plain())[1], "value", "item", _FREE, _UNDECIDED),
     Case(item_of_another_type, lambda: (torch.argmax(plain()).item(), plain())[1], "structure", "item", _FREE, _OPEN),
     Case(

@@ -1,0 +1,45 @@
+"""Every reproducer of the ledgers still shows its divergence, in a process in which nothing else was done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.reproducing import parts, run_all
+
+HERE = Path(__file__).parent
+FILES = sorted([*HERE.glob("reproducers/*.py"), *HERE.parent.glob("oneflow_style/reproducers/*.py")])
+PARTS = list(parts(FILES, 20))
+
+
+def not_shown(files, timeout=560.0):
+    """What each of `files` that does not end with status 1 says, or with a traceback of its own."""
+    found = run_all(files, timeout)
+    missing = {file.name: "it was not run to its end" for file in files if file.name not in found}
+    wrong = {
+        name: f"status {status}: {output[-400:]}"
+        for name, (status, output) in found.items()
+        if status != 1 or "Traceback (most recent call last)" in output
+    }
+    return {**missing, **wrong}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.oneflow
+@pytest.mark.parametrize("part", range(len(PARTS)))
+def test_every_reproducer_of_the_ledger_shows_its_divergence(part, importable_elsewhere):
+    assert not_shown(PARTS[part]) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.oneflow
+def test_a_script_that_shows_nothing_or_breaks_is_told(tmp_path, importable_elsewhere):
+    for name, text in {"gone": "raise SystemExit(0)", "broken": "1 / 0", "shows": "import sys; sys.exit(1)"}.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    told = not_shown(sorted(tmp_path.glob("*.py")))
+    assert sorted(told) == ["broken.py", "gone.py"]
+    assert "ZeroDivisionError" in told["broken.py"]
+    assert told["gone.py"].startswith("status 0")

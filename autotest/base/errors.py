@@ -43,6 +43,10 @@ class GradcheckError(AutotestError, RuntimeError, AssertionError):
     """A gradient is not the derivative of its function; the text holds the table. torch's is a `RuntimeError` too."""
 
 
+class OverlappingMemory(UsageError, RuntimeError):
+    """Elements of an input of `gradcheck` share memory, so that none can be varied alone. A `RuntimeError` in torch."""
+
+
 class TooFewAccepted(AutotestError, AssertionError):
     """The reference refused so many trials that the rest prove little; the reasons are in the text."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.base.errors import GradcheckError, UsageError
+from autotest.base.errors import GradcheckError, OverlappingMemory, UsageError
 from autotest.frameworks import ABSENT, Framework
 from autotest.gradients.arguments import (
     as_inputs,
@@ -67,7 +67,8 @@ def gradcheck(
 
     Raises:
         GradcheckError: a gradient is wrong; holds a table of all pairs, and names the row that failed.
-        UsageError: the arguments make no sense, or the framework cannot do what they ask for.
+        UsageError: the arguments make no sense, or the framework cannot do what they ask for; `OverlappingMemory`,
+            which is a `RuntimeError` as torch's is, for an input whose elements share memory.
     """
     check_numbers({"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol})
     check_flags(
@@ -87,7 +88,7 @@ def gradcheck(
     given = as_inputs(inputs)
     framework = framework_of(given)
     check_function(framework, fn, given)
-    given = _without_overlap(framework, given)
+    _refuse_overlap(framework, given)
     rule = Rule(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     native = _native(framework, "autograd.gradcheck")
     if native is ABSENT:
@@ -137,22 +138,54 @@ def gradcheck(
     return _verdict(checked, framework, raise_exception, complaint)
 
 
-def gradgradcheck(fn: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
+def gradgradcheck(
+    fn: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
     """Hold the gradients of gradients of `fn` against differences of its gradients.
 
     Args:
         fn, inputs: as of `gradcheck`.
         grad_outputs: the cotangents to take the first gradients with, a tensor or a tuple that requires grad; made
             up where left out.
-        options: further arguments of `gradcheck`.
+        gen_non_contig_grad_outputs: make them up so that their elements do not lie side by side in memory.
+        check_fwd_over_rev, check_rev_over_rev: differentiate the gradients in forward mode, in reverse mode.
+        eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
+            fast_mode, masked: as of `gradcheck`.
 
     Raises:
         GradcheckError, UsageError: as `gradcheck` does.
     """
+    check_flags(
+        {
+            "gen_non_contig_grad_outputs": gen_non_contig_grad_outputs,
+            "check_fwd_over_rev": check_fwd_over_rev,
+            "check_rev_over_rev": check_rev_over_rev,
+        }
+    )
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise UsageError("gradgradcheck: expected check_fwd_over_rev or check_rev_over_rev, or both, to be True")
     given = as_inputs(inputs)
     framework = framework_of(given)
     check_function(framework, fn, given)
     made = made_cotangents(framework, fn, given)
+    if gen_non_contig_grad_outputs:
+        made = tuple(_scattered(item) for item in made)
     cotangents = made if grad_outputs is None else as_inputs(grad_outputs)
     types = framework.tensor_types
     shapes, wanted = (
@@ -162,7 +195,38 @@ def gradgradcheck(fn: Callable[..., Any], inputs: Any, grad_outputs: Any = None,
         raise UsageError(
             f"gradgradcheck(grad_outputs=...): expected tensors of the outputs' shapes {wanted}, got {shapes}"
         )
-    return gradcheck(second_order(framework, fn, len(given)), (*given, *cotangents), **options)
+    gradients = second_order(framework, fn, len(given))
+    varied = [is_varied(framework, item) for item in given]
+
+    def first_order(*arguments: Any) -> Any:
+        # Forward mode hands in detached inputs, of which nothing could be taken.
+        for item, wanted in zip(arguments, varied, strict=False):
+            if wanted and not framework.can_backpropagate(item):
+                item.requires_grad_()
+        return gradients(*arguments)
+
+    return gradcheck(
+        first_order,
+        (*given, *cotangents),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+def _scattered(tensor: Any) -> Any:
+    """A leaf of the same numbers, each of them with a gap behind it in memory."""
+    spread = tensor.detach().reshape((*tensor.shape, 1)).repeat(*([1] * len(tensor.shape)), 2)
+    return spread[..., 0].detach().requires_grad_()
 
 
 def made_cotangents(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
@@ -193,22 +257,14 @@ def _masked(native: Callable[..., Any], masked: bool | None, framework: Framewor
     raise UsageError(f"gradcheck(masked={masked}): {framework.name} {framework.version} does not know it")
 
 
-def _without_overlap(framework: Framework, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`inputs` with those that hold a number in several places at once copied: it cannot be varied in one of them."""
-    kept: list[Any] = []
+def _refuse_overlap(framework: Framework, inputs: tuple[Any, ...]) -> None:
+    """Refuse an input that holds a number in several places at once, as torch does: it cannot be varied in one."""
     for position, item in enumerate(inputs):
         if is_varied(framework, item) and framework.is_dense(item) and overlaps(framework, item):
-            warnings.warn(
-                f"gradcheck: elements of input {position} share memory (strides {framework.strides(item)}); a "
-                "contiguous copy is checked instead",
-                stacklevel=3,
+            raise OverlappingMemory(
+                f"gradcheck: elements of input {position} share memory (strides {framework.strides(item)}): expected "
+                "an input whose elements can be varied one by one. Call .contiguous() on it before"
             )
-            (value,) = framework.values([item])
-            copy = Array(value.data.copy(), value.dtype)
-            kept.append(framework.tensor(copy, device=value.device, requires_grad=True))
-        else:
-            kept.append(item)
-    return tuple(kept)
 
 
 def _warn(checked: Checked) -> None:

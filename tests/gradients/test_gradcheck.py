@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 import warnings
 
@@ -197,10 +198,45 @@ def test_inputs_of_low_precision_are_warned_of():
         gradcheck(lambda x: x * 2, leaf(3, dtype="float32"), atol=1.0)
 
 
-def test_elements_that_share_memory_are_warned_of_and_copied():
+def test_elements_that_share_memory_are_refused_as_torch_refuses_them():
     x = torch.ones(1, 3, dtype=torch.float64).expand(4, 3).detach().requires_grad_()
-    with pytest.warns(UserWarning, match="share memory"):
-        assert gradcheck(lambda x: x * x, x)
+    for refusing in (gradcheck, torch.autograd.gradcheck):
+        with pytest.raises(RuntimeError, match=r"contiguous"):
+            refusing(lambda x: x * x, (x,))
+    with pytest.raises(UsageError, match=r"elements of input 0 share memory \(strides \(0, 1\)\)"):
+        gradcheck(lambda x: x * x, x)
+
+
+def test_gradgradcheck_takes_what_torchs_takes():
+    def own(function):
+        return [name for name in inspect.signature(function).parameters if name not in ("fn", "func")]
+
+    assert set(own(torch.autograd.gradgradcheck)) <= set(own(gradgradcheck))
+
+
+@pytest.mark.parametrize(
+    "order", [{"check_fwd_over_rev": True}, {"check_fwd_over_rev": True, "check_rev_over_rev": False}]
+)
+def test_gradients_of_gradients_are_checked_in_forward_mode_too(order):
+    assert gradgradcheck(lambda x: x**3, leaf(4), **order)
+    with pytest.raises(UsageError, match="check_fwd_over_rev or check_rev_over_rev"):
+        gradgradcheck(lambda x: x**3, leaf(4), check_rev_over_rev=False)
+
+
+def test_cotangents_that_do_not_lie_side_by_side_reach_the_function():
+    seen = []
+
+    def noted(gradient):
+        seen.append(gradient.is_contiguous())
+        return gradient
+
+    def cube(x):
+        y = x**3
+        y.register_hook(noted)
+        return y
+
+    assert gradgradcheck(cube, leaf(4, 3), gen_non_contig_grad_outputs=True)
+    assert False in seen
 
 
 def test_module_parameters_are_reached_through_a_closure():

@@ -1,0 +1,146 @@
+"""The page of a map in a browser: it loads without errors, asks no network, searches, filters, opens, copies."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotest.report import sweep_html
+from autotest.results.sweep import Cell, CellKey, Divergence, Row, SweepMap
+from autotest.results.sweep_findings import findings
+from autotest.results.sweep_format import as_data
+
+OPERATORS = 4000
+SCRIPT = 'print("</script> & <b>shown as it is</b>")\n'
+
+
+def document() -> dict[str, Any]:
+    swept = SweepMap(("torch", "other"), {"torch": "2.0.1", "other": "1.0"}, 0, "autotest sweep", date="2026-11-22")
+    for number in range(OPERATORS):
+        for dtype in ("float32", "int64"):
+            key = CellKey(f"operator{number}", "function", dtype)
+            cell = Cell(accepted=3)
+            cell.check("value", passed=True, times=3)
+            swept.rows[key] = Row(key, f"family {number % 7}", "operators", cell)
+    wrong = swept.rows[CellKey("operator77", "function", "float32")].cell
+    wrong.check("value", passed=False)
+    wrong.diverged(Divergence("value", "not close", "v1: not close. <b>Mismatched</b> 1 / 3", "sample 2"))
+    found = findings(swept)
+    found[0].script, found[0].text, found[0].blame = SCRIPT, "v1 = torch.operator77(x0)", "candidate"
+    changed = {"cell": "operator77/function/float32", "before": "agrees", "after": "differs (value)"}
+    return {**as_data(swept, found), "changes": {"worse": [changed], "better": [], "added": []}}
+
+
+def test_the_page_of_four_thousand_operators_is_small_and_names_no_other_file() -> None:
+    page = sweep_html.page(document())
+    assert len(page) < 1 << 20
+    assert "http" not in page
+    assert "src=" not in page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("chromium is not installed (Debian's package chromium)")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    file = tmp_path / "map.html"
+    file.write_text(sweep_html.page(document()), encoding="utf-8")
+    opened = browser.new_page(viewport={"width": 1300, "height": 800})
+    troubles: list[str] = []
+    opened.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: troubles.append(str(error)))
+    asked: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(file.as_uri())
+    opened.wait_for_selector(".row")
+    yield opened
+    assert troubles == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    opened.close()
+
+
+def operators(page: Any) -> list[str]:
+    return [row.get_attribute("data-operator") for row in page.query_selector_all(".row")]
+
+
+@pytest.mark.slow
+def test_only_rows_in_view_are_drawn(page: Any) -> None:
+    assert 0 < len(operators(page)) < 100
+    assert f"{OPERATORS} operators" in page.text_content("#count")
+
+
+@pytest.mark.slow
+def test_rows_further_down_are_drawn_when_they_come_into_view(page: Any) -> None:
+    before = operators(page)
+    page.evaluate("document.getElementById('table').scrollTop = 50000")
+    page.wait_for_function(f"document.querySelector('.row').dataset.operator !== '{before[0]}'")
+    assert not set(before) & set(operators(page))
+
+
+@pytest.mark.slow
+def test_search_and_filters_leave_what_fits(page: Any) -> None:
+    page.fill("#search", "operator77")
+    assert operators(page)[0].startswith("operator77")
+    page.fill("#search", "")
+    page.click("[data-status=differs]")
+    assert operators(page) == ["operator77"]
+    page.click("[data-status=differs]")
+    page.select_option("#check", "value")
+    page.select_option("#blame", "candidate")
+    assert operators(page) == ["operator77"]
+    page.select_option("#dtype", "int64")
+    assert operators(page) == []
+
+
+@pytest.mark.slow
+def test_since_last_time_shows_what_changed(page: Any) -> None:
+    page.click("#changed")
+    assert operators(page) == ["operator77"]
+
+
+@pytest.mark.slow
+def test_a_click_opens_the_findings_and_the_script_is_copied_as_it_is(page: Any) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("[data-status=differs]")
+    page.click(".row")
+    assert "<b>Mismatched</b>" in page.text_content("#panel .finding")
+    assert page.text_content("#panel .script") == SCRIPT
+    page.click("#panel .copy")
+    page.wait_for_function("document.querySelector('#panel .copy').textContent === 'copied'")
+    assert page.evaluate("navigator.clipboard.readText()") == SCRIPT
+
+
+@pytest.mark.slow
+def test_the_keyboard_reaches_everything(page: Any) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type("operator77")
+    page.focus(".row")
+    first = page.evaluate("document.activeElement.dataset.operator")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.operator") != first
+    page.keyboard.press("Enter")
+    assert page.is_visible("#panel")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#panel")
+
+
+@pytest.mark.slow
+def test_a_narrow_screen_shows_the_findings_below(page: Any) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.click(".row")
+    panel, table = page.query_selector("#panel").bounding_box(), page.query_selector("#table").bounding_box()
+    assert panel["y"] >= table["y"] + table["height"] - 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -17,8 +17,8 @@ Form: TypeAlias = Literal[
     "function", "method", "in-place", "out=", "operator", "reflected", "in-place operator", "module"
 ]
 #: What is sampled: ordinary inputs, the larger set that a reference is compared on, inputs that must be refused,
-#: strided copies of ordinary inputs, and ordinary inputs for which torch's own double gradient is asked.
-Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous"]
+#: strided copies of ordinary inputs, and mutations of ordinary inputs (which no database has to know of).
+Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous", "mutation"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class OperatorDatabase:
     def _operators(self) -> dict[str, _Operator]:
         found: dict[str, _Operator] = {}
         for info in internal("common_methods_invocations").op_db:
-            if info.name.startswith(_NOT_AN_OPERATOR):
+            if info.name.startswith(_NOT_AN_OPERATOR) or _is_private(info.name):
                 continue
             for one in (_Operator(info, info.name, info), *(_Operator(info, it.name, it) for it in info.aliases)):
                 # An alias may have an entry of its own, which then is the better one.
@@ -225,6 +225,12 @@ def _inputs(info: Any, dtype: str, kind: Kind) -> Iterator[Any]:
     draw = info.reference_inputs if kind == "reference" else info.sample_inputs
     for sample in draw("cpu", own, requires_grad=gradients):
         yield sample.noncontiguous() if kind == "noncontiguous" else sample
+
+
+def _is_private(name: str) -> bool:
+    """Whether `name` is nobody's to call; special methods are what operators are written for."""
+    last = name.rpartition(".")[2]
+    return last.startswith("_") and not last.startswith("__")
 
 
 def _is_at(name: str, function: Any) -> bool:

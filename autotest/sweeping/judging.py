@@ -12,7 +12,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, raised, record_of, refused
-from autotest.frameworks import ABSENT, Pair
+from autotest.frameworks import ABSENT, Framework, Pair
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.semantics import in_place
 from autotest.recording.observation import Observed, compare, observe
@@ -87,6 +87,11 @@ class Judge:
         return found
 
     # -- what the candidate has -------------------------------------------------------------------------
+
+    @property
+    def reference(self) -> Framework:
+        """The reference."""
+        return self._pair.reference
 
     @property
     def candidate(self) -> str:

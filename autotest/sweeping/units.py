@@ -12,7 +12,11 @@ from autotest.results.sweep import CellKey
 
 #: Calls that everything has; the other forms come after them.
 _FIRST: Final = frozenset(("function", "module", "reflected"))
-_KINDS: Final[Mapping[Kind, int]] = {"sample": 0, "error": 3, "noncontiguous": 3, "reference": 5}
+_KINDS: Final[Mapping[Kind, int]] = {"sample": 0, "error": 1, "noncontiguous": 1, "mutation": 3, "reference": 5}
+
+
+#: What is made of an entry's samples besides.
+_MUTATED: Final[tuple[Kind, ...]] = ("mutation",)
 
 
 class Ended(NamedTuple):
@@ -50,7 +54,7 @@ def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) ->
         for entry in entries
         for form in entry.forms
         for dtype in entry.dtypes
-        for kind in entry.kinds
+        for kind in (*entry.kinds, *_MUTATED)
         if _applies(entry, form, dtype, kind)
         if chosen(str(key := CellKey(entry.key, form, dtype)))
     ]
@@ -58,15 +62,18 @@ def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) ->
     for number, (_, _, entry, key, kind) in enumerate(found):
         path = entry.paths.get(key.form, "")
         # The form has no part in it: all forms are given the same samples.
-        own = digest(seed, f"{key.operator}/{key.dtype}/{kind}")
+        drawn = "sample" if kind == "mutation" else kind
+        own = digest(seed, f"{key.operator}/{key.dtype}/{drawn}")
         yield Unit(number, entry.database, key, kind, own, path)
 
 
 def round_of(form: Form, dtype: str, kind: Kind) -> int:
     """When a unit's turn comes: 0 is the first pass, over every operator."""
     if kind != "sample":
-        return _KINDS[kind]
-    return (0 if form in _FIRST else 1) + (0 if dtype == "float32" else 2 if form in _FIRST else 3)
+        return _KINDS[kind] + (dtype != "float32")
+    if dtype == "float32":
+        return 0 if form in _FIRST else 2
+    return 4 if form in _FIRST else 6
 
 
 def _applies(entry: Entry, form: Form, dtype: str, kind: Kind) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
+import signal
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -13,20 +16,26 @@ from typing import Final
 import numpy as np
 
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Framework, Pair, chosen
 from autotest.frameworks.samples import Entry, Sample, SampleDatabase
 from autotest.processes.endings import limit_memory
 from autotest.program import Program
+from autotest.replaying.replay import replay
 from autotest.results.sweep import Cell, Check, Divergence
+from autotest.sources.mutations import mutations
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.trail import Trail
-from autotest.sweeping.units import Unit
+from autotest.sweeping.units import Unit, digest
 
 #: Seconds after which what was found so far is handed in, so that a death costs no more than that.
 _HAND_IN: Final = 0.2
 #: Samples of a unit that are looked at more closely: run twice, written into.
 _CLOSELY: Final = 2
+#: About how many samples of a unit are mutated, and how often at least.
+_MUTATED, _LEAST_MUTATIONS = 20, 2
+#: Seconds that the reference may take alone with a sample that ended a process, and how often it is asked.
+_ALONE, _DAMAGED = 20.0, 4
 #: Bytes of the largest program that is handed in with a divergence.
 _LARGEST: Final = 1 << 22
 
@@ -106,8 +115,7 @@ def judged(unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None
         return
     handed_in = time.monotonic()
     index = -1
-    samples = database.samples(unit.key.operator, unit.key.form, unit.key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
-    for index, sample in enumerate(samples):
+    for index, sample in enumerate(_samples(unit, database)):
         if index < unit.start:
             continue
         if trail is not None:
@@ -117,6 +125,41 @@ def judged(unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None
             yield Part(index + 1, cell, done=False)
             cell, handed_in = Cell(), time.monotonic()
     yield Part(index + 1, cell, done=True)
+
+
+def _samples(unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
+    """What a unit is made of."""
+    key = unit.key
+    if unit.kind != "mutation":
+        yield from database.samples(key.operator, key.form, key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
+        return
+    originals = list(database.samples(key.operator, key.form, key.dtype, "sample", unit.seed))  # type: ignore[arg-type]
+    # Of many samples, some that lie far apart; of few, more mutations each.
+    some = originals[:: max(1, len(originals) // _MUTATED)]
+    each = max(_LEAST_MUTATIONS, _MUTATED // max(1, len(some)))
+    for number, sample in enumerate(some):
+        if sample.program is not None:
+            for _, mutated in mutations(sample.program, digest(unit.seed, f"{key.form}/{number}"), each):
+                yield Sample(mutated)
+
+
+def _kills(program: Program, framework: Framework) -> bool:
+    """Whether `framework` alone ends a process with `program`, at once or, its memory damaged, a little later."""
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            for _ in range(_DAMAGED):
+                replay(program, framework)
+        os._exit(0)
+    end = time.monotonic() + _ALONE
+    while time.monotonic() < end:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status != 0
+        time.sleep(0.002)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return True
 
 
 def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell) -> None:
@@ -172,8 +215,8 @@ def _divergence(check: Check, key: str, message: str, sample: str, program: Prog
 def _count_death(unit: Unit, index: int, program: Program, judge: Judge, cell: Cell) -> None:
     """Count a sample that ended a worker before. It is not run again."""
     side, how, words = unit.ended[index]
-    if side == 0:
-        cell.left_out[f"the reference died of {how}"] += 1
+    if side == 0 or _kills(program, judge.reference):
+        cell.left_out["the reference ends the process, too"] += 1
         return
     cell.accepted += 1
     cell.failed += 1

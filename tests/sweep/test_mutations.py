@@ -1,0 +1,75 @@
+"""Mutations of programs: the same for a seed, runnable as far as torch accepts them, and of what their name says."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from autotest.frameworks import framework
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.program.serialisation import pack_arrays, to_json
+from autotest.replaying.replay import replay
+from autotest.sources.mutations import MUTATIONS, mutations
+
+TORCH = framework("torch")
+
+
+def program() -> Program:
+    arrays = (
+        Array(np.arange(12, dtype="float32").reshape(3, 4), "float32"),
+        Array(np.arange(12, dtype="float32").reshape(3, 4), "float32"),
+        Array(np.array([0, 2]), "int64"),
+    )
+    calls = [tensor_call(at, at, array, requires_grad=at < 2) for at, array in enumerate(arrays)]
+    calls.append(Call("method", "index_select", (Ref(0), 0, Ref(2)), {}, 3))
+    calls.append(Call("function", "cross_entropy_like", (Ref(0), Ref(1), 1), {"rounding_mode": "floor"}, 4))
+    return Program(tuple(calls), arrays)
+
+
+def changed(name: str) -> Program:
+    mutated = MUTATIONS[name](program(), random.Random(1))
+    assert mutated is not None
+    return mutated
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_mutation_changes_the_copy_only(name: str) -> None:
+    original = program()
+    before = str(to_json(original)), pack_arrays(original)
+    mutated = MUTATIONS[name](original, random.Random(3))
+    assert mutated is not None
+    assert (str(to_json(mutated)), pack_arrays(mutated)) != before
+    assert (str(to_json(original)), pack_arrays(original)) == before
+
+
+def test_the_same_seed_gives_the_same_mutations() -> None:
+    once, again, other = ([name for name, _ in mutations(program(), seed, 6)] for seed in (1, 1, 2))
+    assert once == again != other
+    assert len(once) == 6
+
+
+@pytest.mark.parametrize("name", ["permuted", "expanded", "offset view"])
+def test_a_layout_reaches_torch(name: str) -> None:
+    ran = replay(changed(name), TORCH, upto=4)
+    assert ran.error is None
+    views = [value for value in ran.values if hasattr(value, "stride") and value._base is not None]
+    assert any(not view.is_contiguous() or view.storage_offset() for view in views)
+
+
+def test_shapes_change_together() -> None:
+    for seed in range(5):
+        mutated = MUTATIONS["zero-size"](program(), random.Random(seed))
+        assert mutated is not None
+        first, second, index = (array.data.shape for array in mutated.arrays)
+        assert first == second
+        assert 0 in (*first, *index)
+
+
+def test_integers_do_not_require_grad() -> None:
+    mutated = MUTATIONS["another dtype everywhere"](program(), random.Random(0))
+    assert mutated is not None
+    for call in mutated.inputs():
+        assert not (call.kwargs["requires_grad"] and "float" not in call.target)

@@ -74,10 +74,9 @@ def run(framework):
 if __name__ == "__main__":
     expected, actual = run({reference}), run({candidate})
     if isinstance(expected, str):
-        print("cannot compare: {reference_name}", expected)
-        sys.exit(2)
+        sys.exit(print("cannot tell: {reference_name}", expected) or 2)
     found = ["{candidate_name} " + actual] if isinstance(actual, str) else list(differences("", expected, actual))
-    print(*(found or ["{reference_name} and {candidate_name} agree"]), sep="\\n")
+    print(*("DIFFERS: " + "; ".join(found) if found else "same").split())
     sys.exit(1 if found else 0)
 '''
 
@@ -121,18 +120,21 @@ _REFUSES = (
     _RUN
     + """\
     expected, actual = run({reference}), run({candidate})
-    print("{reference_name} " + expected, "{candidate_name} " + actual, sep="\\n")
+    told = f"{reference_name} {{expected}}, {candidate_name} {{actual}}"
 {verdict}"""
 )
 
 _RAISES = """\
     if expected != "returns":
-        sys.exit(2)
+        sys.exit(print("cannot tell:", told) or 2)
+    print(*("DIFFERS: " + told).split() if actual != "returns" else ["same"])
     sys.exit(1 if actual != "returns" else 0)
 """
 
 _ACCEPTS = """\
-    sys.exit(1 if expected != "returns" and actual == "returns" else 0)
+    accepted = expected != "returns" and actual == "returns"
+    print(*("DIFFERS: " + told).split() if accepted else ["same"])
+    sys.exit(1 if accepted else 0)
 """
 
 _CHILD = (
@@ -141,7 +143,7 @@ _CHILD = (
     if sys.argv[1:] == ["--side", "{candidate_name}"]:
 {limit}        print("{candidate_name} " + {told}, flush=True)
         os._exit(0)
-    print("{reference_name} " + run({reference}), flush=True)
+    expected = run({reference})
 """
 )
 
@@ -150,10 +152,10 @@ _DIES = """\
         command = [sys.executable, __file__, "--side", "{candidate_name}"]
         child = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout={timeout})
     except subprocess.TimeoutExpired:
-        print("{candidate_name} hangs: no answer in {timeout} s")
+        print(f"DIFFERS: {candidate_name} hangs: no answer in {timeout} s; {reference_name} {{expected}}")
         sys.exit(1)
     status = signal.Signals(-child.returncode).name if child.returncode < 0 else child.returncode
-    print(child.stdout if {alive} else f"{candidate_name} dies: {{status}}")
+    print("same" if {alive} else f"DIFFERS: {candidate_name} dies: {{status}}; {reference_name} {{expected}}")
     sys.exit(0 if {alive} else 1)
 """
 
@@ -169,9 +171,10 @@ _DIES_IN_SOME_RUNS = """\
         if not {alive}:
             deaths.append(signal.Signals(-child.returncode).name if child.returncode < 0 else str(child.returncode))
     if deaths:
-        print("{candidate_name} dies in", len(deaths), "of", runs, "runs:", ", ".join(deaths))
+        print("DIFFERS: {candidate_name} dies in", len(deaths), "of", runs, "runs:", ", ".join(deaths), end="; ")
+        print("{reference_name} " + expected)
     else:
-        print("{candidate_name} survives", runs, "runs")
+        print("same")
     sys.exit(1 if deaths else 0)
 """
 

@@ -23,20 +23,26 @@ except Exception as error:
 
 _COMPARES = """\
 actual = np.array(program({namespace}).tolist())
-print("{reference}:", expected, "{candidate}:", actual, sep="\\n")
-sys.exit(not (expected.shape == actual.shape and {same}))
+if expected.shape == actual.shape and {same}:
+    sys.exit(print("same"))
+print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())
+sys.exit(1)
 """
 
 _STATE = """\
 actual = program({namespace})
-print("{reference}:", expected, "{candidate}:", actual, sep="\\n")
-sys.exit(expected != actual)
+if expected == actual:
+    sys.exit(print("same"))
+print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())
+sys.exit(1)
 """
 
 _FACT = """\
 actual = {fact}
-print("{reference}:", expected, "{candidate}:", actual, sep="\\n")
-sys.exit(expected != actual)
+if expected == actual:
+    sys.exit(print("same"))
+print(*f"DIFFERS: {reference} {what} {{expected}}, {candidate} {{actual}}".split())
+sys.exit(1)
 """
 
 #: What of a tensor is compared, by the symptom of the finding.
@@ -45,6 +51,15 @@ _FACTS = {
     "dtype": 'str(program({namespace}).dtype).split(".")[-1]',
     "requires_grad": "program({namespace}).requires_grad",
     "gradient": "program({namespace}) is None",
+    "structure": "type(program({namespace})).__name__",
+}
+#: What a script says that it is.
+_CALLED = {
+    "shape": "has shape",
+    "dtype": "has dtype",
+    "requires_grad": "has requires_grad",
+    "gradient": "lacks a gradient:",
+    "structure": "gives a",
 }
 
 _RUN = """\
@@ -56,9 +71,25 @@ def run(framework):
 
 _REFUSES = """\
 try:
-    print("{candidate} returns", run({namespace}))
+    run({namespace})
+    print("same")
 except Exception as error:
-    sys.exit(print("{candidate} raises", error) or 1)
+    print(*f"DIFFERS: {reference} returns, {candidate} raises {{type(error).__name__}}: {{error}}".split())
+    sys.exit(1)
+"""
+
+_ACCEPTS = """\
+try:
+    run({root})
+    sys.exit(print("cannot tell: {reference} accepts it, too") or 2)
+except Exception as error:
+    refusal = f"{reference} raises {{type(error).__name__}}: {{error}}"
+try:
+    result = run({namespace})
+except Exception:
+    sys.exit(print("same"))
+print(*f"DIFFERS: {{refusal}}, {candidate} returns {{result}}".split())
+sys.exit(1)
 """
 
 #: Calls that return a number or an array, which has nothing to be listed or is one already.
@@ -85,8 +116,10 @@ with contextlib.suppress(Exception):  # raising is no dying, on either side
 if sys.argv[1:]:
     os._exit(0)
 status = subprocess.run([sys.executable, __file__, "child"], timeout=60).returncode
-print("{candidate} ends with status", status, "(a negative one is the signal that killed it)")
-sys.exit(status != 0)
+if status == 0:
+    sys.exit(print("same"))
+print(f"DIFFERS: {candidate} ends with status {{status}} (a negative one is the signal that killed it)")
+sys.exit(1)
 """
 
 _DIES_IN_SOME_RUNS = """\
@@ -104,8 +137,10 @@ for _ in range({processes}):
         statuses.append("no answer in 60 s")
         break  # the next one may take as long
 deaths = [status for status in statuses if status != 0]
-print("{candidate}", *(["dies in", len(deaths), "of"] if deaths else ["survives"]), len(statuses), "runs:", statuses)
-sys.exit(len(deaths) > 0)
+if not deaths:
+    sys.exit(print("same"))
+print(f"DIFFERS: {candidate} dies in {{len(deaths)}} of {{len(statuses)}} runs: {{statuses}}")
+sys.exit(1)
 """
 
 #: Data of up to this many characters stands where it is used.
@@ -142,7 +177,7 @@ def differing_fact(
         return None
     root = sides[0].namespace
     opening = _TRY.format(imports=_imports(sides), reference=f"expected = {fact.format(namespace=root)}")
-    check = _FACT.format(fact=fact.format(namespace=sides[1].namespace), **_names(sides))
+    check = _FACT.format(fact=fact.format(namespace=sides[1].namespace), what=_CALLED[symptom], **_names(sides))
     expression = naming.expression(name, naming.names(program))
     return _script(program, root, title, notes, expression, "sys", opening + check)
 
@@ -156,6 +191,16 @@ def refusing_candidate(program: Program, sides: tuple[Script, Script], title: st
     opening = _RUN + _TRY.format(imports=_imports(sides), reference=f"run({root})")
     own = naming.names(program)[last.slot]
     return _script(program, root, title, notes, own, "sys", opening + _REFUSES.format(**_names(sides)))
+
+
+def accepting_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
+    """The script for a program whose last call the candidate accepts, and the reference refuses."""
+    last = program.calls[-1]
+    if last.kind not in ("function", "method", "operator") or last.target == "backward":
+        return None
+    root = sides[0].namespace
+    check = _RUN + _IMPORTS.format(imports=_imports(sides)) + _ACCEPTS.format(root=root, **_names(sides))
+    return _script(program, root, title, notes, naming.names(program)[last.slot], "sys", check)
 
 
 def unlike_module(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autotest.base.errors import NotReplayable
-from autotest.base.settings import Settings
+from autotest.base.settings import Settings, Tolerance
+from autotest.comparison import Mismatch
 from autotest.emission import compact, naming
 from autotest.emission.checker import ONCE, Runs, often
 from autotest.emission.script import Script, reproducer
@@ -78,10 +79,18 @@ def emit(
         timeout=timeout,
         memory=memory,
         runs=runs,
-        tolerance=kept.tolerance_at(finding.first.stage),
+        tolerance=_tolerance(kept, first),
         check_dtype=kept.check_dtype,
         check_values=kept.check_values and not unlike,
     )
+
+
+def _tolerance(kept: Settings, first: Mismatch) -> Tolerance:
+    """That with which the trial compared, be it that of numbers which are all small."""
+    tolerance, found = kept.tolerance_at(first.stage), first.statistics
+    if found is None or tolerance.given or found.atol >= tolerance.of(found.dtype)[1]:
+        return tolerance
+    return Tolerance(found.rtol, found.atol)
 
 
 def _has_parts(name: str) -> bool:
@@ -106,11 +115,17 @@ def _compact(
         return compact.unlike_module(program, sides, title, header)
     if first.symptom == "exception" and not isolated and first.slot == len(program.calls) - 1:
         return compact.refusing_candidate(program, sides, title, header)
+    if first.symptom == "accepted" and not isolated and first.slot == len(program.calls) - 1:
+        return compact.accepting_candidate(program, sides, title, header)
     plain = first.symptom in ("value", "gradient") and first.slot not in program.undefined
     if isolated or not naming.is_observable(first.name, naming.names(program)):
         return None
     lacking = first.symptom == "gradient" and " has a gradient, " in first.message
-    if first.symptom in ("shape", "dtype", "requires_grad") or lacking:
+    # Of containers of one type it is told what is in them, by the whole form.
+    other_type = (
+        first.symptom == "structure" and " items, actual " not in first.message and " keys " not in first.message
+    )
+    if first.symptom in ("shape", "dtype", "requires_grad") or lacking or other_type:
         return compact.differing_fact(program, sides, title, header, first.name, first.symptom)
     if not plain or first.statistics is None:
         return None

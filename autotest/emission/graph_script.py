@@ -38,15 +38,14 @@ if __name__ == "__main__":
         graphed = [*graphed] if isinstance(graphed, (list, tuple)) else [graphed]
         [value.detach().numpy() for value in graphed]
     except Exception as error:
-        print("eager mode accepts it, {mode} raises", type(error).__name__, error)
+        print(*f"DIFFERS: eager mode accepts it, {mode} raises {{type(error).__name__}}: {{error}}".split())
         sys.exit(1)
     graphed = [graphed.pop(0) if there else None for there in given_back]
-    found = 0
+    found = []
     for name, one, other, limits in zip({names}, eager, graphed, {limits}):
         if not both(one, other, *limits):
-            found += 1
-            print(f"{{name}}:", "eager", one, "{mode}", other, sep="\\n")
-    print(found, "results differ between eager mode and {mode}")
+            found.append(f"{{name}}: eager {{one}}, {mode} {{other}}")
+    print(*("DIFFERS: " + "; ".join(found) if found else "same").split())
     sys.exit(1 if found else 0)
 '''
 
@@ -70,7 +69,8 @@ if __name__ == "__main__":
 
 _DIES = """\
     status = subprocess.run([sys.executable, __file__, "graph"], timeout=60).returncode
-    print("{mode} ends with status", status, "(a negative one is the signal that killed it)")
+    died = f"DIFFERS: {mode} ends with status {{status}} (a negative one is the signal that killed it)"
+    print(died if status else "same")
     sys.exit(status != 0)
 """
 
@@ -83,7 +83,7 @@ _DIES_IN_SOME_RUNS = """\
             statuses.append("no answer in 60 s")
             break  # the next one may take as long
     deaths = [status for status in statuses if status != 0]
-    print("{mode}", *(["dies in", len(deaths), "of"] if deaths else ["survives"]), len(statuses), "runs:", statuses)
+    print(f"DIFFERS: {mode} dies in {{len(deaths)}} of {{len(statuses)}} runs: {{statuses}}" if deaths else "same")
     sys.exit(len(deaths) > 0)
 """
 

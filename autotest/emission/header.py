@@ -33,7 +33,7 @@ def opening(
         "try:",
         textwrap.indent("\n".join(dict.fromkeys(frameworks)), "    "),
         "except (ImportError, OSError) as error:",
-        "    sys.exit(print(error) or 2)",
+        '    sys.exit(print("cannot tell:", error) or 2)',
         "",
         *([PACKED, ""] if packed else []),
         *(text for text, _ in data),

@@ -226,7 +226,7 @@ def _imports(modules: set[str], reference: Script, candidate: Script) -> str:
             "try:",
             textwrap.indent("\n".join(lines), "    "),
             "except (ImportError, OSError) as error:",
-            '    print("cannot run:", error)',
+            '    print("cannot tell:", error)',
             "    sys.exit(2)",
             "",
         ]

@@ -43,6 +43,8 @@ def _same(finding: Finding, output: str) -> bool:
         return not signals or any(signal in said for signal in signals) or first.symptom == "out of memory"
     if first.symptom in ("exception", "accepted"):
         return True
-    # A script that compares one tensor prints it below each side's name, any other a line for each that differs.
-    names = (f"{finding.sides[0]}:", *(mismatch.name for mismatch in finding.mismatches))
-    return any(line.startswith(names) for line in output.splitlines())
+    # A short script compares what the finding is about, and names no value; any other names each that differs.
+    names = tuple(f"{mismatch.name}" for mismatch in finding.mismatches)
+    found = [part for line in output.splitlines() for part in line.removeprefix("DIFFERS: ").split("; ")]
+    short = (f"{finding.sides[0]}:", *(f"{finding.sides[0]} {verb} " for verb in ("gives", "has", "lacks")))
+    return any(part.startswith((*short, *names)) for part in found)

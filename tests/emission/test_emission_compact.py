@@ -34,11 +34,11 @@ def test_a_gradient_is_shown_in_under_25_lines(tmp_path, relu_gradient, found):
 @pytest.mark.parametrize(
     ("fault", "status", "output"),
     [
-        ("healthy", 0, "healthy:"),
-        ("near", 0, "near:"),
-        ("value", 1, "value:"),
-        ("nan", 1, "nan:"),
-        ("shape", 1, "shape:"),
+        ("healthy", 0, "same\n"),
+        ("near", 0, "same\n"),
+        ("value", 1, "DIFFERS: toy gives [["),
+        ("nan", 1, "DIFFERS: toy gives [["),
+        ("shape", 1, "DIFFERS: toy gives [["),
     ],
 )
 def test_one_tensor(tmp_path, program, found, fault, status, output):
@@ -46,13 +46,48 @@ def test_one_tensor(tmp_path, program, found, fault, status, output):
     done = run(tmp_path, text)
 
     assert done[0] == status
-    assert output in done[1]
+    assert done[1].startswith(output)
+    assert done[1].count("\n") == 1
 
 
 def test_a_reference_that_refuses_is_not_taken_for_a_divergence(tmp_path, program, found):
     text = compact.differing_tensor(program, toys(tmp_path, "raises", "healthy"), "relu", [], "v1", found)
 
     assert run(tmp_path, text) == (2, "cannot tell: no such kernel\n")
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "output"),
+    [
+        ("raises", 0, "same\n"),
+        ("toy", 2, "cannot tell: "),
+        ("healthy", 1, "DIFFERS: raises raises RuntimeError: no such"),
+    ],
+)
+def test_a_candidate_that_accepts_what_is_refused(tmp_path, program, fault, status, output):
+    reference = "toy" if fault == "toy" else "raises"
+    text = compact.accepting_candidate(program, toys(tmp_path, reference, fault), "relu", [])
+
+    assert len([line for line in text.splitlines() if line.strip()]) < 30
+    done = run(tmp_path, text)
+    assert done[0] == status
+    assert done[1].startswith(output)
+
+
+@pytest.mark.parametrize(
+    ("symptom", "fault", "output"),
+    [
+        ("dtype", "dtype", "DIFFERS: toy has dtype float32, dtype float64\n"),
+        ("shape", "shape", "DIFFERS: toy has shape (2, 2), shape (1, 2, 2)\n"),
+        ("structure", "boxed", "DIFFERS: toy gives a Tensor, boxed tuple\n"),
+        ("structure", "healthy", "same\n"),
+    ],
+)
+def test_an_attribute_of_one_tensor(tmp_path, program, symptom, fault, output):
+    text = compact.differing_fact(program, toys(tmp_path, "toy", fault), "relu", [], "v1", symptom)
+
+    assert len([line for line in text.splitlines() if line.strip()]) < 25
+    assert run(tmp_path, text) == (output != "same\n", output)
 
 
 @pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("aborts", 1), ("leaves", 1)])
@@ -83,9 +118,9 @@ def test_a_death_in_what_is_still_being_computed_is_waited_for(tmp_path, build, 
 @pytest.mark.parametrize(
     ("runs", "status", "said"),
     [
-        (Runs(4, 1), 1, "every_third dies in 1 of 4 runs: [0, 0, -6, 0]"),
-        (Runs(1, 3), 1, "every_third dies in 1 of 1 runs: [-6]"),
-        (Runs(2, 1), 0, "every_third survives 2 runs: [0, 0]"),
+        (Runs(4, 1), 1, "DIFFERS: every_third dies in 1 of 4 runs: [0, 0, -6, 0]"),
+        (Runs(1, 3), 1, "DIFFERS: every_third dies in 1 of 1 runs: [-6]"),
+        (Runs(2, 1), 0, "same"),
     ],
 )
 def test_a_candidate_that_does_not_die_every_time_is_tried_as_often_as_is_said(tmp_path, program, runs, status, said):

@@ -22,11 +22,18 @@ def program(build):
     return build.program()
 
 
+def one_line(output: str, said: str) -> bool:
+    """Whether a script printed one line: that it found nothing, or what differs, `said` among it."""
+    if said == "same":
+        return output == "same\n"
+    return output.startswith("DIFFERS: ") and said in output and output.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("fault", "status", "output"),
     [
-        ("healthy", 0, "toy and healthy agree"),
-        ("near", 0, "toy and near agree"),
+        ("healthy", 0, "same"),
+        ("near", 0, "same"),
         ("value", 1, "v1 values: 1 of 4 differ, at [0, 1]: expected 0.0, actual 0.5"),
         ("nan", 1, "v1 values: 1 of 4 differ, at [0, 1]: expected 0.0, actual nan"),
         ("shape", 1, "v1 shape: expected (2, 2), actual (1, 2, 2)"),
@@ -40,19 +47,19 @@ def test_values(tmp_path, program, fault, status, output):
     sides = toys(tmp_path, "toy", fault)
     found = run(tmp_path, reproducer(program, *sides, title="relu", observed=["v1"]))
     assert found[0] == status, found[1]
-    assert output in [line.strip() for line in found[1].splitlines()]
+    assert one_line(found[1], output)
 
 
 def test_the_same_nan_and_infinity_on_both_sides_agree(tmp_path, build):
     build.function("relu", build.tensor([float("nan"), float("inf")]))
     text = reproducer(build.program(), *toys(tmp_path, "toy", "healthy"), title="relu", observed=["v1"])
-    assert run(tmp_path, text) == (0, "toy and healthy agree\n")
+    assert run(tmp_path, text) == (0, "same\n")
 
 
 def test_true_is_not_one(tmp_path, build):
     build.function("flag", build.tensor([1.0]))
     text = reproducer(build.program(), *toys(tmp_path, "toy", "counts"), title="flag", observed=["v1"])
-    assert run(tmp_path, text) == (1, "v1: expected True, actual 1\n")
+    assert run(tmp_path, text) == (1, "DIFFERS: v1: expected True, actual 1\n")
 
 
 def test_a_tolerance_given_by_the_test_is_used(tmp_path, program):
@@ -93,8 +100,8 @@ def test_refusals(tmp_path, program, symptom, reference, candidate, status):
     [
         ("crash", "aborts", 1, "aborts dies: SIGABRT"),
         ("crash", "leaves", 1, "leaves dies: 3"),
-        ("crash", "raises", 0, "raises raises RuntimeError: no such kernel"),
-        ("crash", "healthy", 0, "healthy returns"),
+        ("crash", "raises", 0, "same"),
+        ("crash", "healthy", 0, "same"),
         ("out of memory", "raises", 1, "raises dies: 0"),
         ("hang", "hangs", 1, "hangs hangs: no answer in 1.5 s"),
     ],
@@ -105,7 +112,7 @@ def test_a_candidate_that_dies_does_so_in_a_child_process(tmp_path, program, sym
     deadline = 1.5 if fault == "hangs" else 60.0
     found = run(tmp_path, reproducer(program, *sides, title="relu", symptom=symptom, timeout=deadline))
     assert found[0] == status
-    assert output in found[1].splitlines()
+    assert one_line(found[1], output)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +120,7 @@ def test_a_candidate_that_dies_does_so_in_a_child_process(tmp_path, program, sym
     [
         ("crash", "every_third", Runs(4, 1), 1, "every_third dies in 1 of 4 runs: SIGABRT"),
         ("crash", "every_third", Runs(1, 3), 1, "every_third dies in 1 of 1 runs: SIGABRT"),
-        ("crash", "every_third", Runs(2, 1), 0, "every_third survives 2 runs"),
+        ("crash", "every_third", Runs(2, 1), 0, "same"),
         ("out of memory", "raises", Runs(2, 2), 1, "raises dies in 2 of 2 runs: 0, 0"),
         ("hang", "hangs", Runs(5, 1), 1, "hangs dies in 1 of 1 runs: no answer in 1.5 s"),
     ],
@@ -126,7 +133,7 @@ def test_a_candidate_that_does_not_die_every_time_is_tried_often(
     text = reproducer(program, *sides, title="relu", symptom=symptom, timeout=deadline, runs=runs)
     found = run(tmp_path, text)
     assert found[0] == status
-    assert output in found[1].splitlines()
+    assert one_line(found[1], output)
 
 
 @pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("late", 1)])
@@ -139,7 +146,7 @@ def test_every_part_of_a_result_is_waited_for(tmp_path, build, fault, status):
 def test_a_missing_framework_is_said_and_is_no_divergence(tmp_path, program):
     missing = Script("nowhere", ("import nowhere_at_all",), "nowhere_at_all")
     found = run(tmp_path, reproducer(program, missing, missing, title="relu", observed=["v1"]))
-    assert found == (2, "cannot run: No module named 'nowhere_at_all'\n")
+    assert found == (2, "cannot tell: No module named 'nowhere_at_all'\n")
 
 
 def test_large_inputs_and_awkward_titles_survive(tmp_path, build):
@@ -175,7 +182,7 @@ try:
     import torch
     import oneflow
 except (ImportError, OSError) as error:
-    print("cannot run:", error)
+    print("cannot tell:", error)
     sys.exit(2)
 
 X0 = np.array([[0.1, -2.0], [1.0, 0.0]], "float32")

@@ -43,7 +43,7 @@ def ended(script):
     """How a script ends and what it prints; here, since a fresh interpreter takes seconds and is asked by one test."""
     with contextlib.redirect_stdout(io.StringIO()) as output, pytest.raises(SystemExit) as exit_:
         exec(compile(script, "repro.py", "exec"), {"__name__": "__main__"})  # noqa: S102 - it is what is tested
-    return exit_.value.code, output.getvalue()
+    return exit_.value.code or 0, output.getvalue()
 
 
 def elements(finding):
@@ -65,7 +65,7 @@ def test_a_wrong_gradient_is_shrunk_and_scripted(found):
 def test_the_script_passes_when_the_gradient_is_right(found):
     script = found(lambda: torch.relu(random_tensor(shape=(3, 4))), faults.wrong_relu_gradient(), shrink=0.0).script
     status, output = ended(script.replace("wrong_relu_gradient", "none"))
-    assert (status, output) == (0, "0 of 12 elements are not the derivative of faulty's own forward\n")
+    assert (status, output) == (0, "same\n")
 
 
 def test_a_fault_of_large_inputs_is_shown_on_large_inputs(found):
@@ -113,7 +113,7 @@ def test_forward_mode(found):
     finding = found(lambda: torch.square(random_tensor(shape=(2, 3))), faults.wrong_tangent(), check_grad="forward")
     status, output = ended(finding.script)
     assert status == 1
-    assert "1 tangents are not the derivative of faulty's own forward along " in output
+    assert "1 are not the derivative of faulty's own forward along " in output
     assert elements(finding) == 2
     assert finding.operator == "square"
     assert ended(finding.script.replace("wrong_tangent", "none"))[0] == 0

@@ -282,7 +282,7 @@ def _call(where: Where, drive: Driver) -> str:
     """Call the test as unittest or pytest would, with `drive` for its loop; the text of what it raised."""
     item = collection.find(where.file, where.test)
     try:
-        with driven_by(drive):
+        with driven_by(drive, where.test):
             item.call()
     except FrameworkMissing:
         raise

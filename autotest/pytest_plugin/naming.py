@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from autotest.sources.identity import Called, labels
+from autotest.sources.with_fixtures import direct_arguments
 
 
 def names(items: Sequence[pytest.Item]) -> dict[str, Called]:
@@ -43,7 +44,9 @@ def _called(item: pytest.Item) -> Called:
     name = getattr(item, "originalname", None) or item.name
     positions = getattr(getattr(item, "callspec", None), "indices", {})
     shown = {argument: f"{argument}{position}" for argument, position in positions.items()}
-    return Called(getattr(item, "function", None), item.path, ".".join([*owners, name]), arguments=shown)
+    fixtures = frozenset(getattr(item, "fixturenames", ())) - direct_arguments(item.iter_markers("parametrize"))
+    function = getattr(item, "function", None)
+    return Called(function, item.path, ".".join([*owners, name]), arguments=shown, fixtures=fixtures)
 
 
 def _arguments(item: pytest.Item) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
-import inspect
 import os
 import re
 import shutil
@@ -135,8 +134,8 @@ class Session:
 
     @contextlib.contextmanager
     def _where_it_runs(self, item: pytest.Item) -> Iterator[None]:
-        """In a worker process where that was asked for. Fixtures cannot go there, so those who need any stay here."""
-        if not self._config.getoption("autotest_isolate") or not is_autotest(item) or _needs_fixtures(item):
+        """In a worker process where that was asked for, which sets up fixtures of its own."""
+        if not self._config.getoption("autotest_isolate") or not is_autotest(item):
             yield
             return
         from autotest.campaigns.isolated_runner import IsolatedRunner
@@ -243,15 +242,6 @@ class Session:
 def is_autotest(item: pytest.Item) -> bool:
     """Whether `item` is decorated with ``@autotest``, in a class or not."""
     return hasattr(getattr(item, "function", None), "__autotest__")
-
-
-def _needs_fixtures(item: pytest.Item) -> bool:
-    function: Any = getattr(item, "function", None)
-    owner = getattr(item, "cls", None)
-    # A method is given its object under whatever name: OneFlow's tests call it `test_case`.
-    method = owner is not None and not isinstance(inspect.getattr_static(owner, function.__name__, None), staticmethod)
-    asked = list(inspect.signature(function).parameters)[1 if method else 0 :]
-    return not set(asked) <= set(getattr(getattr(item, "callspec", None), "params", ()))
 
 
 def _variables() -> Iterator[tuple[str, str]]:

@@ -208,7 +208,7 @@ def _run(connection: Connection, server: socket.socket, asked: _Asked, folder: P
         (folder / _SURVIVED).touch()
 
     try:
-        with driven_by(drive):
+        with driven_by(drive, asked.test):
             collection.find(asked.file, asked.test).call()
     except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
         (folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")

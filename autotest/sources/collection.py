@@ -22,6 +22,7 @@ from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
 from autotest.sources.identity import Called, collected_as, labels, leads_to
 from autotest.sources.pytest_marks import cases, marks_of, skip_mark
+from autotest.sources.with_fixtures import call_with_fixtures
 
 _PATTERNS = ("test_*.py", "*_test.py")
 
@@ -231,17 +232,21 @@ def _expanded(called: Called, place: tuple[type, str] | None, outer: list[Any]) 
         if why is not None:
             yield LeftOut(known.id((), kwargs), why)
             continue
-        missing = _missing(original, place is not None, kwargs)
-        if missing:
-            yield LeftOut(called.id((), {}), f"needs the fixtures {', '.join(missing)}")
-            return
-        if place is None:
+        if _missing(original, place is not None, kwargs) or any(
+            getattr(mark, "name", "") == "usefixtures" for mark in marks
+        ):
+            call = _with_fixtures(file, called.name, kwargs)
+        elif place is None:
             call = _calling(function, kwargs)
         elif issubclass(place[0], unittest.TestCase):
             call = _debugging(*place)
         else:
             call = _between(place[0](), place[1], kwargs)
         yield Collected(known.id((), kwargs), file, settings, call, known)
+
+
+def _with_fixtures(file: Path, name: str, kwargs: dict[str, Any]) -> Callable[[], None]:
+    return lambda: call_with_fixtures(file, name, kwargs)
 
 
 def _calling(function: Any, kwargs: dict[str, Any]) -> Callable[[], None]:
@@ -291,7 +296,7 @@ def _skipped(function: Any, place: tuple[type, str] | None, marks: list[Any]) ->
 
 
 def _missing(function: Any, method: bool, kwargs: dict[str, Any]) -> list[str]:
-    """Parameters that nobody gives a value: pytest would look for fixtures of these names."""
+    """Parameters that nobody gives a value: pytest looks for fixtures of these names."""
     parameters = list(inspect.signature(function).parameters.values())[1 if method else 0 :]
     plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return [

@@ -32,13 +32,19 @@ class Called:
     label: str = ""
     #: What stands for arguments whose own repr holds an address.
     arguments: Mapping[str, str] = MappingProxyType({})
+    #: Arguments that are no part of its name: a fixture's value is another in every run.
+    fixtures: frozenset[str] = frozenset()
     #: Which one it is of several that would have one id: 2 for the second.
     number: int = 1
 
     def id(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """``file.py::Class.method[arguments]``."""
         shown = [_shown(item) for item in args]
-        shown += [f"{key}={_shown(value, self.arguments.get(key))}" for key, value in sorted(kwargs.items())]
+        shown += [
+            f"{key}={_shown(value, self.arguments.get(key))}"
+            for key, value in sorted(kwargs.items())
+            if key not in self.fixtures
+        ]
         written = f"{self.label or self.file.name}::{self.name}" + (f"[{', '.join(shown)}]" if shown else "")
         return written if self.number == 1 else f"{written}#{self.number}"
 

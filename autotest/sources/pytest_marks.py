@@ -30,8 +30,6 @@ def skip_mark(marks: Sequence[Any]) -> str | None:
             return f"skipped: {mark.kwargs.get('reason', args[0] if args else '')}"
         if name == "skipif" and args and not isinstance(args[0], str) and args[0]:
             return f"skipped: {mark.kwargs.get('reason', '')}"
-        if name == "usefixtures":
-            return f"needs the fixtures {', '.join(args)}"
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import TypeAlias
@@ -21,9 +22,16 @@ def driver() -> Driver | None:
 
 
 @contextlib.contextmanager
-def driven_by(chosen: Driver) -> Iterator[None]:
-    """Let `chosen` run the trials of every decorated test that is called inside the block."""
-    token = _driver.set(chosen)
+def driven_by(chosen: Driver, known_as: str = "") -> Iterator[None]:
+    """Let `chosen` run the trials of every decorated test that is called inside the block.
+
+    With `known_as`, that is the test's id, by whatever way it is called.
+    """
+
+    def named(test: Test, context: RunContext) -> None:
+        chosen(dataclasses.replace(test, id=known_as), context)
+
+    token = _driver.set(named if known_as else chosen)
     try:
         yield
     finally:

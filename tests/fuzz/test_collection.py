@@ -144,10 +144,6 @@ def test_set_up_and_tear_down_happen_around_every_call(file):
 
 def test_what_cannot_be_explored_is_named_with_its_reason(file):
     path = file("""
-        @autotest()
-        def test_with_fixture(tmp_path, other):
-            pass
-
         @unittest.skip("not today")
         @autotest()
         def test_skipped():
@@ -159,7 +155,6 @@ def test_what_cannot_be_explored_is_named_with_its_reason(file):
             pass
     """)
     assert [(item.name, item.why) for item in collect([path]).left_out] == [
-        ("test_it.py::test_with_fixture", "needs the fixtures tmp_path, other"),
         ("test_it.py::test_skipped", "skipped: not today"),
         ("test_it.py::test_marked", "skipped: never"),
     ]

@@ -1,0 +1,92 @@
+"""Calls a test as pytest does that needs pytest's fixtures, in a process where pytest is not running."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from autotest.base.errors import UsageError
+
+#: What pytest is not to do here: print, capture what a dying framework says, leave files, distribute, or take over.
+_OPTIONS = (
+    *("-p", "no:terminal", "-p", "no:faulthandler", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:autotest"),
+    *("-s", "--import-mode=importlib", "-o", "addopts="),
+)
+
+
+def call_with_fixtures(file: Path, name: str, arguments: Mapping[str, Any]) -> None:
+    """Have pytest set up the fixtures of the test `name` of `file`, and call it with them and `arguments`.
+
+    Raises what the test raises, and `UsageError` for fixtures that cannot be set up here, by name.
+    """
+    if importlib.util.find_spec("pytest") is None:
+        raise UsageError(f"{name} needs fixtures, and pytest, which would set them up, is not installed")
+    import pytest
+
+    asked = _Asked(name, arguments)
+    place = file.resolve()
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        status = pytest.main([*_OPTIONS, f"{place}::{name.replace('.', '::')}"], plugins=[asked])
+    # pytest would take a file of the same name for this one, in the next call.
+    for module in [key for key, value in sys.modules.items() if getattr(value, "__file__", None) == str(place)]:
+        if module.startswith(place.stem) or module.endswith(f".{place.stem}"):
+            del sys.modules[module]
+    if asked.raised is not None:
+        raise asked.raised
+    if not asked.called:
+        told = said.getvalue().strip().splitlines()
+        raise UsageError(f"{file}: pytest does not call {name} ({asked.why or ' '.join(told[:2]) or status})")
+
+
+class _Asked:
+    """A plugin that lets one test run, and keeps what it raised."""
+
+    def __init__(self, name: str, arguments: Mapping[str, Any]) -> None:
+        self._name, self._arguments = name, arguments
+        self.called = False
+        self.raised: BaseException | None = None
+        #: What kept it from being called.
+        self.why = ""
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        # A parametrised fixture makes several of one: the first.
+        items[:] = [item for item in items if self._fits(item)][:1]
+
+    def _fits(self, item: Any) -> bool:
+        given = getattr(getattr(item, "callspec", None), "params", {})
+        return all(key in given and repr(given[key]) == repr(value) for key, value in self._arguments.items())
+
+    def pytest_exception_interact(self, call: Any, report: Any) -> None:
+        if report.when == "call":
+            self.raised = call.excinfo.value
+        elif report.when == "setup":
+            said = str(report.longrepr).strip().splitlines()
+            last = next((line for line in reversed(said) if line.startswith("E ")), said[-1] if said else "")
+            error = call.excinfo.value
+            told = last.removeprefix("E ").strip() or f"{type(error).__name__}: {error}"
+            self.raised = UsageError(f"{self._name}: its fixtures cannot be set up here: {told}")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.called = self.called or report.when == "call"
+        if report.skipped:
+            self.why = f"skipped: {report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr}"
+
+
+def direct_arguments(marks: Iterator[Any] | Sequence[Any]) -> set[str]:
+    """The names that `parametrize` marks give to a test itself, and not to its fixtures."""
+    names: set[str] = set()
+    for mark in marks:
+        given = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | mark.kwargs
+        argnames = given["argnames"]
+        own = [one.strip() for one in argnames.split(",")] if isinstance(argnames, str) else list(argnames)
+        through = given.get("indirect") or ()
+        names |= {name for name in own if name and through is not True and name not in through}
+    return names
+
+
+__all__ = ["call_with_fixtures", "direct_arguments"]

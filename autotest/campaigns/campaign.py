@@ -287,7 +287,8 @@ class Campaign:
             test.returned.append(task.indices[result.done :])
         self.standing.expected += result.expected
         self.standing.cleared += result.cleared
-        for suspect in result.suspects:
+        # As when it stops at the first finding, what comes after it in the same task is left to the next run.
+        for suspect in result.suspects[: 1 if self.plan.fail_fast else None]:
             self.standing.seen[suspect.identity] += 1
             if self.standing.seen[suspect.identity] == 1:
                 self._agenda.seen(Diagnose(task.where, suspect.trial, thorough=False))

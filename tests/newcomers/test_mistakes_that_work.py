@@ -211,3 +211,18 @@ def test_a_wrong_name_is_told_as_itself_under_unittest():
     ((_, text),) = result.errors
     assert "direct cause" not in text
     assert "NameError: name 'undefined_name' is not defined\nautotest: raised by the test itself in trial 0" in text
+
+
+@pytest.mark.oneflow
+def test_torchs_own_functions_run_oneflow_too(monkeypatch):
+    from autotest.frameworks.oneflow import OneFlowFramework
+
+    for body in (
+        lambda x: F.relu(x),
+        lambda x: F.softmax(x, dim=1),
+        lambda x: F.max_pool2d(x.reshape(1, 1, 2, 3), 2),
+        lambda x: F.dropout(x, p=0.0),
+        lambda x: real.cat([x, x]),
+        lambda x: real.ones(2, 3) + x,
+    ):
+        assert agrees(trial(lambda body=body: body(random_tensor(shape=(2, 3), low=1, high=2)), OneFlowFramework()))

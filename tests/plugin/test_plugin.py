@@ -98,6 +98,7 @@ def test_what_the_ledger_expects_is_counted_apart():
         "base_seed": 7,
         "versions": {"torch": "2.0.1", "oneflow": ""},
         "found": None,
+        "covered": {},
     }
     assert session.summary([heard, heard]) == [
         "2 tests ran 14 trials: 8 accepted, 6 rejected by the reference",

@@ -1,0 +1,88 @@
+"""Ctrl-C ends a run as it should: with its report and its files, after OneFlow was imported, too."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+#: Says when its second trial begins, and then waits for Ctrl-C.
+SUITE = """
+import time
+from pathlib import Path
+from autotest import autotest, random_tensor, torch
+
+@autotest(n=3)
+def test_first():
+    return torch.relu(random_tensor(2))
+
+@autotest(n=3)
+def test_waits():
+    Path("ready").touch()
+    time.sleep({seconds})
+    return torch.relu(random_tensor(2))
+"""
+
+
+def interrupted(folder: Path, candidate: str, seconds: float, *command: str) -> subprocess.CompletedProcess[str]:
+    """What `command` says and ends with, when Ctrl-C comes while a trial is running."""
+    (folder / "test_it.py").write_text(SUITE.format(seconds=seconds), encoding="utf-8")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AUTOTEST_")}
+    with (folder / "output").open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=folder,
+            env={**kept, "PYTHONPATH": str(ROOT), "AUTOTEST_CANDIDATE": candidate},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        deadline = time.monotonic() + 200
+        while not (folder / "ready").exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        try:
+            status = process.wait(timeout=60)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(command, status, (folder / "output").read_text(encoding="utf-8"), "")
+
+
+@pytest.mark.parametrize("candidate", ["torch", pytest.param("oneflow", marks=[pytest.mark.oneflow, pytest.mark.slow])])
+def test_pytest_tells_what_it_heard_and_writes_its_files(tmp_path, candidate):
+    done = interrupted(
+        tmp_path, candidate, 60, "pytest", "-p", "no:cacheprovider", "--junitxml", "report.xml", "test_it.py"
+    )
+    assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout
+    assert "KeyboardInterrupt" in done.stdout
+    assert "1 test ran 3 trials: 3 accepted" in done.stdout
+    assert "test_first" in (tmp_path / "report.xml").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("candidate", ["torch", pytest.param("oneflow", marks=pytest.mark.oneflow)])
+def test_fuzz_tells_what_it_found_and_writes_its_files(tmp_path, candidate):
+    command = (
+        "autotest",
+        "fuzz",
+        "test_it.py",
+        "--trials",
+        "3000",
+        "--jobs",
+        "1",
+        "--json",
+        "all.json",
+        "--junitxml",
+        "r.xml",
+    )
+    done = interrupted(tmp_path, candidate, 0.05, *command)
+    assert "(interrupted)" in done.stdout
+    assert "Nothing new found." in done.stdout
+    assert done.returncode == 0
+    assert (tmp_path / "all.json").exists()
+    assert (tmp_path / "r.xml").exists()

@@ -1,0 +1,56 @@
+"""On 60 columns nothing is cut off, and what is to be copied stays on one line."""
+
+from __future__ import annotations
+
+import collections
+from pathlib import Path
+
+import pytest
+
+from autotest.report import campaign, session
+from autotest.report.plural import several
+from autotest.results.progress import Standing, TestStanding
+from autotest.results.tasks import Where
+
+HEARD = {
+    "test": "test_it.py::test_it",
+    "accepted": 4,
+    "rejections": {"matmul: RuntimeError: mat1 and mat2 shapes cannot be multiplied (NxN and NxN)": 3},
+    "expected": {},
+    "cleared": 1,
+    "base_seed": 7,
+    "covered": {},
+    "versions": {"torch": "2.0.1", "oneflow": "0.9.0"},
+    "found": {
+        "what": "relu, value (forward)",
+        "place": "p",
+        "reproducer": "python " + "long/" * 20 + "repro.py",
+        "verified": "",
+        "seed": 1,
+        "trial": 2,
+    },
+}
+
+
+def test_the_summary_of_pytest_is_wrapped_and_its_commands_are_not():
+    lines = session.summary([HEARD], 60)
+    assert [line for line in lines if len(line) > 60] == [f"  relu, value (forward): {HEARD['found']['reproducer']}"]
+    assert "    3 x matmul: RuntimeError: mat1 and mat2 shapes cannot be" in lines
+
+
+def test_the_summary_of_a_campaign_is_wrapped():
+    test = TestStanding(Where(Path("test_it.py"), "test_it.py::test_it", 0), tried=30, accepted=30)
+    standing = Standing(7, [test], seconds=12.0, cleared=3, known_deaths=collections.Counter(a=2), workers_lost=5)
+    text = campaign.summary(standing, 60)
+    assert [line for line in text.splitlines() if len(line) > 60] == []
+    assert "5 worker processes were lost and replaced, 2 of them as the\n  ledger expects (1 entry)" in text
+
+
+@pytest.mark.parametrize(("count", "said"), [(0, "0 tests"), (1, "1 test"), (2, "2 tests"), (1000, "1000 tests")])
+def test_numbers_agree_with_their_nouns(count, said):
+    assert several(count, "test") == said
+
+
+def test_irregular_nouns_do_too():
+    assert several(1, "entry", "entries") == "1 entry"
+    assert several(3, "entry", "entries") == "3 entries"

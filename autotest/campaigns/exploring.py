@@ -122,8 +122,8 @@ def _judged(outcome: Outcome, index: int, test: Test, context: RunContext, resul
     ledger = context.ledger
     judgement = judge(test, outcome, ledger, is_rounding, lambda: look_beyond(test, outcome, context.pair, ledger))
     match judgement:
-        case Expected(entry):
-            result.expected[entry.key] += 1
+        case Expected():
+            result.expected.update(entry.key for entry in judgement.entries)
         case Cleared():
             result.cleared += 1
         case Diverged(identity):

@@ -236,7 +236,7 @@ class _Trials:
             lambda: look_beyond(self.test, outcome, pair, ledger),
         )
         if isinstance(judgement, Expected):
-            self.tally.expected[judgement.entry.key] += 1
+            self.tally.expected.update(entry.key for entry in judgement.entries)
         elif isinstance(judgement, Cleared):
             self.tally.cleared += 1
         return judgement

@@ -33,9 +33,16 @@ class Cleared:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expected:
-    """The ledger knows the divergence."""
+    """The ledger knows the divergence, and whatever else differs."""
 
     entry: Entry
+    #: Further entries that were met in the same trial.
+    others: tuple[Entry, ...] = ()
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All that were met."""
+        return (self.entry, *self.others)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,11 +91,21 @@ def judge(
         identity = identity_of_trial(outcome)
         entry = ledger.expects(test.id, leading(outcome), identity.operator)
         if entry is not None:
-            return Diverged(identity_of_trial(outcome)) if look_beyond() and not is_rounding() else Expected(entry)
+            met = _met(test, outcome, ledger)
+            if look_beyond() and not is_rounding():
+                return Diverged(identity_of_trial(outcome))
+            return Expected(entry, tuple(other for other in met if other is not entry))
         return Cleared() if is_rounding() else Diverged(identity)
     if not (outcome.compared or test.settings.own_assertions):
         return Vacuous()
     return GradientMissing(outcome.complaint) if outcome.complaint else Accepted()
+
+
+def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[Entry]:
+    """The entries of `ledger` that cover a mismatch of the trial, each once."""
+    calls = outcome.recorder.calls
+    found = (ledger.expects(test.id, item, operator_of(calls, item.slot)) for item in outcome.mismatches)
+    return list(dict.fromkeys(entry for entry in found if entry is not None))
 
 
 def leading(outcome: Outcome) -> Mismatch:

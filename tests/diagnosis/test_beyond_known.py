@@ -100,3 +100,16 @@ def test_a_known_wrong_gradient_hides_no_other_one() -> None:
     assert isinstance(judgement, Diverged)
     assert judgement.identity.operator == "sin"
     assert isinstance(judged(body, FaultyTorch({"relu": three}), "gradient", "relu")[0], Expected)
+
+
+def test_every_entry_that_a_trial_meets_is_met() -> None:
+    pair = Pair(TorchFramework(), FaultyTorch({"exp": ONE_MORE, "relu": DOUBLED}))
+    entries = [
+        Entry(key=operator, test="*", symptom="value", operator=operator, reason="planted")
+        for operator in ("exp", "relu")
+    ]
+    test, ledger = trial.Test("test_x.py::test_x", chain, Settings()), Ledger(tuple(entries))
+    outcome = trial.run_trial(chain, 5, test.settings, pair)
+    judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
+    assert isinstance(judgement, Expected)
+    assert [entry.key for entry in judgement.entries] == ["exp", "relu"]

@@ -1,0 +1,24 @@
+"""copy_: x0.grad differs in gradient between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_elementwise.py::TestInPlace.test_copying, trial 0 of base seed 0.
+oneflow: difference of its own forward gives 0 at (), as torch does"""
+import sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.array(1.0, "float32"), requires_grad=True)
+    v1 = x0 * 1
+    v1.copy_(torch.tensor(np.array(2.0, "float32")))
+    v1.backward(torch.tensor(np.array(1.0, "float32")))
+    return x0.grad
+
+try:
+    import torch
+    import oneflow
+    expected = np.array(program(torch).tolist())
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+actual = np.array(program(oneflow).tolist())
+if expected.shape == actual.shape and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(*f"DIFFERS: torch gives {expected}, oneflow {actual}".split())
+sys.exit(1)

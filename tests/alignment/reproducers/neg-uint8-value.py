@@ -1,0 +1,21 @@
+"""neg: v1 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_elementwise.py::test_unary_of_integers[name='neg'], trial 3 of base seed 0.
+oneflow: NumPy gives 248 at (), as torch does"""
+import sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.array(8, "uint8"))
+    return torch.neg(x0)
+
+try:
+    import torch
+    import oneflow
+    expected = np.array(program(torch).tolist())
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+actual = np.array(program(oneflow).tolist())
+if expected.shape == actual.shape and np.array_equal(expected, actual):
+    sys.exit(print("same"))
+print(*f"DIFFERS: torch gives {expected}, oneflow {actual}".split())
+sys.exit(1)

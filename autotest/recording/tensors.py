@@ -9,7 +9,7 @@ import generators
 from autotest.base.errors import of_the_test
 from autotest.frameworks import chosen
 from autotest.frameworks.namespace import DIFFERENTIABLE
-from autotest.program import LAYOUT, Array
+from autotest.program import LAYOUT, Array, CallKind, Ref
 from autotest.recording.dual import Value
 from autotest.recording.recorder import Recorder, current
 
@@ -110,24 +110,44 @@ def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Val
     if drawn.layout == "contiguous":
         return Value(recorder, recorder.tensor(Array(drawn.data, drawn.dtype), requires_grad=grad, device=device))
     base, steps = generators.lay_out(drawn.data, drawn.layout)
-    value = Value(recorder, recorder.tensor(Array(base, drawn.dtype), device=device))
-    before = len(recorder.calls)
+    slot = recorder.tensor(Array(base, drawn.dtype), device=device)
     for step in steps:
-        value = Value(recorder, _view(recorder, value, step))
-    if grad:
-        value = Value(recorder, recorder.method("requires_grad_", value._lower(recorder)))
-    for slot in range(before, len(recorder.calls)):
-        recorder.calls[slot] = recorder.calls[slot]._replace(note=LAYOUT)
-    return value
+        slot = _laid_out(recorder, slot, *_call_of(step))
+    return Value(recorder, _laid_out(recorder, slot, "method", "requires_grad_", ()) if grad else slot)
 
 
-def _view(recorder: Recorder, value: Value, step: Sequence[Any]) -> int:
+def _call_of(step: Sequence[Any]) -> tuple[CallKind, str, tuple[Any, ...]]:
+    """The kind, the target and the further arguments of the call that takes `step` of a layout."""
     name, *details = step
     if name == "slice":
         dim, start, stop, stride = details
-        index = (*[slice(None)] * dim, slice(start, stop, stride))
-        return recorder.operate("getitem", (value, index))
-    return recorder.method(name, value._lower(recorder), details)
+        return "operator", "getitem", ((*[slice(None)] * dim, slice(start, stop, stride)),)
+    return "method", name, tuple(details)
+
+
+def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, details: tuple[Any, ...]) -> int:
+    """The slot of a recorded call of `target` on what is in `slot`.
+
+    Half of all inputs are made so, of plain arguments that nothing is to be drawn or lowered for.
+    """
+    operands = (Ref(slot), *details)
+    expected_of, actual_of = recorder.pair.operation(kind, target)
+    if recorder.watch is not None:
+        recorder.watch.about_to(recorder, kind, target, operands, {})
+    try:
+        expected = expected_of(recorder.expected[slot], *details)
+        actual = actual_of(recorder.actual[slot], *details)
+    except Exception:  # noqa: BLE001 - whatever it is, a call like any other says whose it is
+        value = Value(recorder, slot)
+        owner = value._lower(recorder)
+        made = (
+            recorder.operate(target, (value, *details))
+            if kind == "operator"
+            else recorder.method(target, owner, details)
+        )
+        recorder.calls[made] = recorder.calls[made]._replace(note=LAYOUT)
+        return made
+    return recorder.append(kind, target, operands, {}, expected, actual, LAYOUT)
 
 
 def _value(item: Any) -> Any:

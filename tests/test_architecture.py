@@ -35,6 +35,9 @@ FILES: Final = ("__init__", "__main__", "decorator")
 #: The only places that may import a framework, and the only ones that may print.
 DOORS_TO_FRAMEWORKS: Final = ("frameworks", "oneflow")
 DOORS_TO_PEOPLE: Final = ("cli", "pytest_plugin", "__main__")
+CANDIDATES: Final = ("oneflow", "paddle", "mlx", "jax", "mindspore", "tinygrad", "onnxruntime")
+#: Which candidate is taken when nobody says.
+NAMES_THE_DEFAULT: Final = "autotest/base/options.py"
 FRAMEWORKS: Final = ("torch", "oneflow", "jax", "mindspore", "paddle", "tensorflow", "tinygrad")
 
 #: What turns data into other data: NumPy at most, and no look at the world outside.
@@ -137,6 +140,15 @@ def dependencies(file: str, tree: ast.Module) -> Iterator[str]:
             yield f"{file}:{line}: a pure part imports {package}; the standard library and NumPy are all it may use"
 
 
+def candidates(file: str, tree: ast.Module) -> Iterator[str]:
+    """No decision hangs on which framework is the candidate: code may not hold the name of one."""
+    if package_of(file) != "autotest" or room_of(file) in DOORS_TO_FRAMEWORKS or file == NAMES_THE_DEFAULT:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in CANDIDATES:
+            yield f"{file}:{node.lineno}: names the candidate {node.value!r}; only autotest/frameworks may"
+
+
 def printing(file: str, tree: ast.Module) -> Iterator[str]:
     if package_of(file) == "autotest" and room_of(file) in DOORS_TO_PEOPLE:
         return
@@ -192,7 +204,7 @@ def violations(file: str, text: str) -> list[str]:
     """What is wrong with a file of the library; `file` is its path from the root, with slashes."""
     tree = ast.parse(text)
     found = [*length(file, text), *places(file, text)]
-    for rule in (order, dependencies, printing, state):
+    for rule in (order, dependencies, candidates, printing, state):
         found += rule(file, tree)
     if text.strip() and ast.get_docstring(tree) is None:
         found.append(f"{file}: says nowhere what it is for; its first lines are a docstring")
@@ -297,14 +309,15 @@ PLANTED: Final = {
     "a framework above its adapter": ("autotest/trials/trial.py", "def f():\n    import torch.nn", "imports torch"),
     "a framework imported by its name": (
         "autotest/trials/trial.py",
-        'importlib.import_module("oneflow")',
-        "imports oneflow",
+        'importlib.import_module("tensorflow")',
+        "imports tensorflow",
     ),
     "a framework in the generators": ("generators/arrays.py", "from torch import Size", "imports torch"),
     "autotest in the generators": ("generators/arrays.py", "import autotest.program", "may use"),
     "another package in the generators": ("generators/core.py", "import typing_extensions", "may use"),
     "another package in a pure part": ("autotest/comparison/values.py", "import scipy.stats", "a pure part"),
     "input and output in a pure part": ("autotest/emission/code.py", "from pathlib import Path", "a pure part"),
+    "a candidate by its name": ("autotest/running/runner.py", "if name == 'oneflow':\n    pass", "names the candidate"),
     "a print": ("autotest/running/runner.py", "def f():\n    print(1)", "prints"),
     "a print handed on": ("generators/core.py", "show = print", "prints"),
     "a list in a module": ("autotest/running/runner.py", "seen = []", "'seen'"),

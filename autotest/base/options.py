@@ -38,12 +38,15 @@ import re
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from autotest.base import project
 from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
 from autotest.base.units import duration, size
+
+#: The names of the reference and the candidate where nobody says otherwise.
+DEFAULT_PAIR: Final = ("torch", "oneflow")
 
 N = TypeVar("N", int, float)
 

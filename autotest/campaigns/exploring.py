@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import FrameworkMissing, TrialEnd
-from autotest.base.options import Options
+from autotest.base.options import DEFAULT_PAIR, Options
 from autotest.campaigns.signatures import signature
 from autotest.comparison.rejection import Rejection
 from autotest.diagnosis import failed_trial
@@ -292,4 +292,4 @@ def _call(where: Where, drive: Driver) -> str:
 
 
 #: Who stands between a worker process and a test's own lines.
-_RUNNERS = ("pebble", "multiprocessing", "unittest", "torch", "oneflow", "numpy")
+_RUNNERS = ("pebble", "multiprocessing", "unittest", "numpy", *DEFAULT_PAIR)

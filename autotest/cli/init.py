@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import UsageError
+from autotest.base.options import DEFAULT_PAIR
 from autotest.cli import init_templates
 from autotest.cli.status import NOTHING_NEW
 
@@ -36,7 +37,7 @@ def add_to(commands: Any) -> None:
         "folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="the project (default .)"
     )
     parser.add_argument(
-        "--candidate", default="oneflow", metavar="NAME", help="the framework under test (default %(default)s)"
+        "--candidate", default=DEFAULT_PAIR[1], metavar="NAME", help="the framework under test (default %(default)s)"
     )
     parser.add_argument(
         "--tests", default="tests", metavar="FOLDER", help="where the project's tests are (default %(default)s)"
@@ -100,7 +101,7 @@ def _ignored(path: Path) -> str:
 
 def requirement(candidate: str) -> str:
     """What `pip install` brings this library by: from where it was installed here, if that is a repository."""
-    extras = "fuzz,oneflow" if candidate == "oneflow" else "fuzz"
+    extras = f"fuzz,{candidate}" if candidate == DEFAULT_PAIR[1] else "fuzz"  # the default one has an extra of its name
     plain = f"{DISTRIBUTION}[{extras}]"
     with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
         text = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from autotest.base.errors import AutotestError, FrameworkMissing
+from autotest.base.options import DEFAULT_PAIR
 from autotest.report.colours import Role, pieces
 from autotest.trials.body_errors import own_lines
 from generators import GeneratorError
 
 #: Packages that a test's own lines call, and whose frames nobody looks for.
-FOREIGN = ("torch", "oneflow", "numpy", "pytest", "_pytest", "pluggy")
+FOREIGN = (*DEFAULT_PAIR, "numpy", "pytest", "_pytest", "pluggy")
 
 
 def show_briefly(report: pytest.TestReport, item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> None:

@@ -80,12 +80,13 @@ class Session:
         tests = sum(is_autotest(item) for item in items)
         if not tests:
             return None
-        from autotest.base.options import environment_now
+        from autotest.base.options import DEFAULT_PAIR, environment_now
         from autotest.pytest_plugin.naming import renamed
         from autotest.report import session
 
         given = environment_now()
-        chosen = [given.get("AUTOTEST_REFERENCE") or "torch", given.get("AUTOTEST_CANDIDATE") or "oneflow"]
+        asked = (given.get("AUTOTEST_REFERENCE"), given.get("AUTOTEST_CANDIDATE"))
+        chosen = [name or usual for name, usual in zip(asked, DEFAULT_PAIR, strict=True)]
         sides = [_with_version(name) for name in chosen]
         seed = given.get("AUTOTEST_SEED") or "0"
         isolated = self._config.getoption("autotest_isolate")

@@ -7,6 +7,7 @@ import dataclasses
 from pathlib import Path
 from typing import NamedTuple
 
+from autotest.base.options import DEFAULT_PAIR
 from autotest.comparison import Side
 from autotest.results.identity import Identity
 from autotest.results.verification import Verification
@@ -36,7 +37,7 @@ class Conditions:
 
     directory: Path
     #: The registered names of reference and candidate.
-    frameworks: tuple[str, str] = ("torch", "oneflow")
+    frameworks: tuple[str, str] = DEFAULT_PAIR
     #: Try on the candidate what the reference refuses. Only where the process may be lost.
     check_errors: bool = False
     #: Seconds that shrinking one finding may take.

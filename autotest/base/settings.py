@@ -96,6 +96,8 @@ class Settings:
     skip_grad: str = ""
     #: Whether a trial may compare nothing, because the body compares by assertions of its own.
     own_assertions: bool = False
+    #: Whether the tolerances were given by somebody who meant them: nothing is cleared as rounding with these.
+    tolerance_is_law: bool = True
     #: Differences that are known and left out of what is compared: ``"structure copy_"``, symptom and operator.
     set_aside: tuple[str, ...] = ()
 
@@ -125,7 +127,7 @@ class Settings:
     @property
     def gives_tolerance(self) -> bool:
         """Whether the test gave a tolerance of its own, which is then law: nothing is cleared as rounding."""
-        return self.tolerance.given or self.gradient_tolerance.given
+        return self.tolerance_is_law and (self.tolerance.given or self.gradient_tolerance.given)
 
     def tolerance_at(self, stage: str) -> Tolerance:
         """That of gradients for the stage ``"backward"``, that of values for any other."""

@@ -31,6 +31,10 @@ class SidedSize(tuple[int, ...]):  # noqa: SLOT001 - a tuple takes no slots that
         made.pytorch, made.oneflow = pytorch, oneflow
         return made
 
+    def __getitem__(self, key: Any) -> Any:
+        part = tuple(self)[key]
+        return SidedSize(self.pytorch[key], self.oneflow[key]) if isinstance(key, slice) else part
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -33,14 +33,21 @@ from generators import Generator, choice_array
 # Generators that are built here are the test's doing: their errors name its line.
 __generators_hide__ = True
 
+
+class _Default(float):
+    """A tolerance of OneFlow's own harness, where a test gives none: nobody's law."""
+
+
+_RTOL, _ATOL = _Default(0.0001), _Default(1e-05)
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def autotest(
     n: int = 20,
     auto_backward: bool = True,
-    rtol: float = 0.0001,
-    atol: float = 1e-05,
+    rtol: float = _RTOL,
+    atol: float = _ATOL,
     check_graph: bool | Literal["ValidatedFalse"] = True,
     check_allclose: bool = True,
     check_dtype: bool = False,
@@ -52,7 +59,8 @@ def autotest(
     Args:
         n: number of trials that torch must accept.
         auto_backward: push cotangents back through what the test returns.
-        rtol, atol: tolerance of floating and complex values of every dtype, relative to torch's.
+        rtol, atol: tolerance of floating and complex values of every dtype, relative to torch's. Where neither is
+            given, what is rounding then does not fail the test; what is given is law.
         check_graph: also run the recorded programs inside ``oneflow.nn.Graph`` and compare with eager.
             ``"ValidatedFalse"`` is False, with somebody having looked why.
         check_allclose: compare values; otherwise only structure, shape, device and requires_grad.
@@ -70,6 +78,7 @@ def autotest(
         auto_backward="auto" if auto_backward is True and not backward_here else auto_backward and not backward_here,
         rtol=rtol,
         atol=atol,
+        tolerance_is_law=not (isinstance(rtol, _Default) and isinstance(atol, _Default)),
         check_graph=False if check_graph == "ValidatedFalse" or include_complex else check_graph,
         check_values=check_allclose,
         check_dtype=check_dtype,

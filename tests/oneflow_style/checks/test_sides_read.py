@@ -42,3 +42,26 @@ def test_a_number_that_differs_is_found_all_the_same(monkeypatch: pytest.MonkeyP
 
     with pytest.raises(Divergence, match="dim"):
         test(None)
+
+
+def test_a_part_of_a_size_has_both_sides_too() -> None:
+    @autotest(n=1, check_graph=False)
+    def test(case: object) -> Any:
+        x = random_tensor(3, 3, 4, 5)
+        shape = x.shape
+        assert shape[1:].pytorch == x.pytorch.shape[1:]
+        assert tuple(shape[1:].oneflow) == tuple(x.oneflow.shape[1:])
+        assert shape[-1] == 5
+        return x.reshape(shape[1:] + shape[:1])
+
+    test(None)
+
+
+def test_only_a_tolerance_that_the_file_gives_is_law() -> None:
+    def asked(**given: float) -> Any:
+        return autotest(n=1, **given)(lambda case: None).__wrapped__.__autotest__
+
+    assert (asked().rtol, asked().atol) == (1e-4, 1e-5)
+    assert not asked().gives_tolerance
+    assert asked(rtol=1e-4).gives_tolerance
+    assert asked(atol=1e-5).gives_tolerance

@@ -27,6 +27,7 @@ from generators.scalars import random, random_bool, random_or_nothing
 from generators.schedule import Schedule
 from generators.shapes import broadcastable_shapes, random_shape
 from generators.source import TRIAL_BITS, Choice, Source, current, simplest, using
+from generators.strategies import as_generator
 
 __all__ = [
     "CONTENTS",
@@ -49,6 +50,7 @@ __all__ = [
     "Unsatisfiable",
     "apply_steps",
     "array_from",
+    "as_generator",
     "broadcastable_shapes",
     "choice_array",
     "constant",

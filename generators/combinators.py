@@ -18,6 +18,7 @@ from generators import annotations as kinds
 from generators.core import Annotation, Generator
 from generators.errors import GeneratorError, of_the_test
 from generators.source import Source
+from generators.strategies import as_generator
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test
@@ -70,6 +71,7 @@ class nothing(Generator):
 
 def pack(x: Any) -> Generator:
     """`x` if it is a generator; a generator of a tuple or list if it is one that holds generators; else a constant."""
+    x = as_generator(x)
     if isinstance(x, Generator):
         return x
     if type(x) is builtins.tuple or type(x) is list:

@@ -19,6 +19,7 @@ from generators.layouts import check_layout, expanded_dim, fitting
 from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, row
 from generators.shapes import Shape, given_shape
 from generators.source import Source, current, trial_of
+from generators.strategies import as_generator
 from generators.values import REACH, WHOLE_REACH, Open
 from generators.where import Where, here, text
 
@@ -212,6 +213,10 @@ def explored_array(
     """
     where = here()
     source = current()
+    ndim, shape, dtype, low, high, contents, layout = map(
+        as_generator, (ndim, shape, dtype, low, high, contents, layout)
+    )
+    dims = [*map(as_generator, dims)]
     exploration = Exploration.of(source)
     number = exploration.begin_array()
     _consistent(ndim, dims, shape, dtype, low, high, contents, layout, where)

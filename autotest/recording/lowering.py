@@ -58,6 +58,9 @@ def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tu
         return lowered(value, recorder)
     if isinstance(value, generators.Generator):
         return lower(recorder, value.draw(annotation()), annotation)
+    drawn = generators.as_generator(value)
+    if drawn is not value:
+        return lower(recorder, drawn, annotation)
     if kind is tuple or kind is list:
         return _sequence(recorder, value, annotation, kind)
     if kind is dict or kind is OrderedDict:

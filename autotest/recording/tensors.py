@@ -151,6 +151,7 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
 
 
 def _value(item: Any) -> Any:
+    item = generators.as_generator(item)
     return item.value() if isinstance(item, generators.Generator) else item
 
 

@@ -1,0 +1,105 @@
+"""Hypothesis strategies as generators, and the choices of a `Source` made by Hypothesis."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from generators.core import Annotation, Generator
+from generators.source import Choice, Source
+
+#: Examples of which one is taken: the first of Hypothesis' are the simplest there are.
+EXAMPLES = 12
+
+
+def is_strategy(value: Any) -> bool:
+    """Whether `value` is a Hypothesis strategy. Hypothesis is not imported for it: what is one has imported it."""
+    return type(value).__module__.startswith("hypothesis.") and hasattr(value, "example")
+
+
+class from_strategy(Generator):
+    """The values of a Hypothesis `strategy`: the same for the same trial."""
+
+    __slots__ = ("_strategy",)
+
+    def __init__(self, strategy: Any) -> None:
+        self.children = ()
+        self._strategy = strategy
+
+    def _draw(self, source: Source, annotation: Annotation) -> Any:
+        word = source.bits()
+        hypothesis = sys.modules["hypothesis"]
+        examples: list[Any] = []
+
+        def collect(example: Any) -> None:
+            examples.append(example)
+
+        settings = hypothesis.settings(
+            max_examples=EXAMPLES,
+            database=None,
+            deadline=None,
+            phases=[hypothesis.Phase.generate],
+            suppress_health_check=[*hypothesis.HealthCheck],
+        )
+        hypothesis.seed(word)(settings(hypothesis.given(self._strategy)(collect)))()
+        return examples[word % len(examples)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, from_strategy) and other._strategy is self._strategy
+
+    def __hash__(self) -> int:
+        return hash((from_strategy, id(self._strategy)))  # of the same strategy there is one value in a trial
+
+    def __repr__(self) -> str:
+        return repr(self._strategy)
+
+
+def as_generator(value: Any) -> Any:
+    """`value`, but a strategy as the generator of what it gives."""
+    return from_strategy(value) if type(value) not in _PLAIN and is_strategy(value) else value
+
+
+_PLAIN = frozenset((type(None), int, float, bool, str, type, tuple))
+
+
+class ChosenElsewhere(Source):
+    """A `Source` whose choices somebody else makes, who can then repeat and shrink them.
+
+    `whole(low, high)` and `real(low, high)` give a number in [low, high).
+    """
+
+    __slots__ = ("_real", "_whole")
+
+    def __init__(self, whole: Callable[[int, int], int], real: Callable[[float, float], float]) -> None:
+        super().__init__(0)
+        self._whole, self._real = whole, real
+
+    def integer(self, low: int, high: int) -> int:
+        value = self._whole(low, high)
+        self.choices.append(Choice("integer", value, low, high))
+        return value
+
+    def uniform(self, low: float, high: float) -> float:
+        value = self._real(low, high)
+        self.choices.append(Choice("uniform", value, low, high))
+        return value
+
+    def boolean(self) -> bool:
+        value = bool(self._whole(0, 2))
+        self.choices.append(Choice("boolean", value, False, True))
+        return value
+
+    def index(self, count: int, weights: Sequence[float] | None = None) -> int:
+        possible = range(count) if weights is None else [place for place in range(count) if weights[place] > 0]
+        value = possible[self._whole(0, len(possible))]
+        self.choices.append(Choice("index", value, 0, count))
+        return value
+
+    def bits(self) -> int:
+        value = self._whole(0, 1 << 64)
+        self.choices.append(Choice("bits", value, 0, 1 << 64))
+        return value
+
+    def planned(self, level: int, count: int) -> int:
+        return self.index(count)

@@ -1,8 +1,4 @@
-"""The test bodies that are timed, in the words that this library and OneFlow's own autotest share.
-
-Enter one of the two libraries and a size; leaves what a test returns. `size` None draws every dimension from 1 to 5,
-a number fixes all of them. `benchmarks.by_hand` does the same in plain loops.
-"""
+"""The test bodies that are timed, in the words that this library and OneFlow's own autotest share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Who is timed: this library, OneFlow's own autotest, a loop written by hand.
-
-Enters a case, leave functions that do a number of its trials. Each is used as its users would: through its decorator.
-"""
+"""Who is timed: this library, OneFlow's own autotest, a loop written by hand."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Times contenders side by side.
-
-Enter functions that do a number of trials, leave seconds a trial, in rounds. Machines change their speed from one
-second to the next, so what is compared must be measured in the same moment: every round gives each contender one
-short turn, and a ratio is that of two turns of one round. Must not know what is being timed.
-"""
+"""Times contenders side by side."""
 
 from __future__ import annotations
 

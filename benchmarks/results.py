@@ -1,8 +1,4 @@
-"""What was measured, as data, and the goals that it is held against.
-
-Enter rows, leave plain dicts for JSON. A row is one ratio or one number with its spread; the goals are those that the
-README states. Must not measure.
-"""
+"""What was measured, as data, and the goals that it is held against."""
 
 from __future__ import annotations
 

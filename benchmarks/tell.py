@@ -1,7 +1,4 @@
-"""Tells what was measured: a table for the terminal, the same in Markdown, JSON, and a chart.
-
-Enter rows, leave text or files. Must not measure.
-"""
+"""Tells what was measured: a table for the terminal, the same in Markdown, JSON, and a chart."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
 """The generator algebra: what to draw, told apart from how choices are made and logged.
 
-Enter bounds, types and alternatives, leave values, the same for the same seed. Standard library and NumPy only: neither
-framework is imported here, dtypes travel by name, arrays as ndarrays.
-
-    >>> from generators import Source, nothing, random, using
-    >>> kernel = random(1, 6) | nothing()
-    >>> with using(Source(7)):
-    ...     kernel.value() == kernel.value()
-    True
+>>> from generators import Source, nothing, random, using
+>>> kernel = random(1, 6) | nothing()
+>>> with using(Source(7)):
+...     kernel.value() == kernel.value()
+True
 """
 
 from __future__ import annotations

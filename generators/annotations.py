@@ -1,9 +1,4 @@
-"""What a parameter's annotation asks for.
-
-Enters an annotation (a type, a typing construct, or its text as stub files have it: ``"Optional[_int]"``), leaves a
-`Kind`: a small description of what can be drawn for it, or None where nothing can be said. Stands alone because it is
-pure: no choice is made here. Must not evaluate the text of an annotation, nor import what it names.
-"""
+"""What a parameter's annotation asks for."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Arrays as generators.
-
-Enter shapes, dtypes, bounds, contents and layouts (or generators of them), leave generators of `Drawn` arrays. Stands
-alone because here, and only here, an array costs the trial one choice: the 64 bits that its contents are made from.
-Must not know what a tensor is.
-"""
+"""Arrays as generators."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Generators made of other generators.
-
-Enter generators and plain values, leave generators of their alternatives, tuples, sums, and images. Stands alone
-because nothing here knows what is drawn. Must not import the scalars or arrays that are combined.
-"""
+"""Generators made of other generators."""
 
 from __future__ import annotations
 

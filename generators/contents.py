@@ -1,10 +1,4 @@
-"""What an array holds.
-
-Enter the random words of one seed and a `Spec` (shape, dtype, bounds), leave an array of that shape in the dtype's
-carrier. Stands alone because each kind of contents is a pure function: the same words and the same `Spec` give the
-same array, so that an array is one choice of 64 bits and can be made again from them. Must not draw from a `Source`
-while filling.
-"""
+"""What an array holds."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""`Generator`, the base of everything that can be drawn.
-
-Enter generators and plain values, leave generators; a value leaves only through `value`, `eval` and `draw`. Stands
-alone because it holds the one rule that all share: within one `Source` a generator object has one value, in the next
-a fresh one, so nothing drawn is ever kept on the generator itself. Must not make a random choice itself.
-"""
+"""`Generator`, the base of everything that can be drawn."""
 
 from __future__ import annotations
 

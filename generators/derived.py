@@ -1,8 +1,4 @@
-"""Generators whose value is worked out from the value of one other: `.map`, `.filter`, `.flatmap`.
-
-Enter a generator and a function of the test, leave generators. Stands alone because only here does code of the test run
-while a value is drawn. Must not catch what that code raises.
-"""
+"""Generators whose value is worked out from the value of one other: `.map`, `.filter`, `.flatmap`."""
 
 from __future__ import annotations
 

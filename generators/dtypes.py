@@ -1,9 +1,4 @@
-"""The dtypes by name, and what their arrays are made of.
-
-Enter names, Python types or NumPy dtypes, leave names, NumPy dtypes, and the bounds of what they hold. Stands alone
-because dtypes travel by name between frameworks, and `bfloat16`, which NumPy does not have, must be carried somehow:
-as float32 whose lower 16 bits are zero, which is exact. Must not import a framework.
-"""
+"""The dtypes by name, and what their arrays are made of."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Random words from a seed: the one place where bits come from.
-
-Enter a seed and a stream number, leave 64-bit words. Stands alone because both the scalar choices of a
-`Source` and the contents of an array are made from these words alone, by arithmetic written out in this package:
-NumPy keeps the words of a bit generator the same in every version, but not what its `Generator` makes of them.
-Must not import anything else of this package but its errors, nor use NumPy's `Generator` or Python's `random`.
-"""
+"""Random words from a seed: the one place where bits come from."""
 
 from __future__ import annotations
 

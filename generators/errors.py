@@ -1,9 +1,4 @@
-"""What the generators raise on purpose.
-
-Enters nothing, leave classes, and whether readers of a traceback are shown their way through this package. Stands alone
-so that every file of the package can raise them; must not import from this package. All are `ValueError`s: a generator
-was asked for something that it cannot give.
-"""
+"""What the generators raise on purpose."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""How an array lies in memory: the same values behind other strides.
-
-Enter an array and the name of a layout, leave a base array and the views that make the array out of it. Stands alone
-because a layout must be built by each framework from the same steps: strides of an ndarray do not survive the way
-into a tensor. Must not change a value: ``apply_steps(*lay_out(array, layout))`` is `array`, whatever the layout.
-"""
+"""How an array lies in memory: the same values behind other strides."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Numbers and truth values.
-
-Enter bounds, leave generators of one number, of a flag, or of a tuple of them, as the parameter at hand asks for.
-Stands alone because it holds the rule by which an untyped `random` gets its type: what `.to` said, else
-the annotation, else the bounds. Must not know of arrays.
-"""
+"""Numbers and truth values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Shapes: of one array, and of several that broadcast together.
-
-Enter ranks, sizes and bounds (or generators of them), leave generators of tuples of ints. Stands alone because a
-shape is drawn choice by choice, so that a failure can be shrunk dimension by dimension. Must not make arrays.
-"""
+"""Shapes: of one array, and of several that broadcast together."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""The only entropy of a trial.
-
-Enters a seed and, to replay, the choices of an earlier run; leave primitive choices (a whole number, a float,
-a yes or no, an index, 64 bits), each logged as plain data, and the memo of what was drawn in this trial. Stands
-alone because everything random goes through here: whoever can log and force these five kinds can
-replay and shrink any trial. Must not know what a generator is, nor take time, process or machine into account.
-"""
+"""The only entropy of a trial."""
 
 from __future__ import annotations
 

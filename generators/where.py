@@ -1,9 +1,4 @@
-"""Where a generator was written, for error messages.
-
-Enters nothing but the call stack, leaves a `Where` that can name its file and line. Stands alone because
-it runs for every generator that is built: it takes two fields of a frame and turns them into text only when an
-error needs them. Must not import `traceback` or `inspect`, nor keep a frame (which would keep its variables).
-"""
+"""Where a generator was written, for error messages."""
 
 from __future__ import annotations
 

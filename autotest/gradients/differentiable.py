@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.gradients.gate import Evidence
+from autotest.gradients.gate import GradientUse
 from autotest.gradients.nondifferentiable import Listed, listed
 from autotest.program import Call, Ref, operator_of, refs
 from autotest.program.semantics import OPERATIONS, is_step, pushes_gradients, returns_gradients
@@ -21,7 +21,7 @@ _NO_OPERATION = frozenset(
 _DISCARDS = frozenset(("zero_grad", "zero_"))
 
 
-def examine(record: Record, compared: int) -> Evidence:
+def examine(record: Record, compared: int) -> GradientUse:
     """What the trial did with gradients; `compared` is how many of them were compared."""
     operators: list[Call] = []
     pushes: list[Call] = []
@@ -39,9 +39,9 @@ def examine(record: Record, compared: int) -> Evidence:
     wrongly = tuple(dict.fromkeys(_wrongly_listed(record, known))) if known else ()
     discarded = _discarded(record, pushes[-1].slot) if pushes else ""
     if compared and not discarded and not (known and _only_listed(operators)):
-        return Evidence(compared=compared, pushed=bool(pushes), wrongly_listed=wrongly)
+        return GradientUse(compared=compared, pushed=bool(pushes), wrongly_listed=wrongly)
     carrying = tuple(operator_of(record.calls, call.slot) for call in carrying_calls(record))
-    return Evidence(
+    return GradientUse(
         carrying=carrying,
         compared=compared,
         pushed=bool(pushes),

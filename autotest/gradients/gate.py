@@ -9,7 +9,7 @@ from autotest.gradients.nondifferentiable import listed
 
 
 @dataclasses.dataclass(slots=True)  # not frozen: every trial makes one, at a third of the cost
-class Evidence:
+class GradientUse:
     """What one accepted trial did with gradients. Operators are named as the program names them."""
 
     #: Operators whose results depend on an input that requires grad, in the order in which they were called.
@@ -28,39 +28,39 @@ class Evidence:
     nonzero: bool = False
 
 
-def complaint(evidence: Evidence, *, auto_backward: bool, skipped: str = "") -> str:
+def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> str:
     """What the gate finds wrong with a trial, in a sentence or two; empty when it may pass.
 
     Args:
         auto_backward: whether the test lets cotangents be pushed back.
         skipped: the reason that `skip_grad_check` gave, if it was used.
     """
-    if evidence.wrongly_listed:
-        names = ", ".join(evidence.wrongly_listed)
+    if use.wrongly_listed:
+        names = ", ".join(use.wrongly_listed)
         return (
             f"{names} turned out to have a gradient, although autotest/nondifferentiable.py lists it as having none. "
             "Take it off that list"
         )
-    kinds = [listed(name) for name in evidence.carrying]
-    if evidence.nonzero and kinds and all(item is not None and item.kind == "zero" for item in kinds):
+    kinds = [listed(name) for name in use.carrying]
+    if use.nonzero and kinds and all(item is not None and item.kind == "zero" for item in kinds):
         return (
-            f"{_names(evidence.carrying)} turned out to have a gradient that is not zero, although "
+            f"{_names(use.carrying)} turned out to have a gradient that is not zero, although "
             "autotest/nondifferentiable.py lists it as zero everywhere. Take it off that list"
         )
-    if skipped or not evidence.carrying:
+    if skipped or not use.carrying:
         return ""
-    if evidence.discarded:
+    if use.discarded:
         return (
-            f"it ran backward, and {evidence.discarded} threw the gradients away before anything compared them. "
+            f"it ran backward, and {use.discarded} threw the gradients away before anything compared them. "
             "Leave them where they are, return them, or mark the test @skip_grad_check(reason=...)"
         )
-    if evidence.compared or evidence.stepped:
+    if use.compared or use.stepped:
         return ""
     exempt = [item is not None for item in kinds]
-    if all(exempt) and not evidence.pushed:
+    if all(exempt) and not use.pushed:
         return ""
-    names = _names([name for name, free in zip(evidence.carrying, exempt, strict=True) if not free])
-    if evidence.pushed:
+    names = _names([name for name, free in zip(use.carrying, exempt, strict=True) if not free])
+    if use.pushed:
         return (
             "it ran backward, and none of the gradients that this computed was compared: no input and no parameter "
             "holds one at the end of the trial, and nothing returned one"

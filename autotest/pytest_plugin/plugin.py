@@ -24,7 +24,7 @@ from autotest.pytest_plugin import command_line
 
 if TYPE_CHECKING:
     from autotest.campaigns.isolated_runner import IsolatedRunner
-    from autotest.report.session import Found, Heard
+    from autotest.report.session import FindingSummary, TestSummary
     from autotest.results.coverage import Coverage
     from autotest.results.finding import Finding
     from autotest.running.tally import Tally
@@ -50,9 +50,9 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._heard: list[Heard] = []
+        self._heard: list[TestSummary] = []
         self._isolated: IsolatedRunner | None = None
-        self._running: pytest.StashKey[Heard] = pytest.StashKey()
+        self._running: pytest.StashKey[TestSummary] = pytest.StashKey()
         self._names: Mapping[str, Called] = {}
 
     # -- before the tests -------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        heard: Heard | None = getattr(report, "autotest", None)
+        heard: TestSummary | None = getattr(report, "autotest", None)
         if heard is not None:
             self._heard.append(heard)
             if report.failed and not hasattr(self._config, "workerinput"):
@@ -269,7 +269,7 @@ def _plain_name(test: str) -> str:
     return re.split(r"::|\.", re.split(r"[\[@]", test)[0])[-1]
 
 
-def _heard(tallies: Sequence[Ran], isolated: bool) -> Heard:
+def _heard(tallies: Sequence[Ran], isolated: bool) -> TestSummary:
     """The sum of what the autotests called by one item came to: usually one."""
     from collections import Counter
 
@@ -302,7 +302,7 @@ def _heard(tallies: Sequence[Ran], isolated: bool) -> Heard:
     }
 
 
-def _found(error: BaseException | None) -> Found | None:
+def _found(error: BaseException | None) -> FindingSummary | None:
     from autotest.results.divergence import Divergence
 
     if not isinstance(error, Divergence) or error.finding is None:
@@ -310,7 +310,7 @@ def _found(error: BaseException | None) -> Found | None:
     return _in_short(error.finding, error.place)
 
 
-def _in_short(finding: Finding, place: str) -> Found:
+def _in_short(finding: Finding, place: str) -> FindingSummary:
     return {
         "what": f"{finding.operator}, {finding.first.heading} ({finding.first.stage})",
         "place": place,
@@ -321,13 +321,13 @@ def _in_short(finding: Finding, place: str) -> Found:
     }
 
 
-def _properties(heard: Heard) -> list[tuple[str, object]]:
+def _properties(heard: TestSummary) -> list[tuple[str, object]]:
     from autotest.report import session
 
     return list(session.properties(heard))
 
 
-def _add_section(report: pytest.TestReport, found: Found) -> None:
+def _add_section(report: pytest.TestReport, found: FindingSummary) -> None:
     from autotest.report import session
 
     report.sections.append(("autotest", session.bring_back(found, report.nodeid)))

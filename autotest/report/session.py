@@ -16,7 +16,7 @@ from autotest.results.coverage import Coverage, merged
 SHOWN = 10
 
 
-class Found(TypedDict):
+class FindingSummary(TypedDict):
     """A finding, as far as one line needs it."""
 
     what: str
@@ -28,7 +28,7 @@ class Found(TypedDict):
     trial: int
 
 
-class Heard(TypedDict):
+class TestSummary(TypedDict):
     """What one item came to. Only what JSON can hold, for reports go through pytest-xdist."""
 
     #: The test's own id, and what its trials came to.
@@ -40,7 +40,7 @@ class Heard(TypedDict):
     cleared: int
     base_seed: int
     versions: dict[str, str]
-    found: Found | None
+    found: FindingSummary | None
     #: What operators were given, see `autotest.results.coverage`.
     covered: Coverage
 
@@ -52,7 +52,7 @@ def header(tests: int, others: int, sides: Sequence[str], base_seed: str, apart:
     return f"autotest: {counted} of {' against '.join(reversed(sides))}, base seed {base_seed}{where}"
 
 
-def summary(items: Sequence[Heard], width: int = 120) -> list[str]:
+def summary(items: Sequence[TestSummary], width: int = 120) -> list[str]:
     """The lines of the closing section, in `width` columns but for commands, which are to be copied."""
     return [part for line in _summary(items) for part in _fitted(line, max(width, 40))]
 
@@ -63,7 +63,7 @@ def _fitted(line: str, width: int) -> list[str]:
     return textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
-def _summary(items: Sequence[Heard]) -> list[str]:
+def _summary(items: Sequence[TestSummary]) -> list[str]:
     accepted = sum(item["accepted"] for item in items)
     rejections = _total(item["rejections"] for item in items)
     expected = _total(item["expected"] for item in items)
@@ -95,7 +95,7 @@ def _summary(items: Sequence[Heard]) -> list[str]:
     return lines
 
 
-def bring_back(found: Found, node: str) -> str:
+def bring_back(found: FindingSummary, node: str) -> str:
     """What a failed test's own section says."""
     command = f"AUTOTEST_SEED={found['seed']} AUTOTEST_TRIAL={found['trial']} pytest {shlex.quote(node)}"
     state = f"  ({found['verified']})" if found["verified"] else ""
@@ -103,7 +103,7 @@ def bring_back(found: Found, node: str) -> str:
     return "\n".join([*script, f"kept in     {found['place']}", f"this trial  {command}"])
 
 
-def properties(item: Heard) -> list[tuple[str, str]]:
+def properties(item: TestSummary) -> list[tuple[str, str]]:
     """What goes into JUnit files as properties of the test."""
     rows = [
         ("seed", item["base_seed"]),
@@ -120,7 +120,7 @@ def properties(item: Heard) -> list[tuple[str, str]]:
     return [(f"autotest.{name}", str(value)) for name, value in rows]
 
 
-def _trials(item: Heard) -> int:
+def _trials(item: TestSummary) -> int:
     """A trial that ends in a finding is no more counted among those that agreed."""
     return item["accepted"] + sum(item["rejections"].values()) + (item["found"] is not None)
 

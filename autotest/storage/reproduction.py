@@ -9,7 +9,7 @@ from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY
 
 
-class Verdict(NamedTuple):
+class Reproduction(NamedTuple):
     """What became of a finding."""
 
     #: ``still diverges``, ``fixed``, ``changed``, or ``cannot tell``.
@@ -18,19 +18,19 @@ class Verdict(NamedTuple):
     output: str
 
 
-def reproduce(finding: Finding) -> Verdict:
+def reproduce(finding: Finding) -> Reproduction:
     """Run the script of `finding`. ``changed``: it diverges, but no more in what the finding was about."""
     if finding.script is None:
-        return Verdict(
+        return Reproduction(
             "cannot tell",
             f"there is no script: {finding.verified if finding.verified.tried else 'the program is no data'}",
         )
     status, output = run_script(finding.script)
     if status == 0:
-        return Verdict("fixed", output)
+        return Reproduction("fixed", output)
     if status != 1:
-        return Verdict("cannot tell", output or f"the script ended with status {status}")
-    return Verdict("still diverges" if _same(finding, output) else "changed", output)
+        return Reproduction("cannot tell", output or f"the script ended with status {status}")
+    return Reproduction("still diverges" if _same(finding, output) else "changed", output)
 
 
 def _same(finding: Finding, output: str) -> bool:

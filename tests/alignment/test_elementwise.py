@@ -1,8 +1,4 @@
-"""Operators that work element by element: functions of one number, arithmetic, comparison, logic, casts.
-
-Enter random tensors of every rank, layout and dtype that the operator takes; every difference between torch and
-OneFlow fails, save those that ledger.toml knows.
-"""
+"""Operators that work element by element: functions of one number, arithmetic, comparison, logic, casts."""
 
 from __future__ import annotations
 

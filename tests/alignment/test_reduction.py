@@ -1,8 +1,4 @@
-"""Reductions: sums, means, extremes, norms, variances, running sums, sorting.
-
-Enter random tensors with drawn dimensions and `keepdim`; ties where the order of equal elements shows, NaN and
-infinities where a reduction has to pass them on.
-"""
+"""Reductions: sums, means, extremes, norms, variances, running sums, sorting."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Six operators evaluated correctly in two orders, with sizes from 1 to 4,096, and what rounding may make of each.
-
-Enters a seed, leaves a `Case`: arrays, the two frameworks that evaluate them, and a bound on rounding by the textbook,
-which is not the referee's own. Half precision is computed in single and rounded at the end, as CPUs do.
-"""
+"""Six operators evaluated correctly in two orders, with sizes from 1 to 4,096, and what rounding may make of each."""
 
 from __future__ import annotations
 

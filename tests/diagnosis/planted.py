@@ -1,8 +1,4 @@
-"""Planted bugs with a name: what is wrong, a test body that meets it, and the smallest case that shows it.
-
-Enters nothing, leaves `BUGS`. The minimum is stated as the number of calls beside inputs, cotangents and
-``backward``, and the number of elements of all inputs.
-"""
+"""Planted bugs with a name: what is wrong, a test body that meets it, and the smallest case that shows it."""
 
 from __future__ import annotations
 

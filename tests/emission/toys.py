@@ -1,8 +1,4 @@
-"""A framework of a few lines with planted faults, and a way to run scripts against it.
-
-Enters a folder and names of faults, leaves modules there that a script can import; a script's text, leaves its exit
-status and output. Must not import a real framework: scripts are run by the dozen.
-"""
+"""A framework of a few lines with planted faults, and a way to run scripts against it."""
 
 from __future__ import annotations
 

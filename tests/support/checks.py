@@ -1,8 +1,4 @@
-"""Takes checks out of the library, one at a time, to show that it is they which catch a fault.
-
-Enters what a careless harness would do instead; leaves functions that patch it in until a test ends. Stands alone so
-that the list of checks stays readable. Must not know any fault.
-"""
+"""Takes checks out of the library, one at a time, to show that it is they which catch a fault."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """torch with planted faults, to stand as the candidate (or the reference) of a pair.
 
-Enter replacements of things in torch's namespace, of what is done to tensors, or of what the adapter reads; leaves a
-`Framework`. Stands alone so that every folder of tests plants faults in one way. Must not know any test.
-
 A replacement is a function of the original: ``{"nn.functional.relu": lambda relu: lambda x: relu(x) + 1}``. Methods,
 operators and what modules do inside are reached by `tensors`, whose keys are names of tensor methods as torch's
 ``__torch_function__`` protocol knows them: ``{"add": ...}`` covers ``x + y``, ``x.add(y)`` and ``torch.add(x, y)``.

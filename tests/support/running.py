@@ -1,8 +1,4 @@
-"""One trial of a body, or one call of the loop of trials, without a decorator or an environment.
-
-Enter bodies and settings; leave outcomes and tallies of the real machinery. The pair is torch with torch unless a
-test gives another.
-"""
+"""One trial of a body, or one call of the loop of trials, without a decorator or an environment."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.diagnosis import graph_finding, referee
+from autotest.diagnosis import graph_finding, referee, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.explanation import explain
 from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - deaths are told of alike
@@ -55,6 +55,9 @@ def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunConte
     if is_numeric(finding.first):
         # The two sides agree: what disagrees is one side's gradient with its own forward.
         return understood(finding, context, test.settings)
+    if outcome.update is not None and outcome.mismatches[0] is outcome.update.mismatch:
+        # All that the trial compared agrees: a program of the optimizer's steps shows more.
+        return scripted(update_finding.understood(finding, outcome.update, context, test.settings), context)
     whole = finding
     try:
         finding = _understood(finding, test, outcome, context)

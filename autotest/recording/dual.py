@@ -17,6 +17,7 @@ from autotest.recording.module_table import ModuleClass
 from autotest.recording.outside_trials import agree_now
 from autotest.recording.public_functions import carried_out
 from autotest.recording.recorder import Recorder, current
+from autotest.recording.steps import keep_step
 
 __tracebackhide__ = of_the_test  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
@@ -247,7 +248,10 @@ class Method(DualObject):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         owner = self._owner
         recorder = current() or owner._recorder
-        return _read(recorder, recorder.method(self._name, owner._lower(recorder), args, kwargs))
+        lowered = owner._lower(recorder)
+        if self._name == "step" and not args:
+            keep_step(recorder, lowered[0], lowered[2])
+        return _read(recorder, recorder.method(self._name, lowered, args, kwargs))
 
 
 class Value(DualObject):

@@ -51,6 +51,7 @@ class Record:
         "random_modules",
         "rejection",
         "scope",
+        "steps",
         "synced",
         "twins",
         "undefined",
@@ -84,6 +85,8 @@ class Record:
         #: id of what was adopted from another record, or of that record -> slot here.
         self.adopted: dict[int, int] = {}
         self.modules = ModuleTable()
+        #: What steps of optimizers were given, the first of them.
+        self.steps: list[Any] = []
         #: The path of the module whose forward is running.
         self.scope = ""
 

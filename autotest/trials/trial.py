@@ -27,6 +27,7 @@ from autotest.recording.observation import Observed, compare, failed_there, obse
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
 from autotest.replaying.replay import replay
+from autotest.replaying.updates import Update, wrong_update
 from autotest.trials.body_errors import explained
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
@@ -77,6 +78,8 @@ class Outcome:
     #: where a trial has others besides, which its mismatches then are.
     beyond: Program | None = None
     set_aside: tuple[str, ...] = ()
+    #: What shows that an optimizer steps otherwise on the same gradients, where that is what was found.
+    update: Update | None = None
 
     @property
     def program(self) -> Program:
@@ -167,6 +170,9 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
             if settings.check_grad != "dual":
                 _hold_against_numbers(outcome, settings)
+            if outcome.recorder.steps and not settings.gives_tolerance:  # which is law, and rougher
+                outcome.update = wrong_update(outcome.recorder)
+                outcome.mismatches = [*outcome.mismatches, *([outcome.update.mismatch] if outcome.update else [])]
 
 
 def _once_more(outcome: Outcome, settings: Settings) -> list[Mismatch]:

@@ -1,0 +1,59 @@
+"""What is made of a trial whose optimizer steps otherwise on the same gradients: its steps alone, made smaller."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from autotest.base.settings import Settings
+from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.explanation import sizes
+from autotest.diagnosis.probing import scout
+from autotest.diagnosis.shrinking import Failure, Shrinker
+from autotest.frameworks import Pair
+from autotest.program import Program
+from autotest.program.semantics import is_step
+from autotest.recording.record import Record
+from autotest.replaying.updates import Update
+from autotest.results.finding import Finding
+from autotest.trials.context import RunContext
+
+
+def understood(finding: Finding, update: Update, context: RunContext, settings: Settings) -> Finding:
+    """`finding` about a program of the optimizer's steps on the recorded parameters and gradients."""
+    pair = context.pair
+    judged = dataclasses.replace(settings, rtol=update.tolerance, atol=update.floor)
+    line = (
+        f"semantic difference: {finding.first.message.partition('. expected=')[0]}; no third opinion on which is right"
+    )
+    finding = dataclasses.replace(finding, verdict=(line,), blame="semantic difference")
+    agreement = agree(update.program, pair, judged)
+    if not agreement.mismatches:
+        return finding
+    lines: tuple[str, ...] = ()
+    if context.options.shrink:
+        first = agreement.mismatches[0]
+        failure = Failure(first.symptom, first.stage, first.side, "", "")
+        with scout(pair, update.program) as survives:
+            shrinker = Shrinker(
+                agreement, failure, pair, judged, context.options.shrink, survives=survives, judge=_in_double
+            )
+            shrunk = shrinker.shrink()
+        assert finding.program is not None
+        lines = (sizes(finding.program, shrunk.agreement.program, shrunk.executions, shrunk.complete),)
+        agreement = shrunk.agreement
+    steps = [call.slot for call in agreement.program.calls if is_step(call)]
+    return dataclasses.replace(
+        finding,
+        program=agreement.program,
+        mismatches=tuple(agreement.mismatches),
+        divergent=steps[-1] if steps else None,
+        settings=dataclasses.asdict(judged),
+        shrinking=lines,
+    )
+
+
+def _in_double(program: Program, pair: Pair, settings: Settings) -> Agreement:
+    """What the sides make of a program in double precision; in any other, rounding looks like a wrong step."""
+    if any(array.dtype != "float64" for array in program.arrays):
+        return Agreement(program, Record(pair), [])
+    return agree(program, pair, settings)

@@ -1,0 +1,120 @@
+"""Training for some steps: a slightly wrong update is found, and rounding that grows with the steps is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotest import random_tensor, torch
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.diagnosis import failed_trial
+from autotest.frameworks import chosen
+from autotest.report import text
+from autotest.trials.context import RunContext
+from autotest.trials.trial import Test as ATest
+from autotest.trials.trial import run_trial
+from tests.networks.bodies import inputs
+from tests.networks.models import MODELS
+from tests.support.faulty import FaultyTorch, Replacement
+from tests.support.running import agrees, pair_with, trial
+
+Make = Callable[[Any], Any]
+
+OPTIMIZERS: dict[str, Make] = {
+    "SGD": lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9, weight_decay=1e-3),
+    "Adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-3),
+    "AdamW": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.01),
+}
+
+
+def training(make: Make, steps: int = 10, model: str = "mlp") -> Callable[[], Any]:
+    def body() -> Any:
+        network = MODELS[model](torch)
+        optimizer = make(network.parameters())
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 4, gamma=0.5)
+        batch = [one.detach() for one in inputs(model)]
+        for _ in range(steps):
+            optimizer.zero_grad()
+            network(*batch).pow(2).mean().backward()
+            optimizer.step()
+            scheduler.step()
+        return network(*batch)
+
+    return body
+
+
+def off_by_one_percent(key: str) -> Replacement:
+    """An optimizer one of whose numbers is a little wrong."""
+
+    def replacement(original: Any) -> Any:
+        def make(*args: Any, **kwargs: Any) -> Any:
+            optimizer = original(*args, **kwargs)
+            for group in optimizer.param_groups:
+                group[key] *= 1.01
+            return optimizer
+
+        return make
+
+    return replacement
+
+
+@pytest.mark.parametrize(("name", "key"), [("Adam", "eps"), ("SGD", "weight_decay"), ("AdamW", "weight_decay")])
+def test_one_percent_in_one_number_of_an_optimizer_is_found_within_ten_steps(name: str, key: str) -> None:
+    outcome = trial(training(OPTIMIZERS[name]), FaultyTorch({f"optim.{name}": off_by_one_percent(key)}))
+    assert outcome.update is not None
+    assert outcome.mismatches == [outcome.update.mismatch]
+    assert "updates a parameter otherwise on the same gradients" in outcome.mismatches[0].message
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("model", ["mlp", "resnet", "encoder"])
+def test_ten_healthy_steps_raise_no_alarm(name: str, model: str) -> None:
+    assert agrees(trial(training(OPTIMIZERS[name], model=model)))
+
+
+@pytest.mark.oneflow
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_rates_in_single_precision_are_no_wrong_update(name: str) -> None:
+    outcome = run_trial(training(OPTIMIZERS[name]), 0, Settings(n=1), chosen())
+    assert outcome.update is None
+
+
+def test_the_report_shows_the_steps_alone_with_the_optimizer_that_is_wrong(tmp_path: Path) -> None:
+    body = training(OPTIMIZERS["Adam"], steps=2)
+    pair = pair_with(FaultyTorch({"optim.Adam": off_by_one_percent("eps")}))
+    outcome = run_trial(body, 0, Settings(n=1), pair)
+    context = RunContext(pair, Options(verify=False, shrink=5.0, directory=tmp_path))
+    finding = failed_trial.diagnose(ATest("file.py::test", body, Settings(n=1)), outcome, context, 0)
+    assert finding.operator == "optim.Adam"
+    assert finding.program is not None
+    targets = [call.target for call in finding.program.calls]
+    assert targets.count("step") == 1
+    assert "nn.Linear" not in targets
+    assert finding.script is not None
+    assert "same gradients" in text.divergence(finding, "place", "")
+
+
+def test_a_tolerance_of_the_tests_own_is_law() -> None:
+    faulty = FaultyTorch({"optim.Adam": off_by_one_percent("eps")})
+    assert trial(training(OPTIMIZERS["Adam"]), faulty, rtol=1e-4, atol=1e-5).update is None
+
+
+def test_gradients_are_accumulated_and_clipped_before_a_step() -> None:
+    def body() -> Any:
+        layer = torch.nn.Linear(3, 2)
+        groups = [{"params": [layer.weight], "lr": 0.1}, {"params": [layer.bias]}]
+        optimizer = torch.optim.AdamW(groups, lr=0.01, weight_decay=0.5)
+        for _ in range(2):
+            for _ in range(2):
+                (layer(random_tensor(shape=(4, 3), low=-1, high=1)) ** 2).mean().backward()
+            torch.nn.utils.clip_grad_norm_(layer.parameters(), 0.5)
+            optimizer.step()
+            optimizer.zero_grad()
+        return layer.weight
+
+    assert agrees(trial(body))
+    assert trial(body, FaultyTorch({"optim.AdamW": off_by_one_percent("eps")})).update is not None

@@ -9,6 +9,7 @@ import itertools
 import time
 from collections.abc import Iterator
 
+from autotest.base.settings import Settings
 from autotest.diagnosis.locating import operands
 from autotest.diagnosis.probing import Ending, Probe
 from autotest.frameworks import Framework, Pair
@@ -36,6 +37,7 @@ def shrink(
     deadline: float = 10.0,
     jobs: int = 2,
     times: int = 1,
+    graph: Settings | None = None,
 ) -> Smaller | None:
     """Shrink `program`, whose last call kills the candidate; None when it does not do so here.
 
@@ -48,15 +50,21 @@ def shrink(
         deadline: seconds after which a program counts as hanging.
         jobs: processes at once.
         times: how often a program is run before it counts as surviving.
+        graph: what its test asks for, where it kills in the candidate's graph mode; which call does so is then not
+            known.
     """
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
-        for one in (*_forks(pair, stack), server):
-            children = [stack.enter_context(contextlib.closing(Probe(one, deadline, times))) for _ in range(jobs)]
+        forks = _forks(pair, stack) if graph is None else []  # a fork has none of the threads of a graph
+        for one in (*forks, server):
+            children = [
+                stack.enter_context(contextlib.closing(Probe(one, deadline, times, graph))) for _ in range(jobs)
+            ]
             wanted = children[0].run(program)
             if wanted.death:
-                search = _Search(program, wanted, children, pool, time.monotonic() + seconds)
-                return search.run(_alone(program, pair.reference))
+                operator = operator_of(program.calls, len(program.calls) - 1) if graph is None else ""
+                search = _Search(program, wanted, operator, children, pool, time.monotonic() + seconds)
+                return search.run(_alone(program, pair.reference) if operator else [])
     return None
 
 
@@ -81,13 +89,15 @@ class _Search:
         self,
         program: Program,
         wanted: Ending,
+        operator: str,
         children: list[Probe],
         pool: concurrent.futures.ThreadPoolExecutor,
         end: float,
     ) -> None:
         self._best, self._wanted = program, wanted
         self._children, self._pool, self._end = children, pool, end
-        self._operator = operator_of(program.calls, len(program.calls) - 1)
+        #: What the last call is to be; "" for anything.
+        self._operator = operator
         self._seen: set[str] = set()
         self._executions = 0
 
@@ -131,7 +141,9 @@ class _Search:
                 return
             if program is None:
                 return
-            if not program.calls or operator_of(program.calls, len(program.calls) - 1) != self._operator:
+            if not program.calls:
+                continue
+            if self._operator and operator_of(program.calls, len(program.calls) - 1) != self._operator:
                 continue
             digest = repr((program.calls, [(a.dtype, a.data.shape, a.data.tobytes()) for a in program.arrays]))
             if digest not in self._seen and reduction.cost(program) < reduction.cost(self._best):

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
+from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.graph_finding import script_of
 from autotest.emission.checker import OFTEN, ONCE, Runs, often
 from autotest.emission.graph_script import Compared
-from autotest.program import operator_of
+from autotest.frameworks import Pair
+from autotest.program import Program, operator_of
 from autotest.replaying import graph_check
 from autotest.replaying.graph_capture import CannotStage, Stage, stage
 from autotest.trials.trial import Outcome
@@ -34,23 +36,36 @@ class GraphDeath(NamedTuple):
 def survive(outcome: Outcome, settings: Settings, origin: str, folder: Path) -> None:
     """Run the graph of a trial that found nothing, where its test asks for that. `origin` says which trial it is."""
     record = outcome.recorder
-    mode = record.pair.candidate.graph_mode
     if not record.pair.checks_graph(settings.check_graph) or record.rejection is not None or outcome.mismatches:
         return
     try:
         staged = stage(record)
     except CannotStage:
         return  # there is no graph of it, here or elsewhere
-    left = GraphDeath(mode, "", "", f"no script is written for {mode}")
-    try:
-        if record.pair.candidate.script().graph:
-            left = GraphDeath(mode, _script(staged, ONCE, origin), _script(staged, OFTEN, origin), "")
-    except NotReplayable as error:
-        left = GraphDeath(mode, "", "", str(error))
+    left = _left(staged, origin)
     (folder / _FILE).write_text(json.dumps(left), encoding="utf-8")
     graph_check.check([record], settings)
     record.pair.candidate.synchronize()
     (folder / _FILE).unlink()
+
+
+def of_program(program: Program, pair: Pair, settings: Settings, origin: str) -> GraphDeath:
+    """The same of a program that may be run in this process, in eager mode."""
+    try:
+        return _left(stage(agree(program, pair, settings).record), origin)
+    except CannotStage as error:
+        return GraphDeath(pair.candidate.graph_mode, "", "", f"no script: {error}")
+
+
+def _left(staged: Stage, origin: str) -> GraphDeath:
+    candidate = staged.record.pair.candidate
+    mode = candidate.graph_mode
+    try:
+        if candidate.script().graph:
+            return GraphDeath(mode, _script(staged, ONCE, origin), _script(staged, OFTEN, origin), "")
+    except NotReplayable as error:
+        return GraphDeath(mode, "", "", str(error))
+    return GraphDeath(mode, "", "", f"no script is written for {mode}")
 
 
 def read(folder: Path) -> GraphDeath | None:
@@ -75,4 +90,4 @@ def _script(staged: Stage, runs: Runs, origin: str) -> str:
     )
 
 
-__all__ = ["GraphDeath", "read", "survive"]
+__all__ = ["GraphDeath", "of_program", "read", "survive"]

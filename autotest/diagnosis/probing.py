@@ -8,10 +8,13 @@ import socket
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 
+from autotest.base.settings import Settings
+from autotest.diagnosis.agreement import agree
 from autotest.frameworks import Pair, chosen
 from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import describe
 from autotest.program import Program
+from autotest.replaying import graph_check
 from autotest.replaying.replay import replay
 
 #: Seconds after which a program counts as hanging; and one that this process has just run.
@@ -29,9 +32,14 @@ class Ending:
 class Probe:
     """A process that runs programs until one kills it, and is then started anew."""
 
-    def __init__(self, server: Server, deadline: float = _DEADLINE, times: int = 1) -> None:
-        """A program that takes more than `deadline` seconds hangs; it survives when it did `times` times."""
-        self._server, self._deadline, self._times = server, deadline, times
+    def __init__(
+        self, server: Server, deadline: float = _DEADLINE, times: int = 1, graph: Settings | None = None
+    ) -> None:
+        """A program that takes more than `deadline` seconds hangs; it survives when it did `times` times.
+
+        With `graph`, these times are in the candidate's graph mode, after eager mode has agreed under these settings.
+        """
+        self._server, self._deadline, self._times, self._graph = server, deadline, times, graph
         self._process = self._started()
         self._ready = False
         #: Starts while another one works, once it is known that there are deaths.
@@ -50,7 +58,7 @@ class Probe:
             self._process, self._ready = self._started(), False
         connection = self._process.connection
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            connection.send((program, self._times))
+            connection.send((program, self._times, self._graph))
         if not self._ready:
             self._ready = _said(connection, START_UP) is True
             if not self._ready:
@@ -89,13 +97,27 @@ def _answer(connection: Connection, server: socket.socket) -> None:
     with pair.around_trials():
         connection.send(True)
         while True:
-            program, times = connection.recv()
-            connection.send(replay(program, pair.reference).error is None)
+            program, times, graph = connection.recv()
+            accepted, once = _eager(program, pair) if graph is None else _in_graph(program, pair, graph)
+            connection.send(accepted)
             for _ in range(times):
                 with contextlib.suppress(Exception):
-                    replay(program, pair.candidate)
+                    once()
                     pair.candidate.synchronize()
             connection.send(True)
+
+
+def _eager(program: Program, pair: Pair) -> tuple[bool, Callable[[], object]]:
+    """Whether the reference accepts `program`, and what runs it on the candidate."""
+    return replay(program, pair.reference).error is None, lambda: replay(program, pair.candidate)
+
+
+def _in_graph(program: Program, pair: Pair, settings: Settings) -> tuple[bool, Callable[[], object]]:
+    """Whether eager mode agrees on `program`, and what runs it in the candidate's graph mode, if it does."""
+    eager = agree(program, pair, settings)
+    if eager.mismatches or eager.refused:
+        return False, lambda: None
+    return True, lambda: graph_check.alone(eager.record, settings)
 
 
 @contextlib.contextmanager

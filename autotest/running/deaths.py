@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autotest.base.errors import AutotestError, NotReplayable
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, Symptom
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis import failed_trial, graph_death
 from autotest.diagnosis.verdict import Evidence, judge
 from autotest.diagnosis.verification import verify
 from autotest.emission.checker import OFTEN, ONCE, Runs
@@ -17,7 +18,7 @@ from autotest.frameworks import Pair, chosen_names, registry
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
-from autotest.program import operator_of, refs
+from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
 from autotest.results import ledger
@@ -169,7 +170,13 @@ def _slot(traced: Traced) -> int:
     last = max(0, len(calls) - 1)
     if traced.graph is None:
         return last
-    return next((call.slot for call in reversed(calls) if call.kind != "tensor" and not is_backward(call)), last)
+    return _last_result(calls)
+
+
+def _last_result(calls: Sequence[Call]) -> int:
+    """The last call of a program that has a result."""
+    made = (call.slot for call in reversed(calls) if call.kind != "tensor" and not is_backward(call))
+    return next(made, max(0, len(calls) - 1))
 
 
 def _operator(traced: Traced, otherwise: str) -> str:
@@ -233,8 +240,10 @@ def _verdict(symptom: str, sides: tuple[str, str], traced: Traced) -> str:
 
 def _proved(finding: Finding, conditions: Conditions, server: Server) -> Finding:
     """With a script that a fresh interpreter sees dying: of a smaller program that dies alike, where there is one."""
-    if finding.program is None or finding.first.stage == "replay":
+    if finding.program is None:
         return finding
+    if finding.first.stage == "replay":
+        return _proved_in_graph(finding, conditions, server)
     with expecting(finding, conditions):
         kinds = (OFTEN,) if finding.script in scripted(finding, None, conditions, (OFTEN,))[1] else (ONCE, OFTEN)
         told, less, kind = _smaller(finding, conditions, server, kinds)
@@ -245,6 +254,30 @@ def _proved(finding: Finding, conditions: Conditions, server: Server) -> Finding
         # A long script that was seen to fail goes before a short one that was not.
         whole = dataclasses.replace(finding, shrinking=told)
         return verified(*scripted(whole, None, conditions, kinds), conditions)
+
+
+def _proved_in_graph(finding: Finding, conditions: Conditions, server: Server) -> Finding:
+    """`finding`, whose script was run when its trial was; or one about a smaller program, if that dies there, too."""
+    assert finding.program is not None
+    if not conditions.shrink or finding.verified.state is State.MISSED:
+        return finding
+    from autotest.diagnosis import crashing
+
+    pair, settings = pair_of(conditions), Settings(**finding.settings)
+    seconds, deadline = 4 * conditions.shrink, conditions.deadline
+    try:
+        smaller = crashing.shrink(finding.program, pair, server, seconds=seconds, deadline=deadline, graph=settings)
+    except (OSError, NotReplayable) as error:
+        return dataclasses.replace(finding, shrinking=(f"Shrunk:     not at all ({error})",))
+    if smaller is None:
+        return dataclasses.replace(finding, shrinking=("Shrunk:     not at all, since its program alone survives",))
+    line = failed_trial.sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
+    first = dataclasses.replace(finding.first, slot=_last_result(smaller.program.calls))
+    less = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
+    origin = f"{finding.test}, trial {finding.index} of base seed {finding.base_seed}"
+    death = graph_death.of_program(smaller.program, pair, settings, origin)
+    less = verified(*scripted(less, death, conditions, (ONCE, OFTEN)), conditions)
+    return less if less.verified.holds or death.lacking or not conditions.verify else finding
 
 
 def _smaller(

@@ -162,7 +162,7 @@ class Interpreter(Framework):
     # -- tensors ------------------------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
-        return self._note("tensor", array.data, array.dtype, device, requires_grad)
+        return self._note("tensor", array.data.copy(), array.dtype, device, requires_grad)  # it is sent later
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         read: list[TensorValue] = self._ask("read", [tensor.key for tensor in tensors])
@@ -176,7 +176,7 @@ class Interpreter(Framework):
         if failure is not None:
             raise failure[1]
         facts = self._facts(value)
-        return value if facts["tensor"] or facts["plain"] is None else facts["plain"]
+        return facts["plain"] if facts["known"] else value
 
     def _facts(self, tensor: Any) -> dict[str, Any]:
         facts: dict[str, Any] = self._ask("facts", tensor.key)
@@ -200,7 +200,7 @@ class Interpreter(Framework):
         return True
 
     def overwrite(self, tensor: Any, array: Array) -> None:
-        self._note("overwrite", tensor.key, array.data, array.dtype)
+        self._note("overwrite", tensor.key, array.data.copy(), array.dtype)
 
     # -- gradients ----------------------------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ class Interpreter(Framework):
         return []
 
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
-        self._note("load_state", module.key, {name: (array.data, array.dtype) for name, array in state.items()})
+        self._note("load_state", module.key, {name: (array.data.copy(), array.dtype) for name, array in state.items()})
 
     # -- the rest -----------------------------------------------------------------------------------------
 

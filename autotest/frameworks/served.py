@@ -144,9 +144,11 @@ class Served:
         """What is known of a tensor without its contents."""
         value, own = self.values[key], self.framework
         if not isinstance(value, own.tensor_types):
-            return {"tensor": False, "plain": _plain(value)}
+            plain = _plain(value)
+            return {"tensor": False, "plain": plain, "known": plain is not None or value is None}
         return {
             "tensor": True,
+            "known": False,
             "shape": own.shape(value),
             "strides": own.strides(value),
             "dtype": own.dtype_of(value),

@@ -1,0 +1,271 @@
+"""What an adapter must do right, checked one thing at a time without any other framework."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from autotest.frameworks import ABSENT, Absent, Framework
+from autotest.program import Array, Root
+from generators.dtypes import DTYPES, numpy_dtype
+
+#: What one check came to. What a framework does not have at all is absent, and no fault of its adapter.
+Outcome = Literal["ok", "absent", "WRONG"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Checked:
+    """One thing that was checked, and what is wrong with it."""
+
+    name: str
+    outcome: Outcome
+    why: str = ""
+
+
+class _Wrong(Exception):
+    """The adapter does not do what it should; the text says what was expected and what came."""
+
+
+def conformance(framework: Framework) -> list[Checked]:
+    """Everything that an adapter must do right, on `framework`; raises what its import raises."""
+    _ = framework.version
+    return [_checked(name, check, framework) for name, check in _checks()]
+
+
+def _checked(name: str, check: Callable[[Framework], None], framework: Framework) -> Checked:
+    try:
+        check(framework)
+    except Absent as error:
+        return Checked(name, "absent", str(error))
+    except _Wrong as error:
+        return Checked(name, "WRONG", str(error))
+    except Exception as error:  # noqa: BLE001 - the adapter's or its framework's
+        return Checked(
+            name, "WRONG", f"raised {type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
+        )
+    return Checked(name, "ok")
+
+
+def _checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
+    for dtype in DTYPES:
+        yield f"round trip of {dtype}", functools.partial(_round_trip, dtype=dtype, shape=(2, 3))
+    yield "round trip of no dimension", lambda framework: _round_trip(framework, "float32", ())
+    yield "round trip of no element", lambda framework: _round_trip(framework, "float32", (2, 0))
+    yield "round trip of an array with gaps", _gaps
+    yield "special values keep every bit", _special
+    yield "a tensor shares no memory with its array", _own_memory
+    yield "what is read shows requires_grad and the device", _attributes
+    yield "names of dtypes go both ways", _dtypes
+    yield "an unknown name raises AttributeError", _unknown
+    yield "a call is refused with an exception", _refusal
+    yield "shapes and dtypes are told", _facts
+    yield "operators and methods", _operators
+    yield "contents are overwritten outside of autograd", _overwritten
+    yield "a call in place is seen through views", _views
+    yield "gradients of leaves", _gradients
+    yield "gradients add up, and are forgotten", _accumulated
+    yield "gradients as values leave none in leaves", _as_values
+    yield "no gradient within no_grad", _no_grad
+    yield "what holds gradients is told", _holders
+    yield "state of modules", _state
+    yield "several tensors are read in order", _several
+
+
+def _need(condition: bool, what: str) -> None:
+    if not condition:
+        raise _Wrong(what)
+
+
+def _tensor(framework: Framework, data: Any, dtype: str = "float32", *, requires_grad: bool = False) -> Any:
+    return framework.tensor(Array(np.asarray(data, numpy_dtype(dtype)), dtype), requires_grad=requires_grad)
+
+
+def _read(framework: Framework, tensor: Any) -> np.ndarray[Any, Any]:
+    return framework.values([tensor])[0].data
+
+
+def _same(found: np.ndarray[Any, Any], wanted: Any, what: str) -> None:
+    expected = np.asarray(wanted)
+    _need(found.shape == expected.shape, f"{what}: expected shape {expected.shape}, got {found.shape}")
+    _need(np.allclose(found, expected, 1e-5, 1e-6, equal_nan=True), f"{what}: expected {expected}, got {found}")
+
+
+def _round_trip(framework: Framework, dtype: str, shape: tuple[int, ...]) -> None:
+    data = np.asarray((np.arange(int(np.prod(shape))).reshape(shape) - 1).astype(numpy_dtype(dtype)))
+    try:
+        tensor = framework.tensor(Array(data, dtype))
+        framework.synchronize()
+    except Exception as error:
+        if dtype in ("float32", "int64", "bool"):  # which every framework has
+            raise
+        raise Absent(framework.name, f"{dtype} ({str(error).strip().partition(chr(10))[0][:80]})") from error
+    (value,) = framework.values([tensor])
+    _need(value.dtype == dtype, f"expected dtype {dtype}, got {value.dtype}")
+    _need(value.data.shape == shape, f"expected shape {shape}, got {value.data.shape}")
+    _need(value.data.dtype == data.dtype, f"expected an array of {data.dtype}, got {value.data.dtype}")
+    _need(np.array_equal(value.data, data), f"expected {data.tolist()}, got {value.data.tolist()}")
+
+
+def _gaps(framework: Framework) -> None:
+    data = np.arange(12, dtype="float32").reshape(3, 4)[::-1, ::2]
+    _same(_read(framework, framework.tensor(Array(data, "float32"))), data, "of an array with negative steps")
+
+
+def _special(framework: Framework) -> None:
+    data = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.4028235e38], "float32")
+    found = _read(framework, framework.tensor(Array(data, "float32")))
+    _need(found.view("uint32")[1:].tolist() == data.view("uint32")[1:].tolist(), f"expected {data}, got {found}")
+    _need(bool(np.isnan(found[0])), f"expected NaN, got {found[0]}")
+
+
+def _own_memory(framework: Framework) -> None:
+    data = np.ones(3, "float32")
+    tensor = framework.tensor(Array(data, "float32"))
+    data[:] = 7
+    _same(_read(framework, tensor), [1, 1, 1], "after the array was changed")
+
+
+def _attributes(framework: Framework) -> None:
+    plain, leaf = framework.values([_tensor(framework, [1.0]), _tensor(framework, [1.0], requires_grad=True)])
+    _need((plain.requires_grad, leaf.requires_grad) == (False, True), "requires_grad is not what was asked for")
+    _need(plain.device == "cpu", f"expected device 'cpu', got {plain.device!r}")
+
+
+def _dtypes(framework: Framework) -> None:
+    found = 0
+    for dtype in DTYPES:
+        try:
+            own = framework.resolve(dtype)
+        except AttributeError:
+            continue
+        found += 1
+        _need(framework.literal(own) == Root(dtype), f"{dtype} comes back as {framework.literal(own)!r}")
+    _need(found > 0, "it resolves no dtype")
+    _need(framework.literal(object()) is ABSENT, "an object that is not its own has to be ABSENT")
+
+
+def _unknown(framework: Framework) -> None:
+    for ask in (lambda: framework.resolve("no_such_name"), lambda: framework.operation("function", "no_such_name")):
+        try:
+            ask()
+        except AttributeError:
+            continue
+        raise _Wrong("torch.no_such_name was found")
+
+
+def _refusal(framework: Framework) -> None:
+    pair = _tensor(framework, np.ones((2, 3))), _tensor(framework, np.ones((2, 3)))
+    try:
+        framework.known(framework.invoke("function", "matmul", pair, {}))
+        framework.synchronize()
+    except Absent:
+        raise
+    except Exception:  # noqa: BLE001 - whatever it is
+        return
+    raise _Wrong("matmul of (2, 3) and (2, 3) was accepted")
+
+
+def _facts(framework: Framework) -> None:
+    tensor = _tensor(framework, np.ones((2, 3)))
+    _need(framework.shape(tensor) == (2, 3), f"expected shape (2, 3), got {framework.shape(tensor)}")
+    _need(framework.dtype_of(tensor) == "float32", f"expected float32, got {framework.dtype_of(tensor)}")
+
+
+def _operators(framework: Framework) -> None:
+    x = _tensor(framework, [[1.0, 2.0], [3.0, 4.0]])
+    _same(_read(framework, framework.invoke("operator", "add", (x, 1.0), {})), [[2, 3], [4, 5]], "x + 1")
+    _same(_read(framework, framework.invoke("operator", "getitem", (x, (0, slice(None))), {})), [1, 2], "x[0, :]")
+    _same(_read(framework, framework.invoke("method", "sum", (x,), {"dim": 1})), [3, 7], "x.sum(dim=1)")
+    _same(_read(framework, framework.invoke("function", "exp", (x,), {})), np.exp([[1, 2], [3, 4]]), "exp(x)")
+
+
+def _overwritten(framework: Framework) -> None:
+    leaf = _tensor(framework, [1.0, 2.0], requires_grad=True)
+    framework.overwrite(leaf, Array(np.array([5.0, 6.0], "float32"), "float32"))
+    (value,) = framework.values([leaf])
+    _same(value.data, [5, 6], "overwritten contents")
+    _need(value.requires_grad and framework.holds_gradient(leaf), "an overwritten leaf is none any more")
+
+
+def _views(framework: Framework) -> None:
+    x = _tensor(framework, [[1.0, 2.0], [3.0, 4.0]])
+    turned = framework.invoke("method", "transpose", (x, 0, 1), {})
+    framework.invoke("operator", "setitem", (x, (0, 1), 9.0), {})
+    _same(_read(framework, turned), [[1, 3], [9, 4]], "a view of what was written to")
+
+
+def _gradients(framework: Framework) -> None:
+    x = _tensor(framework, [1.0, 2.0], requires_grad=True)
+    _need(framework.gradient(x) is None or framework.known(framework.gradient(x)) is None, "a new leaf has a gradient")
+    _push(framework, x, [1.0, -2.0])
+    _same(_read(framework, framework.gradient(x)), [2, -8], "the gradient of x * x for (1, -2)")
+
+
+def _push(framework: Framework, x: Any, cotangent: Sequence[float]) -> None:
+    squared = framework.invoke("operator", "mul", (x, x), {})
+    framework.invoke("method", "backward", (squared, _tensor(framework, cotangent)), {})
+
+
+def _accumulated(framework: Framework) -> None:
+    x = _tensor(framework, [1.0, 2.0], requires_grad=True)
+    _push(framework, x, [1.0, 1.0])
+    _push(framework, x, [1.0, 1.0])
+    _same(_read(framework, framework.gradient(x)), [4, 8], "the gradient of two backwards")
+    framework.forget_gradient(x)
+    _push(framework, x, [1.0, 1.0])
+    _same(_read(framework, framework.gradient(x)), [2, 4], "the gradient after it was forgotten")
+
+
+def _as_values(framework: Framework) -> None:
+    x, unused = (_tensor(framework, [3.0], requires_grad=True) for _ in range(2))
+    squared = framework.invoke("operator", "mul", (x, x), {})
+    first, second = framework.gradients([squared], [x, unused], [_tensor(framework, [1.0])])
+    _same(_read(framework, first), [6], "the gradient as a value")
+    _need(second is None, "an input that nothing depends on has a gradient")
+    left = framework.gradient(x)
+    _need(left is None or framework.known(left) is None, "a gradient was left in a leaf")
+
+
+def _no_grad(framework: Framework) -> None:
+    x = _tensor(framework, [1.0], requires_grad=True)
+    context = framework.invoke("function", "no_grad", (), {})
+    framework.invoke("enter", "", (context,), {})
+    try:
+        still = framework.invoke("operator", "mul", (x, x), {})
+    finally:
+        framework.invoke("exit", "", (context,), {})
+        del context  # some end only when nobody holds them any more
+    moved = framework.invoke("operator", "mul", (x, x), {})
+    told = [value.requires_grad for value in framework.values([still, moved])]
+    _need(told == [False, True], f"requires_grad within and after no_grad: expected [False, True], got {told}")
+
+
+def _holders(framework: Framework) -> None:
+    leaf, plain = _tensor(framework, [1.0], requires_grad=True), _tensor(framework, [1.0])
+    _need(framework.holds_gradient(leaf), "a leaf that requires grad holds none")
+    _need(framework.can_backpropagate(leaf), "a leaf that requires grad cannot be pushed back from")
+    _need(not framework.can_backpropagate(plain), "a tensor without autograd can be pushed back from")
+
+
+def _state(framework: Framework) -> None:
+    module = framework.invoke("function", "nn.Linear", (2, 3), {})
+    _need(isinstance(module, framework.module_types), f"nn.Linear made a {type(module).__name__}")
+    parameters = framework.parameters(module)
+    shapes = {name: framework.shape(tensor) for name, tensor in parameters.items()}
+    _need(shapes == {"weight": (3, 2), "bias": (3,)}, f"expected weight (3, 2) and bias (3,), got {shapes}")
+    weight = np.arange(6, dtype="float32").reshape(3, 2)
+    framework.load_state(module, {"weight": Array(weight, "float32"), "bias": Array(np.ones(3, "float32"), "float32")})
+    made = framework.invoke("method", "__call__", (module, _tensor(framework, [[1.0, 1.0]])), {})
+    _same(_read(framework, made), [[2, 6, 10]], "what a Linear with that state gives")
+    _need(framework.holds_gradient(parameters["weight"]), "a parameter holds no gradient")
+
+
+def _several(framework: Framework) -> None:
+    made = [_tensor(framework, [float(number)] * (number + 1)) for number in range(4)]
+    read = framework.reading(made)()
+    _need([value.data.shape for value in read] == [(1,), (2,), (3,), (4,)], "tensors come back in another order")
+    _need([float(value.data[0]) for value in read] == [0, 1, 2, 3], "tensors come back in another order")

@@ -1,0 +1,100 @@
+"""The conformance kit finds what is planted in an adapter, and nothing in one that is right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotest.cli import main
+from autotest.comparison import TensorValue
+from autotest.frameworks import framework
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Root
+from autotest.running.conformance import conformance
+from tests.support import otherwise
+
+
+def planted(**methods):
+    """torch's adapter with other methods."""
+    return type("Planted", (TorchFramework,), methods)()
+
+
+def plain(name):
+    return getattr(TorchFramework, name)
+
+
+def replaced(kind, target, replacement):
+    """torch's adapter, one of whose operations is another one."""
+
+    def operation(self, asked, name):
+        found = plain("operation")(self, asked, name)
+        return replacement(found) if (asked, name) == (kind, target) else found
+
+    return planted(operation=operation)
+
+
+def read_as(change):
+    """torch's adapter that reads in another way."""
+    return planted(values=lambda self, tensors: change(plain("values")(self, tensors)))
+
+
+def only(value, **changes):
+    return TensorValue(
+        **{name: changes.get(name, getattr(value, name)) for name in ("data", "dtype", "device", "requires_grad")}
+    )
+
+
+FAULTS = {
+    "memory is shared": (planted(from_numpy=lambda self, data: self.root.from_numpy(np.ascontiguousarray(data))), "shares no memory"),
+    "a dtype is widened": (read_as(lambda found: [only(one, data=one.data.astype("float64")) for one in found]), "round trip of float32"),
+    "bfloat16 has another name": (read_as(lambda found: [only(one, dtype=one.dtype.replace("b", "", 1)) for one in found]), "round trip of bfloat16"),
+    "the device is called otherwise": (planted(device_type=lambda self, tensor: "cpu:0"), "the device"),
+    "requires_grad is forgotten": (planted(tensor=lambda self, array, *, device="cpu", requires_grad=False: plain("tensor")(self, array)), "requires_grad"),
+    "tensors come back in reverse": (read_as(lambda found: found[::-1]), "read in order"),
+    "unknown names are found": (planted(resolve=lambda self, path: plain("resolve")(self, "relu" if path == "no_such_name" else path)), "unknown name"),
+    "a refusal is swallowed": (replaced("function", "matmul", lambda found: lambda *operands: operands[0]), "refused with an exception"),
+    "nothing is overwritten": (planted(overwrite=lambda self, tensor, array: None), "overwritten"),
+    "gradients are lost": (planted(gradient=lambda self, tensor: None), "gradients of leaves"),
+    "gradients are never forgotten": (planted(forget_gradient=lambda self, tensor: None), "are forgotten"),
+    "gradients as values stay in the leaves": (
+        planted(gradients=lambda self, outputs, inputs, cotangents, *, create_graph=False: outputs[0].backward(cotangents[0]) or [one.grad for one in inputs]),
+        "leave none in leaves",
+    ),
+    "a part of the state is not loaded": (planted(load_state=lambda self, module, state: plain("load_state")(self, module, {"weight": state["weight"]})), "state of modules"),
+    "a parameter is missing": (planted(parameters=lambda self, module: {"weight": module.weight}), "state of modules"),
+    "a dtype comes back as another": (planted(literal=lambda self, value: Root("float32") if isinstance(value, self.root.dtype) else plain("literal")(self, value)), "names of dtypes"),
+    "no leaf holds a gradient": (planted(holds_gradient=lambda self, tensor: False), "holds gradients"),
+    "views are copies": (replaced("method", "transpose", lambda found: lambda *given: found(*given).clone()), "seen through views"),
+    "gradients go on within no_grad": (replaced("function", "no_grad", lambda found: lambda: __import__("contextlib").nullcontext()), "within no_grad"),
+    "shapes are reversed": (planted(shape=lambda self, tensor: tuple(tensor.shape)[::-1]), "shapes and dtypes"),
+    "NaN is read as zero": (read_as(lambda found: [only(one, data=np.nan_to_num(one.data)) if one.dtype == "float32" else one for one in found]), "special values"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("adapter", "check"), FAULTS.values(), ids=FAULTS)
+def test_a_planted_fault_is_found(adapter, check):
+    wrong = [item.name for item in conformance(adapter) if item.outcome == "WRONG"]
+    assert any(check in name for name in wrong), wrong
+
+
+@pytest.mark.parametrize("adapter", [framework("torch"), otherwise.framework()], ids=lambda it: it.name)
+def test_nothing_is_found_in_a_right_adapter(adapter):
+    assert [item for item in conformance(adapter) if item.outcome == "WRONG"] == []
+
+
+def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
+    assert main(["conformance", "torch"]) == 0
+    assert "32 checks: 0 wrong" in capsys.readouterr().out
+    assert main(["conformance", "tests.support.faults:wrong_relu"]) == 0
+    assert main(["conformance", "onefow"]) == 2
+    assert "did you mean 'oneflow'" in capsys.readouterr().err
+
+
+def test_a_skeleton_is_an_adapter_that_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["adapter", "new", "torch"]) == 0
+    assert main(["conformance", "torch_adapter:factory"]) == 0
+    assert main(["adapter", "new", "torch"]) == 2
+    assert main(["adapter", "new", "no name"]) == 2
+    assert "it is left as it is" in capsys.readouterr().err

@@ -211,3 +211,11 @@ def test_a_pytest_run_ends_with_the_tests_that_never_had_an_accepted_trial():
         [{**heard, "test": "test_it.py::refused"}, {**heard, "test": "test_it.py::good", "accepted": 2}]
     )
     assert told[-2:] == ["1 test never had an accepted trial:", "  test_it.py::refused"]
+
+
+def test_a_file_that_cannot_be_imported_is_told_with_its_line(write):
+    found = collect([write("def broken(:\n    pass\n"), write("import no_such_module_here\n", "test_other.py")])
+    (syntax, missing) = (item.why for item in found.broken)
+    assert syntax.startswith("cannot be imported: SyntaxError: invalid syntax (")
+    assert "test_it.py, line 4: def broken(:)" in syntax
+    assert "No module named 'no_such_module_here' (line 4: import no_such_module_here)" in missing

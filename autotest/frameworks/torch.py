@@ -64,9 +64,10 @@ class TorchFramework(Namespace):
 
     @functools.cached_property
     def _databases(self) -> tuple[SampleDatabase, ...]:
+        from autotest.frameworks.torch_modules import ModuleDatabase
         from autotest.frameworks.torch_operators import OperatorDatabase
 
-        return (OperatorDatabase(self),)
+        return (OperatorDatabase(self), ModuleDatabase(self))
 
     def random_state(self) -> bytes:
         state: bytes = self.root.default_generator.get_state().numpy().tobytes()

@@ -86,6 +86,10 @@ class Builder:
             return neutral
         raise NotReplayable(f"an argument of type {type(value).__name__}")
 
+    def captured(self, tensor: Any) -> Captured:
+        """The contents of `tensor` as a captured array, which no call makes a tensor of."""
+        return self._capture(np.array(tensor.detach().numpy()), self._framework.dtype_name(tensor.dtype))
+
     def _capture(self, data: np.ndarray[Any, Any], dtype: str) -> Captured:
         self.arrays.append(Array(data, dtype))
         return Captured(len(self.arrays) - 1)

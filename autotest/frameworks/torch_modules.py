@@ -1,0 +1,186 @@
+"""torch's neural-network modules as entries and programs: its own database's inputs, and others that it accepts."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import torch
+
+from autotest.base.errors import FrameworkMissing, NotReplayable
+from autotest.frameworks.families import family_of
+from autotest.frameworks.namespace import Namespace
+from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.frameworks.torch_lowering import Builder
+from autotest.frameworks.torch_search import Drawer, accepted, module_inputs
+from autotest.frameworks.torch_testing import internal
+from autotest.program import Ref
+
+#: Hold other modules or parameters, or are made into others by their first input.
+_NO_OPERATORS: Final = frozenset(
+    "Module Container Sequential ModuleList ModuleDict ParameterList ParameterDict DataParallel".split()
+)
+#: Constructor arguments that are tried, in this order.
+_CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
+    (), (4,), (2,), (4, 4), (2, 4), (4, 6), (4, 4, 3), (4, 4, 4), (2, 2), (4, 2), ((2, 2),), (8, 2), (2, 0.5),
+    (-1.0, 1.0),
+)  # fmt: skip
+#: Accepted inputs for one constructor, constructors of one module, and programs of one module.
+_INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 40
+
+
+class _Made(NamedTuple):
+    """How one module is made and called."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    inputs: tuple[Any, ...]
+    named: Mapping[str, Any]
+    training: bool
+
+
+class ModuleDatabase:
+    """The classes of `torch.nn`, with the inputs of ``module_db`` in torch's testing modules where it has some."""
+
+    name = "modules"
+
+    def __init__(self, framework: Namespace) -> None:
+        self._framework = framework
+
+    @functools.cached_property
+    def _classes(self) -> dict[str, Any]:
+        return {
+            f"nn.{name}": found
+            for name, found in sorted(vars(torch.nn).items())
+            if inspect.isclass(found)
+            and issubclass(found, torch.nn.Module)
+            and name not in _NO_OPERATORS
+            and not name.startswith("Lazy")
+        }
+
+    @functools.cached_property
+    def _infos(self) -> dict[str, Any]:
+        try:
+            return {info.name: info for info in internal("common_modules").module_db}
+        except FrameworkMissing:
+            return {}
+
+    def entries(self) -> Sequence[Entry]:
+        return [
+            Entry(
+                self.name, name, "", family_of(name), ("module",), ("float32", "float64"), ("sample",), {"module": name}
+            )
+            for name in self._classes
+        ]
+
+    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+        kept = torch.get_rng_state()
+        torch.manual_seed(seed)
+        try:
+            made = list(self._made(key, dtype, seed))[:_PROGRAMS]
+            modules = [self._module(key, one, dtype) for one in made]
+        finally:
+            torch.set_rng_state(kept)
+        if not made:
+            yield Sample(None, "no arguments and inputs are known that torch accepts")
+        for one, module in zip(made, modules, strict=True):
+            if module is not None:
+                yield self._lowered(key, one, module, dtype)
+
+    def _made(self, key: str, dtype: str, seed: int) -> Iterator[_Made]:
+        info, kind = self._infos.get(key), self._classes[key]
+        own = getattr(torch, dtype)
+        if info is not None:
+            for training in (True, False):
+                with contextlib.suppress(Exception):
+                    for given in info.module_inputs_func(
+                        info, device="cpu", dtype=own, requires_grad=True, training=training
+                    ):
+                        if given.forward_input is not None:
+                            built, called = given.constructor_input, given.forward_input
+                            yield _Made(built.args, built.kwargs, called.args, called.kwargs, training)
+        yield from _searched(kind, Drawer(seed, dtype))
+
+    def _module(self, key: str, made: _Made, dtype: str) -> Any:
+        with contextlib.suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self._classes[key](*made.args, **made.kwargs).to(getattr(torch, dtype)).train(made.training)
+        return None
+
+    def _lowered(self, key: str, made: _Made, module: Any, dtype: str) -> Sample:
+        builder = Builder(self._framework)
+        try:
+            args = tuple(builder.operand(item) for item in made.args)
+            slot = builder.call(
+                "function", key, args, {name: builder.operand(item) for name, item in made.kwargs.items()}
+            )
+            if dtype == "float64":
+                builder.call("method", "double", (Ref(slot),), {})
+            state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+            if state:
+                captured = {name: builder.captured(tensor) for name, tensor in state.items()}
+                builder.call("load_state", "", (Ref(slot), captured), {})
+            builder.call("method", "train", (Ref(slot), made.training), {})
+            inputs = tuple(builder.operand(item) for item in made.inputs)
+            named = {name: builder.operand(item) for name, item in made.named.items()}
+            builder.call("method", "__call__", (Ref(slot), *inputs), named)
+        except NotReplayable as error:
+            return Sample(None, str(error))
+        return Sample(builder.program())
+
+
+def _searched(kind: Any, drawer: Drawer) -> Iterator[_Made]:
+    """Ways to make and call `kind` that torch accepts, then the same with one option of the constructor changed."""
+    inputs = module_inputs(drawer)
+    found = 0
+    first: _Made | None = None
+    for args in _CONSTRUCTED:
+        for accepted_inputs in _called(kind, args, {}, inputs):
+            made = _Made(args, {}, accepted_inputs, {}, True)
+            first = first or made
+            yield made
+            yield made._replace(training=False)
+            found += 1
+        if found >= _CONSTRUCTORS * _INPUTS:
+            break
+    if first is not None:
+        for name, value in _options(kind, len(first.args)):
+            for accepted_inputs in _called(kind, first.args, {name: value}, [first.inputs, *inputs])[:1]:
+                yield _Made(first.args, {name: value}, accepted_inputs, {}, True)
+
+
+def _called(
+    kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], inputs: Sequence[tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = kind(*args, **kwargs)
+        return accepted(module, inputs, _INPUTS)
+    return []
+
+
+def _options(kind: Any, positional: int) -> Iterator[tuple[str, Any]]:
+    """Options of a constructor with another value than their default."""
+    with contextlib.suppress(ValueError, TypeError):
+        for name, parameter in list(inspect.signature(kind).parameters.items())[positional:]:
+            default = parameter.default
+            if default is inspect.Parameter.empty or name in ("device", "dtype"):
+                continue
+            if name == "reduction":
+                yield from ((name, value) for value in ("none", "sum", "mean") if value != default)
+            elif isinstance(default, bool):
+                yield name, not default
+            elif isinstance(default, int):
+                yield from ((name, value) for value in (default + 1, 2) if value != default)
+            elif isinstance(default, float):
+                yield name, default + 0.25
+            elif name == "padding_mode":
+                yield from ((name, value) for value in ("reflect", "replicate", "circular"))
+            elif name == "approximate":
+                yield name, "tanh"
+            elif default is None:
+                yield from ((name, value) for value in (2, 0.5, True))

@@ -1,0 +1,50 @@
+"""torch's modules as programs: made, given the reference's parameters, and called."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest.frameworks import framework
+from autotest.frameworks.torch_modules import ModuleDatabase
+from autotest.program import Program
+from autotest.program.serialisation import pack_arrays
+from autotest.replaying.replay import replay
+from tests.sweep.planted import TORCH, failing, fault, swept
+
+
+@pytest.fixture(scope="module")
+def database() -> ModuleDatabase:
+    return ModuleDatabase(framework("torch"))  # type: ignore[arg-type]
+
+
+def programs(database: ModuleDatabase, name: str, dtype: str = "float32") -> list[Program]:
+    return [sample.program for sample in database.samples(name, "module", dtype, "sample", 1) if sample.program]
+
+
+@pytest.mark.parametrize("name", ["nn.Linear", "nn.CELU"])
+def test_a_module_is_made_and_called(database: ModuleDatabase, name: str) -> None:
+    found = programs(database, name)
+    assert found
+    assert {call.target for call in found[0].calls} >= {name, "train", "__call__"}
+    assert any(replay(program, TORCH).error is None for program in found)
+
+
+@pytest.mark.slow
+def test_a_module_without_an_entry_of_its_own_gets_options_changed(database: ModuleDatabase) -> None:
+    options = {tuple(program.calls[0].kwargs) for program in programs(database, "nn.SmoothL1Loss")}
+    assert {("reduction",), ("beta",)} <= options
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_programs(database: ModuleDatabase) -> None:
+    first = [pack_arrays(program) for program in programs(database, "nn.Linear")]
+    programs(database, "nn.GRU")
+    assert [pack_arrays(program) for program in programs(database, "nn.Linear")] == first
+
+
+@pytest.mark.slow
+def test_a_wrong_module_is_found_and_torch_itself_agrees() -> None:
+    cell = "nn.CELU/module/float32"
+    wrong = fault("nn.CELU", lambda kind: lambda *args, **kwargs: TORCH.resolve("nn.ELU")(alpha=0.5))
+    assert {"value", "gradient"} & failing(swept(wrong, cell))
+    assert failing(swept(TORCH, cell)) == set()

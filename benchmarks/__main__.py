@@ -12,11 +12,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import deaths, machine, parts, tell, trials, whole
+from benchmarks import deaths, machine, networks, parts, tell, trials, whole
 from benchmarks.contenders import Contenders
 from benchmarks.results import Row
 
-GROUPS = ("small", "large", "graph", "parts", "processes")
+GROUPS = ("small", "large", "graph", "parts", "networks", "processes")
 
 
 def main() -> int:
@@ -58,6 +58,8 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str) -> Ite
             yield from _grouped(trials.eager(contenders, rounds, trials.LARGE, only))
         if "graph" in groups:
             yield from trials.graph(contenders, max(3, rounds // 3), only)
+    if "networks" in groups:
+        yield from networks.networks(max(3, rounds // 3), only)
     if "parts" in groups:
         for part in (parts.drawing, parts.dual_call, parts.comparing, parts.emitting):
             yield from _grouped(part(rounds))

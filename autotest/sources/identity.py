@@ -13,7 +13,6 @@ import unittest
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from generators import TRIAL_BITS
@@ -31,7 +30,7 @@ class Called:
     #: The file's name, with a folder before it where two files share one.
     label: str = ""
     #: What stands for arguments whose own repr holds an address.
-    arguments: Mapping[str, str] = MappingProxyType({})
+    arguments: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Arguments that are no part of its name: a fixture's value is another in every run.
     fixtures: frozenset[str] = frozenset()
     #: Which one it is of several that would have one id: 2 for the second.

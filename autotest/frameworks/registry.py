@@ -19,6 +19,7 @@ SHIPPED = {
     "torch": "autotest.frameworks.torch:framework",
     "oneflow": "autotest.frameworks.oneflow:framework",
     "paddle": "autotest.frameworks.paddle:framework",
+    "onnxruntime": "autotest.frameworks.onnxruntime:framework",
     "mlx": "autotest.frameworks.mlx:framework",
 }
 #: What makes an adapter of what follows these beginnings of a name.

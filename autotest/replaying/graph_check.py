@@ -115,6 +115,9 @@ def _apart(group: Group, settings: Settings, report: GraphReport) -> list[tuple[
     try:
         found = _compared([forward], settings, report)
     except _GraphRefused as refused:
+        if isinstance(refused.error, NotGraphed):
+            report.left_out[str(refused.error)] += len(group)
+            return [(staged, []) for staged in group]
         return [(staged, [_failed(forward[0], staged, refused.error)]) for staged in group]
     report.left_out["backward, which its graph mode refuses"] += len(group)
     return [(staged, mismatches) for staged, (_, mismatches) in zip(group, found, strict=True)]

@@ -7,7 +7,9 @@ import importlib.util
 import pytest
 
 from autotest import random_tensor, torch
+from autotest.base.settings import Settings
 from autotest.frameworks import framework
+from autotest.replaying import graph_check
 from tests.support import running
 
 INSTALLED = {"mlx": "mlx", "paddle": "paddle"}
@@ -58,6 +60,10 @@ def candidate(request):
 )
 def test_it_agrees_with_torch(candidate, body):
     outcome = running.trial(body, candidate)
+    if candidate.name == "paddle" and body is in_place_through_views:
+        # PaddlePaddle 3.3.1 gives what was added to a view another gradient: a finding, and none of the adapter's.
+        assert [mismatch.name for mismatch in outcome.mismatches] == ["x2.grad"]
+        return
     assert running.agrees(outcome)
     assert outcome.gradients
 
@@ -70,3 +76,14 @@ def test_what_it_has_no_name_for_is_absent(candidate):
     outcome = running.trial(body, candidate)
     assert outcome.rejection.type == "Absent"
     assert candidate.name in outcome.rejection.text
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed here")
+def test_programs_are_exported_and_run_forward():
+    candidate = framework("onnxruntime")
+    outcomes = [running.trial(network, candidate, seed=seed) for seed in range(2)]
+    report = graph_check.check([outcome.recorder for outcome in outcomes], Settings())
+    assert report.mismatches == [[], []]
+    assert report.compared > 2
+    assert report.left_out["backward, which its graph mode refuses"] == 2

@@ -1,0 +1,76 @@
+"""ONNX Runtime: torch's recorded programs, exported and run there forward."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from autotest.frameworks import torch_graph
+from autotest.frameworks.base import missing
+from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
+from autotest.frameworks.torch import TorchFramework
+
+
+class OnnxRuntime(TorchFramework):
+    """torch, with ONNX Runtime as its graph mode, which every trial is checked in. It has no gradients."""
+
+    always_in_graph = True
+    graph_mode = "ONNX Runtime"
+
+    def __init__(self) -> None:
+        super().__init__("onnxruntime", alias="onnxruntime")
+
+    def import_root(self) -> ModuleType:
+        try:
+            import onnx  # noqa: F401 - exporting needs it
+            import onnxruntime  # noqa: F401
+        except ImportError as error:
+            raise missing(self.name, error) from error
+        return super().import_root()
+
+    @property
+    def version(self) -> str:
+        import onnxruntime
+
+        return f"{onnxruntime.__version__} with torch {super().version}"
+
+    def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
+        if calls[0].leaves or calls[0].trained:
+            raise NotImplementedError("ONNX Runtime runs programs forward")
+        # What modules hold becomes part of an exported program: each call has one of its own.
+        results: list[Graphed] = []
+        for call in calls:
+            exported = functools.partial(self._exported, inputs=call.inputs)
+            results += torch_graph.run(self.root, build, [call], exported)
+        return results
+
+    def _exported(self, module: Any, inputs: Sequence[Any]) -> Any:
+        """A function of the tensors that `module` takes, carried out by ONNX Runtime."""
+        import onnxruntime
+
+        file = io.BytesIO()
+        names = [f"given{at}" for at in range(len(inputs))]
+        try:
+            with self.root.no_grad(), contextlib.redirect_stdout(io.StringIO()):  # it prints what it lacks
+                self.root.onnx.export(module.eval(), tuple(inputs), file, input_names=names, opset_version=17)
+        except Exception as error:  # the exporter is torch's own part, and tells what it has no operator for
+            raise NotGraphed(f"calls that cannot be exported ({type(error).__name__})") from error
+        session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+        taken = {item.name for item in session.get_inputs()}
+
+        def run(*given: Any) -> list[Any]:
+            feed = {name: self.to_numpy(one) for name, one in zip(names, given, strict=True) if name in taken}
+            return [self.root.from_numpy(np.array(one)) for one in session.run(None, feed)]
+
+        return run
+
+
+def framework() -> OnnxRuntime:
+    """The adapter."""
+    return OnnxRuntime()

@@ -100,6 +100,11 @@ def autotest(
         raise UsageError(f"autotest({n!r}, {rtol!r}): {said}; write auto_backward={rtol!r}")
     if pair is not None and candidate:
         raise UsageError(f"autotest(pair=..., candidate={candidate!r}): expected one of them; a pair has its candidate")
+    check_values = check_values if check_allclose is None else check_allclose
+    for name, limit in {"rtol": rtol, "atol": atol, "grad_rtol": grad_rtol, "grad_atol": grad_atol}.items():
+        if limit is not None and check_values is False:
+            said = "expected check_values=True beside it, without which no value is compared"
+            raise UsageError(f"autotest({name}={limit!r}): {said}")
     settings = Settings(
         n=n,
         rtol=rtol,
@@ -108,7 +113,7 @@ def autotest(
         grad_rtol=grad_rtol,
         grad_atol=grad_atol,
         check_graph=check_graph,
-        check_values=check_values if check_allclose is None else check_allclose,
+        check_values=check_values,
         check_dtype=check_dtype,
         check_errors=check_errors,
         special_values=special_values,

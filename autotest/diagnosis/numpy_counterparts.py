@@ -243,6 +243,24 @@ def _sort(x: Values, dim: int = -1, descending: bool = False) -> tuple[Values, N
     return (np.flip(ordered, axis=dim) if descending else ordered), None
 
 
+def _extreme(reduce: Function, elementwise: Function) -> Function:
+    """Of everything, along one dimension (and where, which is nobody's business), or of two operands."""
+
+    def extreme(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            return reduce(x)
+        if isinstance(dim, np.ndarray):
+            return elementwise(x, dim)
+        return np.asarray(reduce(x, axis=dim, keepdims=keepdim)), None
+
+    return extreme
+
+
+def _chunks(x: Values, size: Any, dim: int = 0) -> tuple[Values, ...]:
+    sizes = list(size) if isinstance(size, (list, tuple)) else [size] * -(-x.shape[dim] // size)
+    return tuple(np.split(x, np.cumsum(sizes)[:-1], axis=dim))
+
+
 def _index_select(x: Values, dim: int, index: Values) -> Values:
     # An index without dimensions selects as one of length 1 does, and keeps the dimension; numpy.take removes it.
     taken = np.take(x if x.ndim else x.reshape(1), np.atleast_1d(index), axis=dim)
@@ -314,8 +332,8 @@ _COUNTERPARTS: dict[str, Function] = {
     "all": _reduction(np.all),
     "var": _variance(root=False),
     "std": _variance(root=True),
-    "max": _exactly(np.max, 1),
-    "min": _exactly(np.min, 1),
+    "max": _extreme(np.max, np.maximum),
+    "min": _extreme(np.min, np.minimum),
     "norm": _norm,
     "kl_div": _kl_div,
     "cosine_similarity": _cosine_similarity,
@@ -332,6 +350,8 @@ _COUNTERPARTS: dict[str, Function] = {
     "softsign": _exactly(lambda x: x / (1 + np.abs(x)), 1),
     "tanhshrink": _exactly(lambda x: x - np.tanh(x), 1),
     "sort": _sort,
+    "split": _chunks,
+    "unbind": lambda x, dim=0: tuple(np.moveaxis(x, dim, 0)),
     "zero": _exactly(np.zeros_like, 1),
     "fill": np.full_like,
     "floor_divide": _exactly(np.floor_divide, 2),

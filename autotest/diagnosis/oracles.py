@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from autotest.diagnosis.verdict import Witness
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, Ref, operator_of
 from autotest.program.rewriting import with_arrays
-from autotest.program.semantics import is_backward
+from autotest.program.semantics import is_backward, returns_gradients
 from autotest.replaying.replay import replay
 
 #: Operators whose integer result is right when it selects the right value.
@@ -35,7 +36,9 @@ def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int,
 def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -> tuple[Witness | None, bool]:
     """How far each side's gradient is from central differences of its own forward, and whether there is a kink."""
     leaf = _leaf(wide, place)
-    if leaf is None:
+    slots = [call.slot for call in wide.calls if is_backward(call)]
+    pushing = place[0] if returns_gradients(wide.calls[place[0]]) else next(iter(slots), None)
+    if leaf is None or pushing is None:
         return None, False
     sides = (pair.reference, pair.candidate)
     own = [results(wide, side).get(place) for side in sides]
@@ -50,15 +53,23 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     found: list[float] = []
     kinks: list[bool] = []
     for side in sides:
-        derivative, kink = _derivative(wide, leaf, at, side)
+        derivative, kink = _derivative(wide, leaf, at, side, pushing)
         if derivative is None:
             return None, False
         found.append(derivative)
         kinks.append(kink)
     scale = max(abs(found[0]), abs(found[1]), 1e-3)
+    allowed = 1e-4 * scale
+    if max(abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1])) <= allowed:
+        # Too near for a plain difference to tell.
+        closer = [_extrapolated(wide, leaf, at, side, pushing) for side in sides]
+        if any(item is None for item in closer):
+            return None, any(kinks)
+        found = [item[0] for item in closer if item is not None]
+        allowed = 16 * max(item[1] for item in closer if item is not None) + 1e-10 * scale
     errors = (abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1]))
-    agreed = abs(found[0] - found[1]) <= 1e-4 * scale
-    witness = Witness("difference of its own forward", f"{found[0]:.6g} at {at}", errors, 1e-4 * scale)
+    agreed = abs(found[0] - found[1]) <= allowed
+    witness = Witness("difference of its own forward", f"{found[0]:.9g} at {at}", errors, allowed)
     return (None if any(kinks) or not agreed else witness), any(kinks)
 
 
@@ -75,6 +86,12 @@ def _leaf(program: Program, place: Place) -> int | None:
     slot, suffix = place
     call = program.calls[slot]
     name = suffix.removesuffix(".grad")
+    if returns_gradients(call):
+        inputs = call.args[1] if len(call.args) > 1 else call.kwargs.get("inputs")
+        part = suffix[1:-1]
+        wanted = inputs[int(part)] if isinstance(inputs, (list, tuple)) and part.isdigit() else None
+        made = program.calls[wanted.slot] if type(wanted) is Ref else call
+        return int(made.args[0].index) if made.kind == "tensor" else None
     if not suffix.endswith(".grad"):
         return None
     if call.kind == "tensor":
@@ -86,14 +103,16 @@ def _leaf(program: Program, place: Place) -> int | None:
     return None
 
 
-def _derivative(program: Program, leaf: int, at: tuple[int, ...], side: Framework) -> tuple[float | None, bool]:
+def _derivative(
+    program: Program, leaf: int, at: tuple[int, ...], side: Framework, pushing: int
+) -> tuple[float | None, bool]:
     """Central difference of what is pushed back, by element `at` of array `leaf`; and whether it has a kink there.
 
     None where a smaller step gives another difference: then the forward is too steep there for any.
     """
     centre = float(program.arrays[leaf].data[at])
     step = 1e-5 * max(1.0, abs(centre))
-    wide, narrow = (_differences(program, leaf, at, side, centre, size) for size in (step, step / 8))
+    wide, narrow = (_differences(program, leaf, at, side, centre, size, pushing) for size in (step, step / 8))
     if wide is None or narrow is None:
         return None, False
     (left, right), (inner_left, inner_right) = wide, narrow
@@ -103,8 +122,36 @@ def _derivative(program: Program, leaf: int, at: tuple[int, ...], side: Framewor
     return derivative, abs(right - left) > 1e-2 * max(abs(left), abs(right), 1e-3)
 
 
+def _extrapolated(
+    program: Program, leaf: int, at: tuple[int, ...], side: Framework, pushing: int
+) -> tuple[float, float] | None:
+    """The derivative to many more digits, and how uncertain it is: Richardson's extrapolation of central differences.
+
+    W. H. Press et al., Numerical Recipes, 3rd edition, 5.7. Near a kink the uncertainty is great.
+    """
+    centre = float(program.arrays[leaf].data[at])
+    step = 1e-2 * max(1.0, abs(centre))
+    slopes = [_differences(program, leaf, at, side, centre, size, pushing) for size in (step, step / 2, step / 4)]
+    lefts = [pair[0] for pair in slopes if pair is not None]
+    rights = [pair[1] for pair in slopes if pair is not None]
+    if len(lefts) < len(slopes):
+        return None
+    middle = [(left + right) / 2 for left, right in zip(lefts, rights, strict=True)]
+    # Where two pieces meet without a kink, differences to one side may be the ones that converge.
+    found = [_limit(middle, 4.0), _limit(lefts, 2.0), _limit(rights, 2.0)]
+    return min(found, key=lambda pair: pair[1])
+
+
+def _limit(values: Sequence[float], ratio: float) -> tuple[float, float]:
+    """What `values` for steps of 1, 1/2 and 1/4 tend to, where the first error shrinks by `ratio`, and how surely."""
+    first = [(ratio * fine - coarse) / (ratio - 1) for coarse, fine in itertools.pairwise(values)]
+    second = ratio * ratio if ratio > 2 else 2 * ratio
+    best = (second * first[1] - first[0]) / (second - 1)
+    return best, abs(best - first[1])
+
+
 def _differences(
-    program: Program, leaf: int, at: tuple[int, ...], side: Framework, centre: float, step: float
+    program: Program, leaf: int, at: tuple[int, ...], side: Framework, centre: float, step: float, pushing: int
 ) -> tuple[float, float] | None:
     """The slopes to the left and to the right; None where one of the values is not finite."""
     values = []
@@ -112,22 +159,24 @@ def _differences(
         data = program.arrays[leaf].data.copy()
         data[at] = centre + offset
         arrays = [Array(data, array.dtype) if i == leaf else array for i, array in enumerate(program.arrays)]
-        pushed = _pushed(with_arrays(program, arrays), side)
+        pushed = _pushed(with_arrays(program, arrays), side, pushing)
         if pushed is None or not np.isfinite(pushed):
             return None
         values.append(pushed)
     return (values[1] - values[0]) / step, (values[2] - values[1]) / step
 
 
-def _pushed(program: Program, side: Framework) -> float | None:
-    """The sum of all results that cotangents are pushed into, weighed by these."""
-    backward = next((call for call in program.calls if is_backward(call)), None)
-    if backward is None:
-        return None
-    replayed = replay(program, side, upto=backward.slot)
+def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
+    """The sum of all results that the call in slot `pushing` pushes cotangents into, weighed by these."""
+    replayed = replay(program, side, upto=pushing)
     if replayed.error is not None:
         return None
-    roots, cotangents = (*backward.args, None)[:2]
+    call = program.calls[pushing]
+    if returns_gradients(call):
+        roots, _, cotangents = (*call.args, None, None)[:3]
+        cotangents = call.kwargs.get("grad_outputs", cotangents)
+    else:
+        roots, cotangents = (*call.args, None)[:2]
     pairs: Sequence[tuple[Any, Any]] = [(roots, cotangents)]
     if isinstance(roots, (list, tuple)):
         pairs = list(zip(roots, cotangents or [None] * len(roots), strict=True))

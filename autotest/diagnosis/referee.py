@@ -22,6 +22,7 @@ from autotest.diagnosis.verdict import HARMLESS, ROUNDOFF, Evidence, Measured, V
 from autotest.frameworks import Pair
 from autotest.program import Array, Program
 from autotest.program.rewriting import widened, with_arrays
+from autotest.program.semantics import returns_gradients
 
 #: Runs with moved inputs. An element that one input reaches is taken for one that many do once in 2 ** RUNS.
 RUNS = 8
@@ -91,7 +92,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = dataclasses.replace(
         evidence, measured=measured, backdrop=laboratory.backdrop(), small=_is_small(first, settings)
     )
-    if first.stage == "backward":
+    if first.stage == "backward" or returns_gradients(focus.program.calls[place[0]]):
         witness, kink = numeric_gradient(laboratory.wide, laboratory.wide_place(place), pair, first)
         return dataclasses.replace(evidence, witnesses=() if witness is None else (witness,), kink=kink)
     if first.symptom == "value" and ties(focus, place, pair):

@@ -122,9 +122,8 @@ def _compact(
         return None
     lacking = first.symptom == "gradient" and " has a gradient, " in first.message
     # Of containers of one type it is told what is in them, by the whole form.
-    other_type = (
-        first.symptom == "structure" and " items, actual " not in first.message and " keys " not in first.message
-    )
+    parts = any(word in first.message for word in (" items, actual ", " keys ", "nothing of that name"))
+    other_type = first.symptom == "structure" and not (parts or _has_parts(first.name))
     if first.symptom in ("shape", "dtype", "requires_grad") or lacking or other_type:
         return compact.differing_fact(program, sides, title, header, first.name, first.symptom)
     if not plain or first.statistics is None:

@@ -243,3 +243,35 @@ def test_a_module_that_does_not_write_where_it_should_is_not_the_others_fault() 
     fault = FaultyTorch({"nn.ReLU": ignores_inplace})
     assert blamed(body, fault, TorchFramework()) != "reference"
     assert blamed(body, TorchFramework(), fault) != "candidate"
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_an_operator_that_returns_several_tensors_is_judged(flipped: bool) -> None:
+    def with_first(result: Any) -> Any:
+        return type(result)((result[0] + 1, result[1])) if isinstance(result, tuple) else result
+
+    sides: list[Framework] = [FaultyTorch({"min": returning(with_first)}), TorchFramework()]
+    blame = blamed(lambda: dual.min(at.random_tensor(2, 3, 4), 1), *(reversed(sides) if flipped else sides))
+    assert blame == ("reference" if flipped else "candidate")
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_gradient_that_is_asked_for_is_judged_by_differences(flipped: bool) -> None:
+    def body() -> Any:
+        x = at.random_tensor(1, 4)
+        return dual.autograd.grad(dual.exp(x).sum(), [x])[0]
+
+    twice = gradient_when(lambda t: True, lambda gradient: gradient * 2)
+    sides: list[Framework] = [FaultyTorch({"exp": twice}), TorchFramework()]
+    assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_gradient_that_is_rounded_to_single_precision_is_told_by_extrapolated_differences(flipped: bool) -> None:
+    rounded = gradient_when(lambda t: True, lambda gradient: gradient * (1 + 3e-8))
+    sides: list[Framework] = [FaultyTorch({"sin": rounded}), TorchFramework()]
+
+    def body() -> Any:
+        return dual.sin(at.random_tensor(1, 4, dtype="float64"))
+
+    assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")

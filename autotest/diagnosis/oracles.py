@@ -60,17 +60,19 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
         kinks.append(kink)
     scale = max(abs(found[0]), abs(found[1]), 1e-3)
     allowed = 1e-4 * scale
+    # At a kink the sides may choose otherwise; what is nearly the same on both was chosen alike.
+    kink = any(kinks) and abs(float(one[at]) - float(other[at])) > allowed
     if max(abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1])) <= allowed:
         # Too near for a plain difference to tell.
         closer = [_extrapolated(wide, leaf, at, side, pushing) for side in sides]
         if any(item is None for item in closer):
-            return None, any(kinks)
+            return None, kink
         found = [item[0] for item in closer if item is not None]
         allowed = 16 * max(item[1] for item in closer if item is not None) + 1e-10 * scale
     errors = (abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1]))
     agreed = abs(found[0] - found[1]) <= allowed
     witness = Witness("difference of its own forward", f"{found[0]:.9g} at {at}", errors, allowed)
-    return (None if any(kinks) or not agreed else witness), any(kinks)
+    return (None if any(kinks) or not agreed else witness), kink
 
 
 def _gradient(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None:

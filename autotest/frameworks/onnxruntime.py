@@ -36,6 +36,7 @@ class OnnxRuntime(TorchFramework):
 
     @property
     def version(self) -> str:
+        _ = self.root  # says what is missing
         import onnxruntime
 
         return f"{onnxruntime.__version__} with torch {super().version}"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from autotest.base.errors import UsageError
 from autotest.frameworks import ABSENT, Absent, Framework
 from autotest.program import Array, Root
 from generators.dtypes import DTYPES, numpy_dtype
@@ -33,6 +34,8 @@ class _Wrong(Exception):
 def conformance(framework: Framework) -> list[Checked]:
     """Everything that an adapter must do right, on `framework`; raises what its import raises."""
     _ = framework.version
+    if not framework.holds_values:
+        raise UsageError(f"{framework.name}: its tensors hold no numbers, which is what conformance is checked by")
     return [_checked(name, check, framework) for name, check in _checks()]
 
 

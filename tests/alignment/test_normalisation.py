@@ -1,7 +1,8 @@
 """Normalisation over batches, layers, groups and instances.
 
 Contents are spread over [-2, 2) and never a single number wide where they are divided by their spread: what is nearly
-constant has a spread of pure rounding, and dividing by it tells nothing of a framework.
+constant has a spread of pure rounding, and dividing by it tells nothing of a framework. Their dtype is that of the
+weights: OneFlow accepts another one, which torch refuses and which has a test of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from autotest import autotest, nothing, oneof, random, random_bool, random_tenso
 
 def image(channels, rank):
     sizes = [random(3, 6).to(int) for _ in range(rank)]
-    return random_tensor(shape=(random(3, 6).to(int), channels, *sizes), low=-2, high=2, contents="uniform")
+    return random_tensor(
+        shape=(random(3, 6).to(int), channels, *sizes), low=-2, high=2, dtype="float32", contents="uniform"
+    )
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -54,7 +57,36 @@ def test_running_statistics_of_instances(rank):
 @autotest()
 def test_layer_normalisation(shape):
     m = torch.nn.LayerNorm(shape, elementwise_affine=random_bool() | nothing(), eps=oneof(1e-5, 1e-3) | nothing())
-    return m(random_tensor(shape=(random(1, 4).to(int), 2, *shape), low=-2, high=2))
+    return m(random_tensor(shape=(random(1, 4).to(int), 2, *shape), low=-2, high=2, dtype="float32"))
+
+
+MODULES = {
+    "BatchNorm1d": lambda: torch.nn.BatchNorm1d(4),
+    "BatchNorm2d": lambda: torch.nn.BatchNorm2d(4),
+    "BatchNorm3d": lambda: torch.nn.BatchNorm3d(4),
+    "GroupNorm": lambda: torch.nn.GroupNorm(2, 4),
+    "InstanceNorm1d": lambda: torch.nn.InstanceNorm1d(4, affine=True),
+    "InstanceNorm2d": lambda: torch.nn.InstanceNorm2d(4, affine=True),
+    "InstanceNorm3d": lambda: torch.nn.InstanceNorm3d(4, affine=True),
+    "LayerNorm": lambda: torch.nn.LayerNorm(4),
+}
+
+
+def doubles(name):
+    rank = int(name[-2]) if name.endswith("d") else 1
+    return random_tensor(shape=(3, 4, *[4] * rank), low=-2, high=2, dtype="float64", contents="uniform")
+
+
+@pytest.mark.parametrize("name", MODULES)
+@autotest(n=5)
+def test_in_double_precision(name):
+    return MODULES[name]().double()(doubles(name))
+
+
+@pytest.mark.parametrize("name", MODULES)
+@autotest(n=3, check_errors=True, auto_backward="auto")
+def test_of_another_dtype_is_refused(name):
+    return MODULES[name]()(doubles(name)) if random(0, 3).to(int).value() else doubles(name) + 1
 
 
 class TestNormalisation(unittest.TestCase):
@@ -68,7 +100,8 @@ class TestNormalisation(unittest.TestCase):
     def test_of_a_matrix(self):
         m = torch.nn.BatchNorm1d(3)
         m.train(random_bool())
-        return m(random_tensor(shape=(random(4, 8).to(int), 3), low=-2, high=2))
+        shape, layout = (random(4, 8).to(int), 3), oneof("contiguous", "transposed", "strided", "offset")
+        return m(random_tensor(shape=shape, low=-2, high=2, dtype="float32", contents="uniform", layout=layout))
 
     @autotest()
     def test_running_statistics_after_several_batches(self):
@@ -86,12 +119,27 @@ class TestNormalisation(unittest.TestCase):
     @autotest()
     def test_functional_batch_norm(self):
         x = image(3, 2)
+        # All contiguous, because OneFlow neither updates statistics nor reads weights that are views: see below.
         mean, variance = (
-            random_tensor(shape=(3,), low=-1, high=1, requires_grad=False),
-            random_tensor(shape=(3,), low=1, high=2, requires_grad=False),
+            random_tensor(shape=(3,), low=low, high=low + 1, dtype="float32", layout="contiguous", requires_grad=False)
+            for low in (-1, 1)
         )
-        weight, bias = (random_tensor(shape=(3,), low=-2, high=2) for _ in range(2))
+        weight, bias = (
+            random_tensor(shape=(3,), low=-2, high=2, dtype="float32", layout="contiguous") for _ in range(2)
+        )
         return torch.nn.functional.batch_norm(x, mean, variance, weight, bias, training=random_bool(), momentum=0.3)
+
+    @autotest(n=5)
+    def test_running_statistics_that_are_a_view(self):
+        x = image(3, 2)
+        mean = random_tensor(shape=(3,), low=-1, high=1, layout="strided", dtype="float32", requires_grad=False)
+        return torch.nn.functional.batch_norm(x, mean, torch.ones(3), training=True, momentum=0.3)
+
+    @autotest(n=5)
+    def test_weights_that_are_a_view(self):
+        x = image(3, 2)
+        weight = random_tensor(shape=(3,), low=-2, high=2, layout=oneof("offset", "strided"), dtype="float32")
+        return torch.nn.functional.batch_norm(x, torch.zeros(3), torch.ones(3), weight, torch.zeros(3))
 
     @autotest()
     def test_functional_layer_norm(self):

@@ -74,11 +74,18 @@ class TestOptimizers(unittest.TestCase):
 
     @autotest(n=10)
     def test_rmsprop(self):
+        # With an eps that is nothing, because OneFlow puts it elsewhere: see the next test.
         train(
             lambda parameters: torch.optim.RMSprop(
-                parameters, lr=random(0.001, 0.01), alpha=random(0.8, 0.99), centered=random_bool()
+                parameters, lr=random(0.001, 0.01), alpha=random(0.8, 0.99), eps=1e-30, centered=random_bool()
             )
         )
+
+    @autotest(n=5)
+    def test_eps_of_rmsprop(self):
+        x = random_tensor(shape=(3,), low=0.1, high=1, layout="contiguous")
+        (x * x).sum().backward()
+        torch.optim.RMSprop([x], lr=0.1, eps=random(0.001, 0.1)).step()
 
     @autotest(n=10)
     def test_adadelta(self):
@@ -88,7 +95,8 @@ class TestOptimizers(unittest.TestCase):
 class TestAroundOptimizers(unittest.TestCase):
     @autotest(n=10)
     def test_learning_rate_in_steps(self):
-        x = random_tensor(shape=(3,), low=-1)
+        # Contiguous, because OneFlow steps past a parameter that is a view: see below.
+        x = random_tensor(shape=(3,), low=-1, layout="contiguous")
         optimizer = torch.optim.SGD([x], lr=0.5)
         name = oneof("StepLR", "ExponentialLR").value()
         arguments = {"step_size": 2, "gamma": 0.5} if name == "StepLR" else {"gamma": 0.7}
@@ -136,8 +144,15 @@ class TestAroundOptimizers(unittest.TestCase):
         optimizer.step()
 
     @autotest(n=10)
+    def test_steps_on_a_parameter_that_is_a_view(self):
+        x = random_tensor(shape=(3, 2), low=-1, layout=oneof("transposed", "strided", "offset"))
+        (x * x).sum().backward()
+        getattr(torch.optim, oneof("SGD", "Adam", "AdamW", "Adagrad", "Adadelta").value())([x], lr=0.5).step()
+
+    @autotest(n=10)
     def test_updates_without_autograd(self):
-        x = random_tensor(shape=(3,), low=-1)
+        # Not expanded: torch refuses to write to memory that several elements share, and OneFlow may die of it.
+        x = random_tensor(shape=(3,), low=-1, layout=oneof("contiguous", "strided", "offset"))
         (x * x).sum().backward()
         with torch.no_grad():
             x -= 0.1 * x.grad

@@ -1,12 +1,11 @@
 """std: v1 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
-torch 2.0.1+cu117, oneflow 0.9.0; test_reduction.py::TestReduction.test_methods, trial 17 of base seed 0.
-oneflow: NumPy gives nan, as torch does"""
+torch 2.0.1+cu117, oneflow 0.9.0; test_reduction.py::TestReduction.test_methods."""
 import sys
 import numpy as np
 
 def program(torch):
-    x0 = torch.tensor(np.array(0.0, "float32"))
-    return x0.std()
+    x0 = torch.tensor(np.full(3, 1.7))
+    return torch.std(x0)
 
 try:
     import torch
@@ -16,4 +15,4 @@ except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
 actual = np.array(program(oneflow).tolist())
 print("torch:", expected, "oneflow:", actual, sep="\n")
-sys.exit(not (expected.shape == actual.shape and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True)))
+sys.exit(not (expected.shape == actual.shape and np.allclose(actual, expected, 1e-09, 1e-09, equal_nan=True)))

@@ -1,0 +1,21 @@
+"""nn.functional.batch_norm: v2 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_normalisation.py::TestNormalisation.test_running_statistics_that_are_a_view."""
+import sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.array([[1.0, 2.0], [3.0, 4.0]], "float32"))
+    x1 = torch.tensor(np.array([0.0, 113.0, 0.0], "float32"))
+    v2 = x1[0:3:2]
+    torch.nn.functional.batch_norm(x0, v2, torch.ones(2), training=True)
+    return v2
+
+try:
+    import torch
+    import oneflow
+    expected = np.array(program(torch).tolist())
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+actual = np.array(program(oneflow).tolist())
+print("torch:", expected, "oneflow:", actual, sep="\n")
+sys.exit(not (expected.shape == actual.shape and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True)))

@@ -13,6 +13,7 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.diagnosis import graph_finding, referee, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain
 from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - deaths are told of alike
 from autotest.diagnosis.gradient_finding import is_numeric, understood
@@ -136,7 +137,7 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunCont
     opinion = examine(agreement, pair, settings)
     finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
     if not options.shrink:
-        return _told(finding, agreement, opinion)
+        return _told(finding, agreement, opinion, pair)
     failure = failure_of(agreement, opinion, pair, settings)
     return _Whole(finding, agreement, opinion, failure, test, outcome, pair).shrunk(options.shrink)
 
@@ -184,7 +185,7 @@ class _Whole:
         lines = [sizes(self.finding.program, smallest.program, shrunk.executions + tried, shrunk.complete)]
         if time.monotonic() - begin < 2 * seconds:
             lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
-        return dataclasses.replace(_told(self.finding, smallest, final), shrinking=tuple(lines))
+        return dataclasses.replace(_told(self.finding, smallest, final, pair), shrinking=tuple(lines))
 
     def _plainer(self, seconds: float) -> tuple[Agreement, int]:
         """The same trial on plainer choices, where the program alone does not know what goes together; and the runs."""
@@ -210,14 +211,14 @@ def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Set
     return Failure(first.symptom, first.stage, first.side, operator, message_of(first), wide)
 
 
-def _told(finding: Finding, agreement: Agreement, opinion: Opinion) -> Finding:
+def _told(finding: Finding, agreement: Agreement, opinion: Opinion, pair: Pair) -> Finding:
     """`finding` about `agreement`'s program, with the verdict on it."""
     verdict = opinion.verdict
     return dataclasses.replace(
         finding,
         program=agreement.program,
         mismatches=tuple(agreement.mismatches),
-        verdict=(verdict.line, *verdict.numbers),
+        verdict=(verdict.line, *verdict.numbers, *differing_defaults(agreement.program, pair)),
         blame=verdict.blame,
         divergent=opinion.located.hint if opinion.located.slot is None else opinion.located.slot,
     )

@@ -1,0 +1,38 @@
+"""Arguments that a program leaves out, and that the two sides then take for different values."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from autotest.frameworks import Pair
+from autotest.program import Call, Program
+
+_PLAIN = (type(None), bool, int, float, str, tuple)
+
+
+def differing_defaults(program: Program, pair: Pair) -> list[str]:
+    """A line for each such argument: ``default of weight_decay in optim.AdamW: torch 0.01, oneflow 0.0``."""
+    return list(dict.fromkeys(line for call in program.calls if call.kind == "function" for line in _of(call, pair)))
+
+
+def _of(call: Call, pair: Pair) -> Iterator[str]:
+    own, theirs = (_defaults(side, call.target) for side in (pair.reference, pair.candidate))
+    for position, name in enumerate(own):
+        if name in call.kwargs or position < len(call.args) or name not in theirs or own[name] == theirs[name]:
+            continue
+        if all(value[name] is None or value[name] is False for value in (own, theirs)):
+            continue  # both say no
+        if isinstance(own[name], _PLAIN) and isinstance(theirs[name], _PLAIN):
+            told = (f"{side} {value[name]!r}" for side, value in zip(pair.sides, (own, theirs), strict=True))
+            yield f"default of {name} in {call.target}: {', '.join(told)}"
+
+
+def _defaults(framework: Any, path: str) -> Mapping[str, Any]:
+    """The defaults of a callable's parameters, in order; an empty one where they are not known."""
+    try:
+        parameters = inspect.signature(framework.resolve(path)).parameters
+    except (AttributeError, ValueError, TypeError):  # missing, or built in
+        return {}
+    return {name: parameter.default for name, parameter in parameters.items()}

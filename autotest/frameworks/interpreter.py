@@ -131,6 +131,8 @@ class Interpreter(Framework):
             raise AttributeError(f"{self.name} has no {target}")
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            if kind == "exit":  # why the body was left, this side alone can say
+                args = args[:1]
             given = tuple([map_operand(item, _linked) for item in args])
             made = self._note(
                 "call", kind, target, given, {key: map_operand(it, _linked) for key, it in kwargs.items()}

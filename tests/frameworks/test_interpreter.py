@@ -74,6 +74,15 @@ def test_a_batch_of_trials_is_one_question(other, monkeypatch):
     assert all(outcome.compared for outcome in outcomes)
 
 
+def test_a_body_that_is_refused_within_a_context_costs_nothing(other):
+    def body():
+        with torch.no_grad():
+            return random_tensor(shape=(2, 3)) @ random_tensor(shape=(2, 3))
+
+    assert running.trial(body, other).rejection.target == "matmul"
+    assert running.agrees(running.trial(network, other))
+
+
 def test_a_fault_there_is_found_here(faulty):
     outcome = running.trial(lambda: torch.relu(random_tensor(shape=(2, 3))), faulty)
     assert [mismatch.symptom for mismatch in outcome.mismatches] == ["value"]

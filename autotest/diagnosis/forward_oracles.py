@@ -161,14 +161,15 @@ def _opinion(
         return None  # how it is rounded to whole numbers is the framework's own
     if opinion.dtype == np.float16 and one.dtype != "float16":
         return None  # NumPy computes what it is given as bool in half precision
-    sizes = [np.abs(item.data[np.isfinite(item.data)]).max(initial=0.0) for item in asked.held if _is_real(item)]
+    sizes = [np.abs(item.data[np.isfinite(item.data)]).max(initial=0) for item in asked.held if _is_real(item)]
     scale = max([1e-290, *map(float, sizes)])
     if opinion.dtype.kind in "biu":  # places and counts are exact, however large the operands are
         allowed = np.zeros(opinion.shape)
     else:
         # Where results cancel, the operands' size says what rounding is.
-        relative = max(1e-9, 16 * ROUNDOFF.get(one.dtype, 0.0))  # of integers, it may be in single precision
-        allowed = relative * np.abs(np.nan_to_num(opinion, posinf=0.0, neginf=0.0)) + 5e-15 * scale
+        roundoff = ROUNDOFF.get(one.dtype, 0.0)  # of integers, it may be that of single precision
+        relative, absolute = max(1e-9, 16 * roundoff), max(5e-15, 32 * roundoff)
+        allowed = relative * np.abs(np.nan_to_num(opinion, posinf=0.0, neginf=0.0)) + absolute * scale
     return _on_values(name, opinion, np.maximum(allowed, _LEAST), one, other)
 
 
@@ -200,7 +201,7 @@ def _on_values(
 
 
 def _is_real(value: Any) -> bool:
-    return type(value) is TensorValue and value.data.dtype.kind in "fiu"
+    return type(value) is TensorValue and value.data.dtype.kind in "fiub"
 
 
 def _on_dtype(

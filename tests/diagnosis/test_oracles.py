@@ -21,7 +21,7 @@ OPERATORS = (
     "index_select", "floor_divide", "remainder", "norm", "nn.functional.layer_norm", "nn.functional.instance_norm",
     "bitwise_and", "clamp", "nn.functional.kl_div", "nn.functional.cosine_similarity", "nn.functional.relu6", "pow",
     "nn.functional.hardswish", "nn.functional.hardtanh", "sort", "softmax", "amax", "where", "addmm", "gather",
-    "masked_fill", "cumsum", "max", "min", "split", "unbind",
+    "masked_fill", "cumsum", "max", "min", "split", "unbind", "fft.irfftn",
 )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ class OperatorDatabase:
             builder = Builder(self._framework, gradients=form != "out=")
             one.lower(builder, form, sample)
             program = builder.program()
-        except NotReplayable as error:
+        except (NotReplayable, ValueError) as error:  # NumPy has no array of more than 32 dimensions
             return Sample(None, str(error))
         return Sample(program)
 

@@ -24,9 +24,19 @@ def marked(program: Program, *, drawn: bool) -> Program:
         if unspecified or draws or any(ref.slot in undefined for ref in refs(call)):
             undefined.add(call.slot)
             if in_place(call):
-                undefined.update(ref.slot for ref in call.args[:1] if type(ref) is Ref)
+                undefined.update(_written(program, call.args[0]))
             undefined.update(item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref)
     return program if undefined == program.undefined else dataclasses.replace(program, undefined=frozenset(undefined))
+
+
+def _written(program: Program, operand: Any) -> set[int]:
+    """The slots whose contents a call writes into: `operand`, and what it is a view of."""
+    found: set[int] = set()
+    while type(operand) is Ref:
+        found.add(operand.slot)
+        call = program.calls[operand.slot]
+        operand = call.args[0] if call.kind != "tensor" and call.target in _ARRANGING and call.args else None
+    return found
 
 
 def flat(value: Any) -> tuple[Any, ...]:

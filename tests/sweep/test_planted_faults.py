@@ -56,3 +56,13 @@ def test_an_operator_whose_contents_nobody_specifies_says_nothing_of_values() ->
 def test_what_torch_itself_gives_differently_every_time_is_no_finding() -> None:
     """The gradient of `sgn` holds uninitialised memory in torch 2.0.1."""
     assert failing(swept(TORCH, "sgn/function/float32", "sample")) == set()
+
+
+@pytest.mark.parametrize("kind", ["noncontiguous", "mutation"])
+def test_random_numbers_drawn_into_a_view_are_random_in_its_base(kind: str) -> None:
+    assert failing(swept(TORCH, "uniform/function/float32", kind)) == set()
+
+
+def test_a_sample_of_more_dimensions_than_numpy_has_is_left_out() -> None:
+    found = swept(TORCH, "amax/function/float32", "error")
+    assert any("dimensions" in reason for reason in found.left_out)

@@ -8,6 +8,8 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 import torch as torch
 
+from autotest.aligning.alignment import Alignment as Alignment
+from autotest.aligning.alignment import align as align
 from autotest.base.errors import AutotestError as AutotestError
 from autotest.base.errors import FrameworkMissing as FrameworkMissing
 from autotest.base.errors import GradcheckError as GradcheckError

@@ -20,7 +20,7 @@ FILE = "pyproject.toml"
 #: The keys, which are the names of the options; each is an ``AUTOTEST_*`` variable, too.
 KEYS = (
     *("candidate", "reference", "seed", "n", "profile", "quick", "deadline", "memory", "ledger"),
-    *("dir", "verify", "shrink", "special_values", "import"),
+    *("dir", "verify", "shrink", "special_values", "coverage", "import"),
 )
 
 

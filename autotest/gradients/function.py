@@ -43,6 +43,10 @@ class Function:
         flat = [item for item in flat if isinstance(item, self.framework.tensor_types)]
         if self._chosen is None:
             dtypes = [value.dtype for value in self.framework.values(flat)]
+            if "complex32" in dtypes:  # which NumPy lacks, and differences of it in complex64 mean nothing
+                raise TypeError(
+                    f"a result is of complex32, whose derivative only {self.framework.name} itself can judge"
+                )
             floating = [at for at, name in enumerate(dtypes) if name.startswith(("float", "bfloat", "complex"))]
             self._chosen = [at for at in floating if self.framework.can_backpropagate(flat[at])] or floating
         return [flat[at] for at in self._chosen]

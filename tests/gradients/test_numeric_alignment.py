@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+import torch as real
 
 from autotest.sources.collection import collect
 from autotest.sources.identity import trial_seed
@@ -19,8 +20,14 @@ from autotest.trials.trial import run_trial
 ALIGNMENT = Path(__file__).parents[1] / "alignment"
 FILES = sorted(path.name for path in ALIGNMENT.glob("test_*.py") if "ledger" not in path.name)
 TO_NOTHING = "test_convolution.py::test_transposed_convolution_to_nothing"
+#: Newer torch gives the mean of both sides.
+CORNERS = (
+    {"test_activation.py::test_gradient_at_the_corners[name='Hardswish']": "its derivative at -3 and 3 is one-sided"}
+    if real.__version__.startswith("2.0")
+    else {}
+)
 EXCEPTIONS = {
-    "test_activation.py::test_gradient_at_the_corners[name='Hardswish']": "its derivative at -3 and 3 is one-sided",
+    **CORNERS,
     **{
         f"{TO_NOTHING}[rank={rank}]": "torch refuses in double what oneDNN leaves empty in single" for rank in (1, 2, 3)
     },
@@ -29,6 +36,10 @@ EXCEPTIONS = {
     "test_embedding.py::TestEmbedding.test_rows_are_scaled_to_a_greatest_norm": "max_norm scales outside of autograd",
     "test_loss.py::TestDistances.test_kl_divergence_of_negative_targets": "a NaN has a gradient that is none",
     "test_loss.py::test_binary_cross_entropy[weighted=True]": "the weight of a loss is no input to autograd",
+    **{
+        f"test_normalisation.py::TestNormalisation.test_{name}_that_are_a_view": "torch.ones(3) stays in float32"
+        for name in ("running_statistics", "weights")
+    },
     "test_reduction.py::TestReduction.test_nansum": "where() of a branch that holds NaN has a gradient of NaN",
 }
 
@@ -60,7 +71,9 @@ def numeric_complaints(item):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_torch_agrees_with_numbers_but_for_named_exceptions(file):
+def test_torch_agrees_with_numbers_but_for_named_exceptions(file, monkeypatch):
+    # The folder skips its tests where there is no OneFlow, which is not asked here.
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     tests = [item for item in collect([ALIGNMENT / file]).tests if item.settings.auto_backward is not False]
     tests = [item for item in tests if not item.settings.skip_grad]
     checked, wrong = 0, {}

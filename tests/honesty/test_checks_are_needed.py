@@ -86,8 +86,8 @@ def relu_aside() -> Any:
     return torch.ones(1)
 
 
-def softmax() -> Any:
-    return torch.softmax(random_tensor(shape=(4, 5)), 1)
+def relu_of_positive() -> Any:
+    return torch.relu(random_tensor(shape=(6,), low=1, high=2))
 
 
 def split_aside() -> Any:
@@ -253,7 +253,10 @@ CASES = {
         {},
     ),
     "parameters": Case(
-        pairings(lambda pairing, call: pairing.suffix not in (".weight", ".bias") and call.target != "list"),
+        both(
+            pairings(lambda pairing, call: pairing.suffix not in (".weight", ".bias") and call.target != "list"),
+            replaced(trial, "wrong_update", lambda recorder: None),
+        ),
         trained,
         FaultyTorch({"optim.SGD": lambda original: Idle}),
         {},
@@ -276,8 +279,8 @@ CASES = {
     ),
     "drawn cotangents": Case(
         wrapped(trial, "_cotangent", uniform_cotangent),
-        softmax,
-        FaultyTorch({"softmax": with_gradient(real.zeros_like)}),
+        relu_of_positive,
+        FaultyTorch({"relu": with_gradient(lambda gradient: gradient.flip(0))}),
         {},
     ),
     "assigned attributes": Case(

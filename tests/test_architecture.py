@@ -256,7 +256,7 @@ def test_a_library_file_keeps_the_house_rules(file: str) -> None:
     assert violations(file, (ROOT / file).read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize("package", ["autotest"])
+@pytest.mark.parametrize("package", ["autotest", "generators"])
 def test_no_modules_import_one_another(package: str) -> None:
     assert cycles(sources(package)) == []
 
@@ -266,6 +266,16 @@ def test_a_room_says_what_enters_and_what_leaves(room: str) -> None:
     said = ast.get_docstring(ast.parse((ROOT / "autotest" / room / "__init__.py").read_text(encoding="utf-8")))
     assert said is not None
     assert said.partition("\n\n")[0].count(".") >= 1
+
+
+def test_the_readme_lists_the_rooms_in_order_each_with_its_sentence() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", readme.partition("## How it is built")[2], re.MULTILINE)
+    rooms = [room for room in ROOMS if room not in FILES]
+    files = {room: ROOT / "autotest" / room / "__init__.py" for room in rooms}
+    said = {room: ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "" for room, file in files.items()}
+    expected = [(room, said[room].partition("\n\n")[0].replace("\n", " ").replace("``", "`")) for room in rooms]
+    assert rows[: len(rooms)] == expected
 
 
 def test_the_library_was_found_at_all() -> None:

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from autotest.base.errors import StoreUnwritable
 from autotest.campaigns.agenda import Agenda
-from autotest.campaigns.deadly_calls import Killers
+from autotest.campaigns.deadly_calls import DeadlyCalls
 from autotest.comparison import Mismatch
 from autotest.results import ledger
 from autotest.results.identity import Identity, death_of
-from autotest.results.progress import Standing, TestStanding
+from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import (
     Death,
     Diagnose,
@@ -90,58 +90,63 @@ class Executor(Protocol):
 class Observer(Protocol):
     """Is told what happens while a campaign runs."""
 
-    def changed(self, standing: Standing) -> None: ...
+    def changed(self, progress: CampaignProgress) -> None: ...
 
     def found(self, found: Found) -> None: ...
 
 
 #: Writes down where a campaign stands, with the trials that are under way.
-Record = Callable[[Standing, Mapping[Where, "list[range]"]], None]
+SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
 
 
 class Campaign:
     """One run of `autotest fuzz`."""
 
     def __init__(
-        self, standing: Standing, plan: Plan, executor: Executor, observer: Observer, record: Record = lambda *_: None
+        self,
+        progress: CampaignProgress,
+        plan: Plan,
+        executor: Executor,
+        observer: Observer,
+        save: SaveProgress = lambda *_: None,
     ) -> None:
-        """Go on from `standing`; `record` is called with it from time to time and whenever something was found."""
+        """Go on from `progress`; `save` is called with it from time to time and whenever something was found."""
         self.plan = plan
-        self.standing = standing
-        self._record = record
+        self.progress = progress
+        self._save = save
         self._next_record = 0.0
-        self._resumed = standing.seconds
+        self._resumed = progress.seconds
         self._executor = executor
         self._observer = observer
-        self._by_where = {test.where: test for test in standing.tests}
+        self._by_where = {test.where: test for test in progress.tests}
         # Not in the order of the files: a short run looks into all of them, and what kills does not come in a row.
-        ranks = random.Random(plan.base_seed).sample(range(len(standing.tests)), len(standing.tests))
+        ranks = random.Random(plan.base_seed).sample(range(len(progress.tests)), len(progress.tests))
         self._rank = dict(zip(self._by_where, ranks, strict=False))
         self._running: list[Task] = []
         self._agenda = Agenda()
         self._diagnosed: list[float] = []
         self._started: dict[int, float] = {}
         self._begin = 0.0
-        self._killers = Killers(standing, plan.deaths)
+        self._deadly = DeadlyCalls(progress, plan.deaths)
         #: What tracing made of deaths: another identity than their trail gave them, or an entry of the ledger.
         self._settled: dict[Identity, Identity | str] = {}
-        for found in standing.found.values():
+        for found in progress.found.values():
             self._agenda.resumed(found)
 
-    def run(self) -> Standing:
+    def run(self) -> CampaignProgress:
         """Go on until the plan is carried out; Ctrl-C ends it early, and nothing that was found is lost."""
         self._begin = time.monotonic()
         try:
             self._loop()
         except KeyboardInterrupt:
-            self.standing.stopped = "interrupted"
+            self.progress.stopped = "interrupted"
         except Exception as error:
-            self.standing.stopped = f"ended by {type(error).__name__}"
+            self.progress.stopped = f"ended by {type(error).__name__}"
             raise
         finally:
-            self.standing.seconds = self._resumed + time.monotonic() - self._begin
+            self.progress.seconds = self._resumed + time.monotonic() - self._begin
         self._write_down()
-        return self.standing
+        return self.progress
 
     def _loop(self) -> None:
         while True:
@@ -157,8 +162,8 @@ class Campaign:
             for task, result in self._executor.wait(0.1):
                 self._running = [other for other in self._running if other is not task]
                 self._take(task, result, time.monotonic() - self._started.pop(id(task)))
-            self.standing.seconds = self._resumed + time.monotonic() - self._begin
-            self._observer.changed(self.standing)
+            self.progress.seconds = self._resumed + time.monotonic() - self._begin
+            self._observer.changed(self.progress)
             if time.monotonic() >= self._next_record:
                 self._write_down()
             if self._left < -LATEST:
@@ -171,10 +176,10 @@ class Campaign:
             if isinstance(task, Explore):
                 waiting[task.where].append(task.indices)
         try:
-            self._record(self.standing, waiting)
-            self.standing.unwritten = ""
+            self._save(self.progress, waiting)
+            self.progress.unwritten = ""
         except StoreUnwritable as error:
-            self.standing.unwritten = str(error)  # a full disk is no reason to stop looking
+            self.progress.unwritten = str(error)  # a full disk is no reason to stop looking
 
     # -- what to do next --------------------------------------------------------------------------------
 
@@ -211,8 +216,8 @@ class Campaign:
     @property
     def _enough(self) -> bool:
         """Whether exploring is over, so that what was found can still be looked into within the time."""
-        if self.plan.fail_fast and self.standing.seen:
-            self.standing.stopped = self.standing.stopped or "at the first finding"
+        if self.plan.fail_fast and self.progress.seen:
+            self.progress.stopped = self.progress.stopped or "at the first finding"
             return True
         if self.plan.seconds is None:
             return False
@@ -226,7 +231,7 @@ class Campaign:
     def _explore(self) -> Explore | None:
         """Trials of the test that had least of what it is due."""
         busy = {task.where for task in self._running}
-        ready = [test for test in self.standing.tests if not test.over and (test.returned or self._remaining(test) > 0)]
+        ready = [test for test in self.progress.tests if not test.over and (test.returned or self._remaining(test) > 0)]
         # A test may be run in two workers at once only when there is nothing else to do.
         chosen = min(
             [test for test in ready if test.where not in busy] or ready,
@@ -236,10 +241,10 @@ class Campaign:
         if chosen is None:
             return None
         indices = self._indices(chosen)
-        aside, watched = self._killers.set_aside(chosen.where.test), self._killers.watched()
+        aside, watched = self._deadly.set_aside(chosen.where.test), self._deadly.watched()
         return Explore(chosen.where, indices, TASK_SECONDS, aside, watched)
 
-    def _indices(self, test: TestStanding) -> range:
+    def _indices(self, test: TestProgress) -> range:
         """The next trials of `test`: what an earlier task could not do, or as many new ones as fit into one."""
         if test.returned:
             return test.returned.pop()
@@ -249,7 +254,7 @@ class Campaign:
         test.next += count
         return indices
 
-    def _remaining(self, test: TestStanding) -> int:
+    def _remaining(self, test: TestProgress) -> int:
         return TASK_TRIALS if self.plan.trials is None else self._own(self.plan.trials) - test.next
 
     def _own(self, trials: int) -> int:
@@ -275,7 +280,7 @@ class Campaign:
         elif isinstance(result, Death):
             self._died(task, result, seconds)
         elif not isinstance(task, Explore) and not task.thorough:
-            self.standing.vanished.append((result.where, result.index))
+            self.progress.vanished.append((result.where, result.index))
 
     def _explored(self, task: Explore, result: Explored) -> None:
         test = self._by_where[task.where]
@@ -285,17 +290,17 @@ class Campaign:
             test.set_aside = "all it does was set aside"
         if result.done < len(task.indices) and not result.broken:
             test.returned.append(task.indices[result.done :])
-        self.standing.expected += result.expected
-        self.standing.cleared += result.cleared
+        self.progress.expected += result.expected
+        self.progress.cleared += result.cleared
         # As when it stops at the first finding, what comes after it in the same task is left to the next run.
         for suspect in result.suspects[: 1 if self.plan.fail_fast else None]:
-            self.standing.seen[suspect.identity] += 1
-            if self.standing.seen[suspect.identity] == 1:
+            self.progress.seen[suspect.identity] += 1
+            if self.progress.seen[suspect.identity] == 1:
                 self._agenda.seen(Diagnose(task.where, suspect.trial, thorough=False))
 
     def _died(self, task: Task, death: Death, seconds: float) -> None:
         """A worker did not come back from `task`."""
-        self.standing.workers_lost += 1
+        self.progress.workers_lost += 1
         test = self._by_where[task.where]
         if not isinstance(task, Explore):
             self._diagnosis_died(task, death)
@@ -319,7 +324,7 @@ class Campaign:
         """A trial that kills the process is a finding."""
         assert death.index is not None
         operator = death.operator or "tensor"
-        self._killers.killed(where.test, fatal_call(operator, death.refused), death.signature)
+        self._deadly.killed(where.test, fatal_call(operator, death.refused), death.signature)
         identity = death_of(operator, death.symptom, death.stage, death.side, death.how, death.last_words)
         message = f"{operator}: the {death.side} {'hangs' if death.symptom == 'hang' else 'dies'} ({death.how})"
         message += f": {death.last_words}" if death.last_words else ""
@@ -329,23 +334,23 @@ class Campaign:
         if entry is not None or isinstance(settled, str):
             self._expected_death(entry.key if entry is not None else str(settled), 1)
             return
-        self.standing.seen[settled] += 1
-        if self.standing.seen[settled] == 1:
+        self.progress.seen[settled] += 1
+        if self.progress.seen[settled] == 1:
             self._agenda.seen(DiagnoseDeath(where, death.index, settled, message, thorough=False, back=death.back))
 
     def _settle(self, before: Identity, after: Identity | str) -> None:
         """Tracing a death tells better than its trail which call it was, and whose; that may be known already."""
         self._settled[before] = after
-        times = self.standing.seen.pop(before, 1)
-        self.standing.found.pop(before, None)
+        times = self.progress.seen.pop(before, 1)
+        self.progress.found.pop(before, None)
         if isinstance(after, Identity):
-            self.standing.seen[after] += times
+            self.progress.seen[after] += times
         else:
             self._expected_death(after, times)
 
     def _expected_death(self, key: str, times: int) -> None:
-        self.standing.expected[key] += times
-        self.standing.known_deaths[key] += times
+        self.progress.expected[key] += times
+        self.progress.known_deaths[key] += times
 
     def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
         """The finding is on disk already; what cost the worker is left out of the next attempt."""
@@ -354,25 +359,25 @@ class Campaign:
         elif isinstance(task, Diagnose) and death.index == task.index and death.symptom:
             self._fatal(task.where, death)  # run again, the trial that had failed killed the process
         elif not task.thorough:
-            self.standing.vanished.append((task.where, task.index))
+            self.progress.vanished.append((task.where, task.index))
 
     def _keep(self, found: Found) -> None:
-        first = found.identity not in self.standing.found
-        self.standing.found[found.identity] = found
-        self.standing.seen[found.identity] = max(1, self.standing.seen[found.identity])
+        first = found.identity not in self.progress.found
+        self.progress.found[found.identity] = found
+        self.progress.seen[found.identity] = max(1, self.progress.seen[found.identity])
         if first:
             self._observer.found(found)
             self._write_down()
 
 
-def standing_of(collected: Collection, base_seed: int) -> Standing:
+def progress_of(collected: Collection, base_seed: int) -> CampaignProgress:
     """Where a new campaign stands."""
-    tests = [TestStanding(Where(item.file, item.id, base_seed)) for item in collected.tests]
-    return Standing(base_seed, tests, left_out=collected.left_out, files_broken=collected.broken)
+    tests = [TestProgress(Where(item.file, item.id, base_seed)) for item in collected.tests]
+    return CampaignProgress(base_seed, tests, left_out=collected.left_out, files_broken=collected.broken)
 
 
 def _all_set_aside(result: Explored) -> bool:
     return sum(times for reason, times in result.rejections.items() if is_set_aside(reason)) == result.done
 
 
-__all__ = ["Campaign", "Executor", "Observer", "Plan", "standing_of"]
+__all__ = ["Campaign", "Executor", "Observer", "Plan", "progress_of"]

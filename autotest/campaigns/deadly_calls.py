@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import collections
 
-from autotest.results.progress import Standing
+from autotest.results.progress import CampaignProgress
 
 
-class Killers:
-    """The deaths of one campaign, which are counted in its `Standing`."""
+class DeadlyCalls:
+    """The deaths of one campaign, which are counted in its `CampaignProgress`."""
 
-    def __init__(self, standing: Standing, allowed: int) -> None:
-        self._standing = standing
+    def __init__(self, progress: CampaignProgress, allowed: int) -> None:
+        self._progress = progress
         self._allowed = allowed
         #: The tests that a call with such arguments killed in.
         self._killed_in: dict[str, set[str]] = {}
@@ -26,17 +26,17 @@ class Killers:
 
     def killed(self, test: str, call: str, signature: str = "") -> None:
         """A trial of `test` died in `call`, named by `autotest.results.tasks.fatal_call`."""
-        self._standing.deaths[test, call] += 1
+        self._progress.deaths[test, call] += 1
         if signature:
             self._killed_in.setdefault(signature, set()).add(test)
             self._signatures.setdefault((test, call), set()).add(signature)
         everywhere = self._everywhere()
         if call in everywhere:
-            self._standing.set_aside.add(call)
+            self._progress.set_aside.add(call)
         elif (test, call) in self._too_often():
-            self._standing.set_aside.add(f"{call} in {test}")
+            self._progress.set_aside.add(f"{call} in {test}")
         elif signature:
-            self._standing.set_aside.add(signature if len(self._killed_in[signature]) > 1 else f"{signature} in {test}")
+            self._progress.set_aside.add(signature if len(self._killed_in[signature]) > 1 else f"{signature} in {test}")
 
     def set_aside(self, test: str) -> frozenset[str]:
         """The calls that `test` is not to make any more, some of them with the arguments that matter."""
@@ -45,11 +45,11 @@ class Killers:
 
     def watched(self) -> frozenset[str]:
         """The calls whose arguments are to be known before they are made: those that have killed."""
-        return frozenset(call for _, call in self._standing.deaths)
+        return frozenset(call for _, call in self._progress.deaths)
 
     def _too_often(self) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
-        for place, times in self._standing.deaths.items():
+        for place, times in self._progress.deaths.items():
             told = len(self._signatures.get(place, ()))
             if times - told >= self._allowed or told >= 2 * self._allowed:
                 found.append(place)
@@ -57,5 +57,5 @@ class Killers:
 
     def _everywhere(self) -> set[str]:
         tests = collections.Counter(call for _, call in self._too_often())
-        lives = {call for call in tests if any(call in test.operators for test in self._standing.tests)}
+        lives = {call for call in tests if any(call in test.operators for test in self._progress.tests)}
         return {call for call, times in tests.items() if times > 1} - lives

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from autotest.base.errors import StoreUnwritable, UsageError
 from autotest.results.identity import Identity
-from autotest.results.progress import Standing, TestStanding
+from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Found, Where
 from autotest.results.verification import Verification
 
@@ -42,7 +42,7 @@ create table if not exists finding (
 _TABLES = ("campaign", "test", "seen", "finding")
 #: Seconds to wait for another process that writes.
 _PATIENCE = 30.0
-#: What the rows of `seen` count, and where a `TestStanding` keeps it.
+#: What the rows of `seen` count, and where a `TestProgress` keeps it.
 _KINDS = ("rejections", "operators", "arguments", "expected", "forgotten")
 
 
@@ -85,41 +85,41 @@ class History:
         """Close the file."""
         self._base.close()
 
-    def begin(self, standing: Standing, shard: str) -> str:
+    def begin(self, progress: CampaignProgress, shard: str) -> str:
         """Note that a campaign starts; returns its id."""
         identity = uuid.uuid4().hex
         with self._transaction():
             self._base.execute(
                 "insert into campaign values (?, ?, ?, ?, 0, 0, 0, '')",
-                (identity, standing.base_seed, shard, time.time()),
+                (identity, progress.base_seed, shard, time.time()),
             )
         return identity
 
-    def save(self, campaign: str, standing: Standing, waiting: Mapping[Where, list[range]]) -> None:
+    def save(self, campaign: str, progress: CampaignProgress, waiting: Mapping[Where, list[range]]) -> None:
         """Note where a campaign stands. `waiting`: trials that were handed out and are not counted yet.
 
         Raises `StoreUnwritable`; then the state before stays.
         """
         try:
-            self._save(campaign, standing, waiting)
+            self._save(campaign, progress, waiting)
         except sqlite3.Error as error:
             raise StoreUnwritable(f"the history {self.path} cannot be written any more: {error}") from error
-        for test in standing.tests:
+        for test in progress.tests:
             # What is under way moves on without the test being told: it is written again next time.
             test.changed = bool(waiting.get(test.where))
 
-    def _save(self, campaign: str, standing: Standing, waiting: Mapping[Where, list[range]]) -> None:
+    def _save(self, campaign: str, progress: CampaignProgress, waiting: Mapping[Where, list[range]]) -> None:
         with self._transaction():
             self._base.execute(
                 "update campaign set seconds = ?, workers_lost = ?, cleared = ?, stopped = ? where id = ?",
-                (standing.seconds, standing.workers_lost, standing.cleared, standing.stopped, campaign),
+                (progress.seconds, progress.workers_lost, progress.cleared, progress.stopped, campaign),
             )
-            for test in standing.tests:
+            for test in progress.tests:
                 if test.next and test.changed:
                     self._save_test(campaign, test, waiting.get(test.where, []))
             # What tracing made another finding of, or a known one, goes.
             self._base.execute("delete from finding where campaign = ?", (campaign,))
-            for identity, found in standing.found.items():
+            for identity, found in progress.found.items():
                 self._base.execute(
                     "insert or replace into finding values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
@@ -129,13 +129,13 @@ class History:
                         str(found.where.file),
                         found.where.test,
                         found.index,
-                        standing.seen[identity],
+                        progress.seen[identity],
                         time.time(),
                         json.dumps([found.place, found.verified.as_data(), found.verdict, found.message]),
                     ),
                 )
 
-    def _save_test(self, campaign: str, test: TestStanding, under_way: list[range]) -> None:
+    def _save_test(self, campaign: str, test: TestProgress, under_way: list[range]) -> None:
         waiting = [(part.start, part.stop, part.step) for part in (*test.returned, *under_way)]
         place = (str(test.where.file), test.where.test)
         self._base.execute(
@@ -158,13 +158,13 @@ class History:
         rows = [(campaign, *place, kind, name, times) for kind in _KINDS for name, times in getattr(test, kind).items()]
         self._base.executemany("insert or replace into seen values (?, ?, ?, ?, ?, ?)", rows)
 
-    def resume(self, standing: Standing, shard: str) -> str:
-        """Bring `standing` to where the last campaign with its seed and `shard` was; returns that campaign's id.
+    def resume(self, progress: CampaignProgress, shard: str) -> str:
+        """Bring `progress` to where the last campaign with its seed and `shard` was; returns that campaign's id.
 
         Raises `UsageError` when there is none.
         """
-        campaign, _ = self.last(shard, standing.base_seed)
-        by_where = {(str(test.where.file), test.where.test): test for test in standing.tests}
+        campaign, _ = self.last(shard, progress.base_seed)
+        by_where = {(str(test.where.file), test.where.test): test for test in progress.tests}
         columns = "file, test, next, waiting, tried, accepted, died, compared, seconds, broken"
         for file, name, *values in self._base.execute(f"select {columns} from test where campaign = ?", (campaign,)):
             test = by_where.get((file, name))
@@ -178,12 +178,12 @@ class History:
             test = by_where.get((file, name))
             if test is not None:
                 getattr(test, kind)[item] = times
-                standing.expected.update({item: times} if kind == "expected" else {})
-        for found, times in self._found(campaign, standing.base_seed):
-            standing.found[found.identity] = found
-            standing.seen[found.identity] = times
+                progress.expected.update({item: times} if kind == "expected" else {})
+        for found, times in self._found(campaign, progress.base_seed):
+            progress.found[found.identity] = found
+            progress.seen[found.identity] = times
         query = "select seconds, workers_lost, cleared from campaign where id = ?"
-        standing.seconds, standing.workers_lost, standing.cleared = self._base.execute(query, (campaign,)).fetchone()
+        progress.seconds, progress.workers_lost, progress.cleared = self._base.execute(query, (campaign,)).fetchone()
         return campaign
 
     def last(self, shard: str, base_seed: int | None = None) -> tuple[str, int]:

@@ -23,7 +23,7 @@ from autotest.report import text
 from autotest.report.activity import doing
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
-from autotest.results.progress import Standing, TestStanding
+from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Conditions, Found, Where, is_set_aside
 from autotest.running import run_hooks
 from autotest.running.runner import ATTEMPTS_PER_TRIAL
@@ -136,29 +136,29 @@ class _Trials:
         Returns how many of them were left out, because they make a call that killed already.
         """
         test = self.test
-        one = TestStanding(Where(self.file, test.id, base), next=indices.start)
-        standing = Standing(base, [one], deaths=self.deaths)
+        one = TestProgress(Where(self.file, test.id, base), next=indices.start)
+        progress = CampaignProgress(base, [one], deaths=self.deaths)
         plan = Plan(base, trials=indices.stop, fail_fast=True, deaths=1, candidate=self.context.pair.candidate.name)
         with contextlib.ExitStack() as stack:
-            Campaign(standing, plan, self.workers, _Telling(stack)).run()
+            Campaign(progress, plan, self.workers, _Telling(stack)).run()
         left_out = collections.Counter({why: times for why, times in one.rejections.items() if is_set_aside(why)})
         tally.rejections += one.rejections - left_out
-        tally.expected += standing.expected
-        tally.cleared += standing.cleared
+        tally.expected += progress.expected
+        tally.cleared += progress.cleared
         tally.compared += one.compared
-        if standing.stopped == "interrupted":
+        if progress.stopped == "interrupted":
             raise KeyboardInterrupt
-        for found in standing.found.values():
+        for found in progress.found.values():
             raise Divergence(found.report, self._finding(found), found.place)
         tally.accepted += one.accepted + one.died
-        if standing.vanished:
-            where, index = standing.vanished[0]
+        if progress.vanished:
+            where, index = progress.vanished[0]
             raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
         for complaint, times in one.forgotten.items():
             raise GradientNotCompared(f"{test.id}: {times} of {one.tried} trials forgot their gradients: {complaint}.")
         if one.broken:
             raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
-        if one.accepted and not one.compared and not standing.expected:
+        if one.accepted and not one.compared and not progress.expected:
             seed = trial_seed(base, test.id, indices.start)
             raise NothingCompared(text.nothing_compared(test.id, seed, indices.start))
         return left_out.total()
@@ -176,8 +176,8 @@ class _Telling:
         self._stack = stack
         self._told = False
 
-    def changed(self, standing: Standing) -> None:
-        if standing.seen and not self._told:
+    def changed(self, progress: CampaignProgress) -> None:
+        if progress.seen and not self._told:
             self._told = True
             self._stack.enter_context(doing("looking into a failure"))
 

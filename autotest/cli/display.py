@@ -14,7 +14,7 @@ from autotest.campaigns.campaign import Observer, Plan
 from autotest.report import campaign as report
 from autotest.report.colours import Role, pieces
 from autotest.report.plural import several
-from autotest.results.progress import Standing
+from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Found
 from autotest.sources.collection import Collection
 
@@ -28,10 +28,10 @@ class Log:
     def __init__(self) -> None:
         self._next = time.monotonic() + LOG_EVERY
 
-    def changed(self, standing: Standing) -> None:
+    def changed(self, progress: CampaignProgress) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + LOG_EVERY
-            print(report.progress(standing), flush=True)
+            print(report.progress_line(progress), flush=True)
 
     def found(self, found: Found) -> None:
         print(report.announcement(found), flush=True)
@@ -43,17 +43,17 @@ class Live:
     def __init__(self, progress: Any, task: Any, plan: Plan, tests: int) -> None:
         self._progress, self._task, self._plan, self._tests = progress, task, plan, tests
 
-    def changed(self, standing: Standing) -> None:
+    def changed(self, progress: CampaignProgress) -> None:
         if self._plan.seconds is not None:
-            completed = standing.seconds
+            completed = progress.seconds
         else:
-            completed = float(sum(test.tried for test in standing.tests))
-        rate = standing.trials / standing.seconds if standing.seconds else 0.0
+            completed = float(sum(test.tried for test in progress.tests))
+        rate = progress.trials / progress.seconds if progress.seconds else 0.0
         self._progress.update(
             self._task,
             completed=completed,
-            trials=f"{standing.trials:,} trials ({rate:,.0f}/s), {standing.rejected:,} rejected",
-            findings=several(len(standing.found), "finding"),
+            trials=f"{progress.trials:,} trials ({rate:,.0f}/s), {progress.rejected:,} rejected",
+            findings=several(len(progress.found), "finding"),
         )
 
     def found(self, found: Found) -> None:

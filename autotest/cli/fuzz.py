@@ -19,7 +19,7 @@ from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns import workers
-from autotest.campaigns.campaign import Campaign, Plan, standing_of
+from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
 from autotest.campaigns.isolation import InProcess
 from autotest.campaigns.workers import Workers
@@ -29,7 +29,7 @@ from autotest.frameworks import chosen, chosen_names
 from autotest.report import campaign as report
 from autotest.report import data, github, junit, markdown
 from autotest.report.plural import several
-from autotest.results.progress import Standing
+from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Conditions
 from autotest.results.verification import State, Verification
 from autotest.sources.collection import Collection, collect
@@ -89,8 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.fail_fast,
         candidate=chosen().candidate.name,
     )
-    standing = standing_of(collected, base_seed)
-    campaign = history.resume(standing, shard) if arguments.resume else history.begin(standing, shard)
+    progress = progress_of(collected, base_seed)
+    campaign = history.resume(progress, shard) if arguments.resume else history.begin(progress, shard)
     conditions = Conditions(
         environment.directory,
         chosen_names(),
@@ -108,29 +108,29 @@ def run(arguments: argparse.Namespace) -> int:
     with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
         executor.prepare()
         try:
-            Campaign(standing, plan, executor, shown, lambda *where: history.save(campaign, *where)).run()
+            Campaign(progress, plan, executor, shown, lambda *where: history.save(campaign, *where)).run()
         except Exception as error:  # noqa: BLE001 - it is raised when what was found before is told
             failure = error
-    _look_again(standing)
+    _look_again(progress)
     # Never so narrow that nothing fits, nor wider than reads well.
-    print(report.summary(standing, min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)))
-    _write_reports(standing, arguments)
+    print(report.summary(progress, min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)))
+    _write_reports(progress, arguments)
     if failure is not None:
         raise failure
-    if standing.found:
+    if progress.found:
         return FINDINGS
-    return USAGE if standing.broken or standing.forgetful or collected.broken else NOTHING_NEW
+    return USAGE if progress.broken or progress.forgetful or collected.broken else NOTHING_NEW
 
 
 def _own_deadlines(collected: Collection, environment: options.Options) -> list[float]:
     return [environment.of_test(test.settings).deadline for test in collected.tests]
 
 
-def _look_again(standing: Standing) -> None:
+def _look_again(progress: CampaignProgress) -> None:
     """A worker that ran out of time may have kept a script already."""
-    for identity, found in standing.found.items():
+    for identity, found in progress.found.items():
         if found.verified.state is State.WAITING and (Path(found.place) / "repro.py").exists():
-            standing.found[identity] = dataclasses.replace(found, verified=Verification())
+            progress.found[identity] = dataclasses.replace(found, verified=Verification())
 
 
 @contextlib.contextmanager
@@ -147,18 +147,18 @@ def terminated() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _write_reports(standing: Standing, arguments: argparse.Namespace) -> None:
+def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) -> None:
     if arguments.json is not None:
-        _write(arguments.json, json.dumps(data.as_data(standing), indent=1) + "\n")
+        _write(arguments.json, json.dumps(data.as_data(progress), indent=1) + "\n")
     if arguments.junitxml is not None:
-        _write(arguments.junitxml, junit.as_xml(standing))
+        _write(arguments.junitxml, junit.as_xml(progress))
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in github.workflow_commands(standing, Path.cwd()):
+        for line in github.workflow_commands(progress, Path.cwd()):
             print(line)
         place = os.environ.get("GITHUB_STEP_SUMMARY")
         if place:
             with Path(place).open("a", encoding="utf-8") as file:
-                file.write(markdown.campaign(standing))
+                file.write(markdown.campaign(progress))
 
 
 def _write(path: Path, text: str) -> None:

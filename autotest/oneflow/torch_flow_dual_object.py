@@ -112,7 +112,7 @@ def autotest(
                 decorated(*args, **kwargs)
                 return
             tallies: list[Tally] = []
-            with run_hooks.heard_by(lambda test, context, tally: tallies.append(tally)):
+            with run_hooks.run_hook(lambda test, context, tally: tallies.append(tally)):
                 decorated(*args, **kwargs)
             sys.stderr.writelines(f"{function.__qualname__}: {told(tally)}\n" for tally in tallies)
 

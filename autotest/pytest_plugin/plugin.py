@@ -97,14 +97,14 @@ class Session:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        from autotest.running.run_hooks import heard_by
+        from autotest.running.run_hooks import run_hook
 
         tallies: list[Ran] = []
 
         def listen(test: Test, context: RunContext, tally: Tally) -> None:
             tallies.append((test.id, context, tally))
 
-        with heard_by(listen), self._where_it_runs(item), self._as_it_is_called(item), self._shown():
+        with run_hook(listen), self._where_it_runs(item), self._as_it_is_called(item), self._shown():
             yield
         if tallies:
             item.stash[self._running] = _heard(tallies, self._isolated is not None)

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from autotest.results.progress import Standing
+from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Found
 
 VERSION = 1
 
 
-def as_data(standing: Standing) -> dict[str, Any]:
+def as_data(progress: CampaignProgress) -> dict[str, Any]:
     """Everything that the summary is made from."""
     return {
         "format": "autotest campaign",
         "version": VERSION,
-        "base_seed": standing.base_seed,
-        "seconds": round(standing.seconds, 3),
-        "stopped": standing.stopped,
-        "trials": standing.trials,
-        "accepted": standing.accepted,
-        "rejected": standing.rejected,
-        "cleared": standing.cleared,
-        "workers_lost": standing.workers_lost,
-        "set_aside": sorted(standing.set_aside),
-        "expected": dict(sorted(standing.expected.items())),
-        "findings": [finding(found, standing.seen[identity]) for identity, found in standing.found.items()],
-        "vanished": [{"test": where.test, "trial": index} for where, index in standing.vanished],
-        "left_out": [{"name": name, "why": why} for name, why in standing.left_out],
-        "files_broken": [{"name": name, "why": why} for name, why in standing.files_broken],
+        "base_seed": progress.base_seed,
+        "seconds": round(progress.seconds, 3),
+        "stopped": progress.stopped,
+        "trials": progress.trials,
+        "accepted": progress.accepted,
+        "rejected": progress.rejected,
+        "cleared": progress.cleared,
+        "workers_lost": progress.workers_lost,
+        "set_aside": sorted(progress.set_aside),
+        "expected": dict(sorted(progress.expected.items())),
+        "findings": [finding(found, progress.seen[identity]) for identity, found in progress.found.items()],
+        "vanished": [{"test": where.test, "trial": index} for where, index in progress.vanished],
+        "left_out": [{"name": name, "why": why} for name, why in progress.left_out],
+        "files_broken": [{"name": name, "why": why} for name, why in progress.files_broken],
         "tests": [
             {
                 "test": test.where.test,
@@ -44,7 +44,7 @@ def as_data(standing: Standing) -> dict[str, Any]:
                 "forgotten_gradients": dict(test.forgotten),
                 "set_aside": test.set_aside,
             }
-            for test in standing.tests
+            for test in progress.tests
             if test.tried
         ],
     }

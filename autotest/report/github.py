@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autotest.results.progress import Standing
+from autotest.results.progress import CampaignProgress
 
 
-def workflow_commands(standing: Standing, root: Path) -> list[str]:
+def workflow_commands(progress: CampaignProgress, root: Path) -> list[str]:
     """One error for each finding, at the file of its test as seen from `root`."""
     lines = []
-    for found in standing.found.values():
+    for found in progress.found.values():
         identity = found.identity
         file = found.where.file
         shown = file.relative_to(root) if file.is_relative_to(root) else file
@@ -18,11 +18,11 @@ def workflow_commands(standing: Standing, root: Path) -> list[str]:
         message = f"{found.where.test}\n{found.message}\nReproducer: {found.place}/repro.py ({found.verified})"
         lines.append(f"::error file={_property(str(shown))},title={title}::{_data(message)}")
     lines += [
-        f"::warning title=Test at fault::{_data(test.where.test)}: {_data(test.broken)}" for test in standing.broken
+        f"::warning title=Test at fault::{_data(test.where.test)}: {_data(test.broken)}" for test in progress.broken
     ]
     lines += [
         f"::warning title=Gradients forgotten::{_data(test.where.test)}: {_data(complaint)}"
-        for test in standing.forgetful
+        for test in progress.forgetful
         for complaint in test.forgotten
     ]
     return lines

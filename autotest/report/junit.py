@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from autotest.results.progress import Standing, TestStanding
+from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Found
 
 #: What XML 1.0 cannot hold at all, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def as_xml(standing: Standing) -> str:
+def as_xml(progress: CampaignProgress) -> str:
     """The report; findings stand at the test that showed them first."""
     found: dict[object, list[Found]] = {}
-    for item in standing.found.values():
+    for item in progress.found.values():
         found.setdefault(item.where, []).append(item)
-    ran = [test for test in standing.tests if test.tried]
+    ran = [test for test in progress.tests if test.tried]
     suites = ET.Element("testsuites")
     suite = ET.SubElement(
         suites,
@@ -25,20 +25,20 @@ def as_xml(standing: Standing) -> str:
         name="autotest fuzz",
         tests=str(len(ran)),
         failures=str(sum(test.where in found for test in ran)),
-        errors=str(len(standing.broken) + sum(len(test.forgotten) for test in standing.tests)),
+        errors=str(len(progress.broken) + sum(len(test.forgotten) for test in progress.tests)),
         skipped="0",
-        time=f"{standing.seconds:.3f}",
+        time=f"{progress.seconds:.3f}",
     )
     properties = ET.SubElement(suite, "properties")
     for name in ("base_seed", "trials", "accepted", "rejected", "workers_lost"):
-        ET.SubElement(properties, "property", name=f"autotest.{name}", value=str(getattr(standing, name)))
+        ET.SubElement(properties, "property", name=f"autotest.{name}", value=str(getattr(progress, name)))
     for test in ran:
         _case(suite, test, found.get(test.where, []))
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ET.Element, test: TestStanding, found: list[Found]) -> None:
+def _case(suite: ET.Element, test: TestProgress, found: list[Found]) -> None:
     file, _, name = test.where.test.partition("::")
     case = ET.SubElement(
         suite, "testcase", classname=_clean(file.removesuffix(".py")), name=_clean(name), time=f"{test.seconds:.3f}"

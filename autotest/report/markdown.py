@@ -5,7 +5,7 @@ from __future__ import annotations
 from autotest.emission import program_text
 from autotest.report.plural import several
 from autotest.results.finding import Finding
-from autotest.results.progress import Standing
+from autotest.results.progress import CampaignProgress
 
 
 def bug_report(finding: Finding, date: str) -> str:
@@ -45,25 +45,25 @@ def _fenced(text: str, language: str = "") -> list[str]:
     return [fence + language, text.rstrip(), fence]
 
 
-def campaign(standing: Standing) -> str:
+def campaign(progress: CampaignProgress) -> str:
     """A job's summary: the numbers, and a row for each finding."""
     lines = [
-        f"## autotest fuzz: {several(len(standing.found), 'distinct finding')}",
+        f"## autotest fuzz: {several(len(progress.found), 'distinct finding')}",
         "",
         (
-            f"{standing.trials} trials in {standing.seconds:.0f} s, base seed {standing.base_seed}; "
-            f"{standing.accepted} accepted, {standing.rejected} rejected by the reference, "
-            f"{sum(standing.expected.values())} diverged as the ledger expects."
+            f"{progress.trials} trials in {progress.seconds:.0f} s, base seed {progress.base_seed}; "
+            f"{progress.accepted} accepted, {progress.rejected} rejected by the reference, "
+            f"{sum(progress.expected.values())} diverged as the ledger expects."
         ),
         "",
     ]
-    if standing.found:
+    if progress.found:
         lines += ["| operator | symptom | seen | test | reproducer |", "|---|---|---|---|---|"]
-    for identity, found in standing.found.items():
+    for identity, found in progress.found.items():
         cells = (
             f"`{identity.operator}`",
             f"{identity.symptom} ({identity.stage})",
-            str(standing.seen[identity]),
+            str(progress.seen[identity]),
             f"`{found.where.test}`, trial {found.index}",
             f"`{found.place}/repro.py`: {found.verified}",
         )

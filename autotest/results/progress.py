@@ -13,7 +13,7 @@ ARGUMENTS_KEPT = 400
 
 
 @dataclasses.dataclass(slots=True)
-class TestStanding:
+class TestProgress:
     """How far one test has come."""
 
     where: Where
@@ -84,15 +84,15 @@ class TestStanding:
         self.known |= seen
 
 
-TestStanding.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test
+TestProgress.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test
 
 
 @dataclasses.dataclass(slots=True)
-class Standing:
+class CampaignProgress:
     """How far a campaign has come."""
 
     base_seed: int
-    tests: list[TestStanding]
+    tests: list[TestProgress]
     #: Distinct findings, in the order of their discovery.
     found: dict[Identity, Found] = dataclasses.field(default_factory=dict)
     #: How many trials showed each of them, the ones that are not kept yet among them.
@@ -130,10 +130,10 @@ class Standing:
         return sum(test.rejected for test in self.tests)
 
     @property
-    def forgetful(self) -> list[TestStanding]:
+    def forgetful(self) -> list[TestProgress]:
         """The tests that compare no gradient where they could."""
         return [test for test in self.tests if test.forgotten]
 
     @property
-    def broken(self) -> list[TestStanding]:
+    def broken(self) -> list[TestProgress]:
         return [test for test in self.tests if test.broken]

@@ -19,7 +19,7 @@ _listener: ContextVar[Listener | None] = ContextVar("autotest_listener", default
 
 
 @contextlib.contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
+def run_hook(listener: Listener) -> Iterator[None]:
     """Let `listener`, too, be told of every decorated test that is called inside the block."""
     outer = _listener.get()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotest import Divergence, autotest, random_tensor, torch
-from autotest.running.run_hooks import heard_by
+from autotest.running.run_hooks import run_hook
 from tests.support import faults
 
 
@@ -16,7 +16,7 @@ def agreeing():
 
 def test_a_listener_reads_the_tally_when_the_test_has_ended():
     heard = []
-    with heard_by(lambda *told: heard.append(told)):
+    with run_hook(lambda *told: heard.append(told)):
         agreeing()
     ((test, context, tally),) = heard
     assert test.id == "test_listening.py::agreeing"
@@ -31,15 +31,15 @@ def test_a_test_that_fails_was_heard_of_too(against):
         return torch.relu(random_tensor())
 
     heard = []
-    with heard_by(lambda *told: heard.append(told[0].id)), pytest.raises(Divergence):
+    with run_hook(lambda *told: heard.append(told[0].id)), pytest.raises(Divergence):
         diverging()
     assert heard == ["test_listening.py::diverging"]
 
 
 def test_listeners_inside_of_each_other_all_hear():
     outer, inner = [], []
-    with heard_by(lambda *told: outer.append(1)):
-        with heard_by(lambda *told: inner.append(1)):
+    with run_hook(lambda *told: outer.append(1)):
+        with run_hook(lambda *told: inner.append(1)):
             agreeing()
         agreeing()
     agreeing()

@@ -11,7 +11,7 @@ from autotest.base.errors import StoreUnwritable
 from autotest.base.settings import Settings
 from autotest.campaigns import campaign
 from autotest.campaigns.agenda import Agenda
-from autotest.campaigns.campaign import DEATHS_ALLOWED, Campaign, Plan, standing_of
+from autotest.campaigns.campaign import DEATHS_ALLOWED, Campaign, Plan, progress_of
 from autotest.report.campaign import summary
 from autotest.results.identity import Identity
 from autotest.results.tasks import (
@@ -86,20 +86,20 @@ class Silent:
     def __init__(self):
         self.announced = []
 
-    def changed(self, standing):
+    def changed(self, progress):
         pass
 
     def found(self, found):
         self.announced.append(found)
 
 
-def run(script, plan, tests=("a", "b", "c"), slots=2, standing=None):
+def run(script, plan, tests=("a", "b", "c"), slots=2, progress=None):
     collected = Collection([Collected(name, Path("t.py"), Settings(), print) for name in tests])
     executor = Pretending(script, slots)
     observer = Silent()
-    standing = standing or standing_of(collected, plan.base_seed)
-    Campaign(standing, plan, executor, observer).run()
-    return standing, executor, observer
+    progress = progress or progress_of(collected, plan.base_seed)
+    Campaign(progress, plan, executor, observer).run()
+    return progress, executor, observer
 
 
 def healthy(test, index):
@@ -107,9 +107,9 @@ def healthy(test, index):
 
 
 def test_every_test_gets_its_trials_and_none_twice():
-    standing, executor, _ = run(healthy, Plan(0, trials=50))
+    progress, executor, _ = run(healthy, Plan(0, trials=50))
     assert {name: sorted(indices) for name, indices in executor.tried.items()} == {key: [*range(50)] for key in "abc"}
-    assert (standing.trials, standing.accepted) == (150, 150)
+    assert (progress.trials, progress.accepted) == (150, 150)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
@@ -125,37 +125,37 @@ def test_a_failure_is_kept_once_then_understood_however_often_it_is_seen():
     def script(test, index):
         return Suspect(index, VALUE) if index % 3 == 2 else None
 
-    standing, executor, observer = run(script, Plan(0, trials=30))
+    progress, executor, observer = run(script, Plan(0, trials=30))
     assert [type(task).__name__ for task in executor.log if not isinstance(task, Explore)] == ["Diagnose"] * 2
     assert [task.thorough for task in executor.log if isinstance(task, Diagnose)] == [False, True]
-    assert standing.seen[VALUE] == 30
+    assert progress.seen[VALUE] == 30
     assert len(observer.announced) == 1
-    assert standing.found[VALUE].verified.holds
+    assert progress.found[VALUE].verified.holds
 
 
 def test_what_differs_in_any_part_of_its_identity_is_another_finding():
     others = [VALUE, *(VALUE._replace(**{name: "other"}) for name in Identity._fields)]
-    standing, _, _ = run(lambda test, index: Suspect(index, others[index % len(others)]), Plan(0, trials=30))
-    assert set(standing.found) == set(others)
+    progress, _, _ = run(lambda test, index: Suspect(index, others[index % len(others)]), Plan(0, trials=30))
+    assert set(progress.found) == set(others)
 
 
 def test_a_death_costs_one_trial_and_the_others_of_its_task_are_run_after_all():
     death = Death("crash", "SIGABRT", "Check failed", 7, "relu", "forward")
-    standing, executor, _ = run(lambda test, index: death if (test, index) == ("a", 7) else None, Plan(0, trials=30))
+    progress, executor, _ = run(lambda test, index: death if (test, index) == ("a", 7) else None, Plan(0, trials=30))
     assert sorted(executor.tried["a"]) == [index for index in range(30) if index != 7]
     assert sorted(executor.tried["b"]) == [*range(30)]
-    (identity,) = standing.found
+    (identity,) = progress.found
     assert (identity.operator, identity.symptom, identity.message) == ("relu", "crash", "SIGABRT")
-    assert (standing.trials, standing.workers_lost) == (90, 1)
+    assert (progress.trials, progress.workers_lost) == (90, 1)
 
 
 def test_an_operator_that_keeps_killing_is_set_aside_and_other_tests_go_on():
     def script(test, index):
         return Death("crash", "SIGSEGV", "", index, "relu", "forward") if test == "a" else None
 
-    standing, executor, _ = run(script, Plan(0, trials=30), slots=1)
-    assert standing.workers_lost == DEATHS_ALLOWED
-    assert standing.set_aside == {"relu in a"}
+    progress, executor, _ = run(script, Plan(0, trials=30), slots=1)
+    assert progress.workers_lost == DEATHS_ALLOWED
+    assert progress.set_aside == {"relu in a"}
     assert executor.tried["a"] == []
     assert sorted(executor.tried["b"]) == sorted(executor.tried["c"]) == [*range(30)]
 
@@ -164,9 +164,9 @@ def test_an_operator_that_kills_in_two_tests_and_never_returns_is_set_aside_ever
     def script(test, index):
         return Death("crash", "SIGSEGV", "", index, "relu", "forward")
 
-    standing, _, _ = run(script, Plan(0, trials=30), tests="abcdefgh", slots=1)
-    assert "relu" in standing.set_aside
-    assert standing.workers_lost < DEATHS_ALLOWED * 8
+    progress, _, _ = run(script, Plan(0, trials=30), tests="abcdefgh", slots=1)
+    assert "relu" in progress.set_aside
+    assert progress.workers_lost < DEATHS_ALLOWED * 8
 
 
 def test_an_operator_that_also_returns_is_set_aside_only_where_it_kills():
@@ -181,10 +181,10 @@ def test_an_operator_that_also_returns_is_set_aside_only_where_it_kills():
         return Death("crash", "SIGSEGV", "", index, "relu", "forward") if test in "ab" else None
 
     collected = Collection([Collected(name, Path("t.py"), Settings(), print) for name in "cab"])
-    standing = standing_of(collected, 0)
+    progress = progress_of(collected, 0)
     executor = Calling(script, 1)
-    Campaign(standing, Plan(0, trials=30), executor, Silent()).run()
-    assert standing.set_aside == {"relu in a", "relu in b"}
+    Campaign(progress, Plan(0, trials=30), executor, Silent()).run()
+    assert progress.set_aside == {"relu in a", "relu in b"}
     assert sorted(executor.tried["c"]) == [*range(30)]
 
 
@@ -202,11 +202,11 @@ def test_calls_that_the_reference_refuses_are_set_aside_apart_from_those_it_make
                 return Death("crash", "SIGABRT", "", task.indices[0], "gather", "forward", refused=True)
             return super().answer(task)
 
-    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
-    Campaign(standing, Plan(0, trials=30), Asking(healthy, 1), Silent()).run()
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(progress, Plan(0, trials=30), Asking(healthy, 1), Silent()).run()
     assert asked[-1] == {fatal_call("gather", refused=True)}
     assert "gather" not in asked[-1]
-    assert standing.workers_lost == DEATHS_ALLOWED
+    assert progress.workers_lost == DEATHS_ALLOWED
 
 
 def test_a_death_that_tracing_lays_to_another_call_is_found_and_counted_as_that_one():
@@ -220,11 +220,11 @@ def test_a_death_that_tracing_lays_to_another_call_is_found_and_counted_as_that_
     def script(test, index):
         return Death("crash", "SIGABRT", "", index, "sum", "forward", "reference") if index in (3, 20) else None
 
-    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
     observer = Silent()
-    Campaign(standing, Plan(0, trials=30), Tracing(script, 1), observer).run()
-    assert standing.found.keys() == standing.seen.keys() == {actual}
-    assert standing.seen[actual] == 2
+    Campaign(progress, Plan(0, trials=30), Tracing(script, 1), observer).run()
+    assert progress.found.keys() == progress.seen.keys() == {actual}
+    assert progress.seen[actual] == 2
 
 
 def test_a_death_that_tracing_shows_to_be_known_is_expected_and_no_finding():
@@ -236,27 +236,27 @@ def test_a_death_that_tracing_shows_to_be_known_is_expected_and_no_finding():
     def script(test, index):
         return Death("crash", "SIGABRT", "", index, "sum", "forward") if index in (3, 20) else None
 
-    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
-    Campaign(standing, Plan(0, trials=30), Tracing(script, 1), Silent()).run()
-    assert not standing.found
-    assert not standing.seen
-    assert standing.expected == standing.known_deaths == {"entry": 2}
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(progress, Plan(0, trials=30), Tracing(script, 1), Silent()).run()
+    assert not progress.found
+    assert not progress.seen
+    assert progress.expected == progress.known_deaths == {"entry": 2}
 
 
 def test_a_worker_that_dies_outside_of_trials_is_tried_again_and_then_blamed_on_the_test():
     nowhere = Death("crash", "status 1", "no module", None, "", "")
-    standing, executor, _ = run(lambda test, index: nowhere if test == "b" else None, Plan(0, trials=5))
-    assert [test.where.test for test in standing.broken] == ["b"]
-    assert "outside of any trial" in standing.broken[0].broken
+    progress, executor, _ = run(lambda test, index: nowhere if test == "b" else None, Plan(0, trials=5))
+    assert [test.where.test for test in progress.broken] == ["b"]
+    assert "outside of any trial" in progress.broken[0].broken
     assert executor.tried["a"] == [*range(5)]
-    assert not standing.found
+    assert not progress.found
 
 
 def test_fail_fast_stops_exploring_but_keeps_and_understands_what_was_found():
-    standing, _, _ = run(lambda test, index: Suspect(index, VALUE), Plan(0, trials=1000, fail_fast=True), slots=1)
-    assert standing.stopped == "at the first finding"
-    assert standing.trials < 100
-    assert standing.found[VALUE].verified.holds
+    progress, _, _ = run(lambda test, index: Suspect(index, VALUE), Plan(0, trials=1000, fail_fast=True), slots=1)
+    assert progress.stopped == "at the first finding"
+    assert progress.trials < 100
+    assert progress.found[VALUE].verified.holds
 
 
 def test_ctrl_c_ends_it_with_what_is_known():
@@ -265,9 +265,9 @@ def test_ctrl_c_ends_it_with_what_is_known():
             raise KeyboardInterrupt
         return Suspect(index, VALUE) if index == 0 else None
 
-    standing, _, _ = run(script, Plan(0, trials=1000), slots=1)
-    assert standing.stopped == "interrupted"
-    assert VALUE in standing.found
+    progress, _, _ = run(script, Plan(0, trials=1000), slots=1)
+    assert progress.stopped == "interrupted"
+    assert VALUE in progress.found
 
 
 def test_a_failure_that_does_not_happen_again_is_said_and_is_no_finding():
@@ -276,11 +276,11 @@ def test_a_failure_that_does_not_happen_again_is_said_and_is_no_finding():
             return Vanished(task.where, task.index) if isinstance(task, Diagnose) else super().answer(task)
 
     collected = Collection([Collected("a", Path("t.py"), Settings(), print)])
-    standing = standing_of(collected, 0)
+    progress = progress_of(collected, 0)
     script = Forgetful(lambda test, index: Suspect(index, VALUE) if index == 3 else None)
-    Campaign(standing, Plan(0, trials=10), script, Silent()).run()
-    assert not standing.found
-    assert [(where.test, index) for where, index in standing.vanished] == [("a", 3)]
+    Campaign(progress, Plan(0, trials=10), script, Silent()).run()
+    assert not progress.found
+    assert [(where.test, index) for where, index in progress.vanished] == [("a", 3)]
 
 
 def test_a_failure_that_kills_when_it_is_run_again_is_found_as_a_death():
@@ -290,11 +290,11 @@ def test_a_failure_that_kills_when_it_is_run_again_is_found_as_a_death():
                 return Death("crash", "SIGSEGV", "", task.index, "relu", "forward")
             return super().answer(task)
 
-    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
     executor = Dying(lambda test, index: Suspect(index, VALUE) if index == 3 else None, 1)
-    Campaign(standing, Plan(0, trials=10), executor, Silent()).run()
-    assert not standing.vanished
-    ((identity, kept),) = standing.found.items()
+    Campaign(progress, Plan(0, trials=10), executor, Silent()).run()
+    assert not progress.vanished
+    ((identity, kept),) = progress.found.items()
     assert (identity.operator, identity.symptom, kept.index) == ("relu", "crash", 3)
 
 
@@ -315,9 +315,9 @@ def test_shrinking_that_costs_a_worker_is_left_out_the_second_time():
             return super().answer(task)
 
     collected = Collection([Collected("a", Path("t.py"), Settings(), print)])
-    standing = standing_of(collected, 0)
-    Campaign(standing, Plan(0, trials=10), Fragile(lambda test, index: Suspect(index, VALUE)), Silent()).run()
-    assert standing.found[VALUE].verified.holds
+    progress = progress_of(collected, 0)
+    Campaign(progress, Plan(0, trials=10), Fragile(lambda test, index: Suspect(index, VALUE)), Silent()).run()
+    assert progress.found[VALUE].verified.holds
 
 
 def test_a_test_that_still_finds_something_gets_more_time_and_no_test_gets_none():
@@ -354,11 +354,11 @@ def test_what_was_found_is_looked_into_for_a_while_when_the_time_is_over(monkeyp
 
     # All trials are one task, which takes nearly all of the time and finds ten things.
     others = [VALUE._replace(message=str(number)) for number in range(10)]
-    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
     executor = Slow(lambda test, index: Suspect(index, others[index]), 1)
     executor.exploring = (seconds - 1.0) / 11
-    Campaign(standing, Plan(0, seconds=seconds, trials=10), executor, Silent()).run()
-    assert sum(found.verified.holds for found in standing.found.values()) == understood
+    Campaign(progress, Plan(0, seconds=seconds, trials=10), executor, Silent()).run()
+    assert sum(found.verified.holds for found in progress.found.values()) == understood
     late = [task for task in executor.log if isinstance(task, Diagnose) and task.thorough and not task.shrink]
     assert len(late) == understood - 1
 
@@ -370,11 +370,11 @@ def test_what_ends_a_campaign_by_mistake_is_noted_and_raised():
                 raise RuntimeError("a mistake of the tool")
             return super().wait(seconds)
 
-    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
     with pytest.raises(RuntimeError, match="a mistake"):
-        Campaign(standing, Plan(0, trials=1000), Failing(healthy, 1), Silent()).run()
-    assert standing.stopped == "ended by RuntimeError"
-    assert standing.trials > 0
+        Campaign(progress, Plan(0, trials=1000), Failing(healthy, 1), Silent()).run()
+    assert progress.stopped == "ended by RuntimeError"
+    assert progress.trials > 0
 
 
 def test_a_death_gets_a_script_before_others_are_made_smaller():
@@ -393,13 +393,13 @@ def test_a_death_gets_a_script_before_others_are_made_smaller():
 
 
 def test_a_history_that_cannot_be_written_any_more_is_told_and_ends_nothing():
-    def record(standing, waiting):
+    def record(progress, waiting):
         raise StoreUnwritable("the disk is full")
 
-    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
-    Campaign(standing, Plan(0, trials=30), Pretending(healthy), Silent(), record).run()
-    assert standing.accepted == 30
-    assert "the disk is full" in summary(standing)
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(progress, Plan(0, trials=30), Pretending(healthy), Silent(), record).run()
+    assert progress.accepted == 30
+    assert "the disk is full" in summary(progress)
 
 
 def test_the_first_tests_to_be_tried_are_not_those_of_the_first_file():
@@ -431,8 +431,8 @@ def test_what_keeps_killing_is_set_aside_with_the_arguments_that_matter_and_goes
                     result.accepted += 1
             return result
 
-    standing = standing_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
-    Campaign(standing, Plan(0, trials=60), Knowing(healthy, 1), Silent()).run()
-    assert standing.workers_lost == 2, "the first shows which call kills, the second with what"
-    assert standing.set_aside == {"relu(float32 empty) in a"}
-    assert standing.accepted == 40
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(progress, Plan(0, trials=60), Knowing(healthy, 1), Silent()).run()
+    assert progress.workers_lost == 2, "the first shows which call kills, the second with what"
+    assert progress.set_aside == {"relu(float32 empty) in a"}
+    assert progress.accepted == 40

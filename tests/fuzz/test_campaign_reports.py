@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autotest.report import campaign, github, junit, markdown
 from autotest.results.identity import Identity
-from autotest.results.progress import Standing, TestStanding
+from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Found, LeftOut, Where
 from autotest.results.verification import State, Verification
 
@@ -28,9 +28,9 @@ FOUND = Found(
 )
 
 
-def standing(**changes) -> Standing:
-    test = TestStanding(WHERE, tried=25, accepted=20, rejections=collections.Counter({"relu: no": 4}), died=1)
-    made = Standing(7, [test, TestStanding(WHERE._replace(test="test_x.py::never"))], found={IDENTITY: FOUND})
+def progress(**changes) -> CampaignProgress:
+    test = TestProgress(WHERE, tried=25, accepted=20, rejections=collections.Counter({"relu: no": 4}), died=1)
+    made = CampaignProgress(7, [test, TestProgress(WHERE._replace(test="test_x.py::never"))], found={IDENTITY: FOUND})
     made.seen[IDENTITY] = 3
     for name, value in changes.items():
         setattr(made, name, value)
@@ -38,7 +38,7 @@ def standing(**changes) -> Standing:
 
 
 def test_the_summary_numbers_findings_and_names_how_to_see_each_again():
-    text = campaign.summary(standing(seconds=12.0, workers_lost=1, cleared=2))
+    text = campaign.summary(progress(seconds=12.0, workers_lost=1, cleared=2))
     assert "25 trials of 1 test in 12 s, base seed 7: 20 accepted, 4 rejected by the reference" in text
     assert "1. nn.ReLU: value (forward), seen 3x" in text
     assert "python kept/relu/repro.py  (verified in a fresh interpreter)" in text
@@ -49,7 +49,7 @@ def test_the_summary_numbers_findings_and_names_how_to_see_each_again():
 
 def test_a_message_of_several_lines_keeps_them_and_is_cut_where_it_is_long():
     message = "\n".join(["relu: accepts it", "", "  File  x.py ", "y" * 40 + " " + "z" * 90, "three", "four", "five"])
-    text = campaign.summary(standing(found={IDENTITY: dataclasses.replace(FOUND, message=message)}))
+    text = campaign.summary(progress(found={IDENTITY: dataclasses.replace(FOUND, message=message)}))
     assert text.split("seen 3x\n")[1].splitlines()[:6] == [
         "   relu: accepts it",
         "     File x.py",
@@ -58,14 +58,14 @@ def test_a_message_of_several_lines_keeps_them_and_is_cut_where_it_is_long():
         "     ... 2 more lines",
         "   torch is right",
     ]
-    long = campaign.summary(standing(found={IDENTITY: dataclasses.replace(FOUND, message="word " * 100)}))
+    long = campaign.summary(progress(found={IDENTITY: dataclasses.replace(FOUND, message="word " * 100)}))
     assert "word ...\n   torch is right" in long
     assert long.count("word") == 59
 
 
 def test_the_summary_tells_known_deaths_and_trials_that_were_spared_another_one():
-    deadly = TestStanding(WHERE, rejections=collections.Counter({"relu: set aside: kills": 9, "relu: no": 2}), died=3)
-    made = standing(tests=[deadly], found={}, workers_lost=5, known_deaths=collections.Counter({"relu-dies": 3}))
+    deadly = TestProgress(WHERE, rejections=collections.Counter({"relu: set aside: kills": 9, "relu: no": 2}), died=3)
+    made = progress(tests=[deadly], found={}, workers_lost=5, known_deaths=collections.Counter({"relu-dies": 3}))
     text = campaign.summary(made)
     assert "5 trials of" in text
     assert "2 rejected by the reference" in text
@@ -74,9 +74,9 @@ def test_the_summary_tells_known_deaths_and_trials_that_were_spared_another_one(
 
 
 def test_the_summary_says_what_could_not_be_done():
-    broken = TestStanding(WHERE, broken="NameError: x", tried=1)
-    rare = TestStanding(WHERE, rejections=collections.Counter({"relu: too small": 99}), tried=99)
-    made = standing(tests=[broken, rare], found={}, set_aside={"matmul"}, stopped="interrupted")
+    broken = TestProgress(WHERE, broken="NameError: x", tried=1)
+    rare = TestProgress(WHERE, rejections=collections.Counter({"relu: too small": 99}), tried=99)
+    made = progress(tests=[broken, rare], found={}, set_aside={"matmul"}, stopped="interrupted")
     made.left_out = [LeftOut("test_y", "needs the fixtures z")]
     made.files_broken = [LeftOut("test_z.py", "cannot be imported: no")]
     text = campaign.summary(made)
@@ -93,7 +93,7 @@ def test_the_summary_says_what_could_not_be_done():
 
 
 def test_junit_is_xml_whatever_a_message_holds():
-    made = standing(found={IDENTITY: dataclasses.replace(FOUND, report="a\x00<&>")})
+    made = progress(found={IDENTITY: dataclasses.replace(FOUND, report="a\x00<&>")})
     suite = ET.fromstring(junit.as_xml(made).partition("?>")[2])[0]
     (case,) = suite.iter("testcase")
     failure = case.find("failure")
@@ -104,14 +104,14 @@ def test_junit_is_xml_whatever_a_message_holds():
 
 
 def test_github_commands_are_one_line_each_with_what_ends_them_escaped():
-    (line,) = github.workflow_commands(standing(), Path("/repo"))
+    (line,) = github.workflow_commands(progress(), Path("/repo"))
     assert line.startswith("::error file=tests/test_x.py,title=nn.ReLU%3A value (forward)::")
     assert "\n" not in line
     assert "| 2%0A%25" in line
 
 
 def test_the_markdown_table_has_one_row_a_finding():
-    rows = [line for line in markdown.campaign(standing()).splitlines() if line.startswith("| `")]
+    rows = [line for line in markdown.campaign(progress()).splitlines() if line.startswith("| `")]
     assert rows == [
         (
             "| `nn.ReLU` | value (forward) | 3 | `test_x.py::test_relu[a='b']`, trial 4 | "

@@ -13,7 +13,7 @@ import pytest
 from autotest.base.errors import StoreUnwritable, UsageError
 from autotest.campaigns.history import History
 from autotest.results.identity import Identity
-from autotest.results.progress import Standing, TestStanding
+from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Explored, Found, Where
 from autotest.results.verification import Verification
 
@@ -21,13 +21,13 @@ IDENTITY = Identity("relu", "value", "forward", "candidate", "not close", "ordin
 WHERE = Where(Path("t.py"), "t.py::test_relu", 7)
 
 
-def standing(tried=0) -> Standing:
-    test = TestStanding(WHERE, next=tried)
+def progress(tried=0) -> CampaignProgress:
+    test = TestProgress(WHERE, next=tried)
     if tried:
         counts = {"rejections": "relu: no", "operators": "relu", "arguments": "relu dim=1", "expected": "known"}
         numbers = {name: collections.Counter({item: 3}) for name, item in counts.items()}
         test.add(Explored(done=tried, accepted=tried - 3, compared=tried, seconds=0.5, **numbers))
-    return Standing(7, [test])
+    return CampaignProgress(7, [test])
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def history(tmp_path):
 
 
 def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_be_run(history):
-    before = standing(tried=20)
+    before = progress(tried=20)
     before.tests[0].returned = [range(3, 5)]
     before.found[IDENTITY] = Found(
         "relu-value-1", IDENTITY, WHERE, 4, "place", Verification(), "verdict", "message", ""
@@ -46,7 +46,7 @@ def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_b
     before.seen[IDENTITY] = 6
     campaign = history.begin(before, "1/1")
     history.save(campaign, before, {WHERE: [range(15, 20)]})
-    after = standing()
+    after = progress()
     assert history.resume(after, "1/1") == campaign
     (test,) = after.tests
     assert (test.next, test.tried, test.accepted, test.rejected) == (20, 20, 17, 3)
@@ -57,7 +57,7 @@ def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_b
 
 
 def test_only_a_campaign_of_the_same_shard_and_seed_is_resumed(history):
-    history.begin(standing(), "1/2")
+    history.begin(progress(), "1/2")
     with pytest.raises(UsageError, match="no campaign of shard 2/2"):
         history.last("2/2")
     with pytest.raises(UsageError, match="no campaign"):
@@ -68,7 +68,7 @@ def test_only_a_campaign_of_the_same_shard_and_seed_is_resumed(history):
 def test_totals_are_summed_over_campaigns(history, tmp_path):
     other = History(tmp_path / "other")
     for each in (history, other):
-        each.save(each.begin(standing(), "1/1"), standing(tried=20), {})
+        each.save(each.begin(progress(), "1/1"), progress(tried=20), {})
     other.close()
     assert history.merge(tmp_path / "other" / History.FILE) == 1
     assert history.merge(tmp_path / "other" / History.FILE) == 0
@@ -80,13 +80,13 @@ def test_totals_are_summed_over_campaigns(history, tmp_path):
 WRITER = """
     import sys
     from pathlib import Path
-    from tests.fuzz.test_history import standing
+    from tests.fuzz.test_history import progress
     from autotest.campaigns.history import History
 
     history = History(Path(sys.argv[1]))
-    campaign = history.begin(standing(), "1/1")
+    campaign = history.begin(progress(), "1/1")
     for _ in range(50):
-        history.save(campaign, standing(tried=20), {})
+        history.save(campaign, progress(tried=20), {})
 """
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autotest.report import campaign, session
-from autotest.results.progress import Standing, TestStanding
+from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Where
 from autotest.sources.collection import Collected, collect, find
 from autotest.trials.driver import driven_by
@@ -184,12 +184,12 @@ def test_pytest_tells_of_tests_that_would_share_an_id(pytester, quick, monkeypat
 
 def test_a_campaign_ends_with_the_tests_that_never_had_an_accepted_trial():
     accepted, refused, untried = (
-        TestStanding(Where(Path("test_it.py"), f"test_it.py::{name}", 0)) for name in ("good", "refused", "untried")
+        TestProgress(Where(Path("test_it.py"), f"test_it.py::{name}", 0)) for name in ("good", "refused", "untried")
     )
     accepted.accepted = accepted.tried = 3
     refused.tried = 5
     refused.rejections["matmul: RuntimeError: no"] = 5
-    told = campaign.summary(Standing(0, [accepted, refused, untried]))
+    told = campaign.summary(CampaignProgress(0, [accepted, refused, untried]))
     assert "2 tests never had an accepted trial:" in told
     assert "  test_it.py::refused: 0 of 5; mostly matmul: RuntimeError: no" in told
     assert "  test_it.py::untried: no trial was run" in told

@@ -9,7 +9,7 @@ import pytest
 
 from autotest.report import campaign, session
 from autotest.report.plural import several
-from autotest.results.progress import Standing, TestStanding
+from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Where
 
 HEARD = {
@@ -39,9 +39,11 @@ def test_the_summary_of_pytest_is_wrapped_and_its_commands_are_not():
 
 
 def test_the_summary_of_a_campaign_is_wrapped():
-    test = TestStanding(Where(Path("test_it.py"), "test_it.py::test_it", 0), tried=30, accepted=30)
-    standing = Standing(7, [test], seconds=12.0, cleared=3, known_deaths=collections.Counter(a=2), workers_lost=5)
-    text = campaign.summary(standing, 60)
+    test = TestProgress(Where(Path("test_it.py"), "test_it.py::test_it", 0), tried=30, accepted=30)
+    progress = CampaignProgress(
+        7, [test], seconds=12.0, cleared=3, known_deaths=collections.Counter(a=2), workers_lost=5
+    )
+    text = campaign.summary(progress, 60)
     assert [line for line in text.splitlines() if len(line) > 60] == []
     assert "5 worker processes were lost and replaced, 2 of them as the\n  ledger expects (1 entry)" in text
 

@@ -7,7 +7,7 @@ import pytest
 from autotest import autotest, random, random_tensor, torch
 from autotest.report.coverage import closing, table
 from autotest.results.coverage import Coverage, gaps, merged
-from autotest.running.run_hooks import heard_by
+from autotest.running.run_hooks import run_hook
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def _counted(quick, against, monkeypatch):
 
 def covered(body, **settings) -> Coverage:
     tallies = []
-    with heard_by(lambda test, context, tally: tallies.append(tally)):
+    with run_hook(lambda test, context, tally: tallies.append(tally)):
         autotest(**settings)(body)()
     return merged(part for tally in tallies for part in tally.coverage)
 

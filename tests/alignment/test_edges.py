@@ -115,7 +115,7 @@ def test_single_numbers(name):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-@autotest(n=2, auto_backward="auto", check_errors=True)
+@autotest(n=6, auto_backward="auto", check_errors=True)
 def test_what_torch_refuses(name):
     # Refused in three trials of four, so that OneFlow must refuse as well; the fourth is there to be accepted.
     return REFUSED[name]() if random(0, 4).to(int).value() else tensor(2) + 1

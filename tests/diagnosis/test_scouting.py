@@ -17,7 +17,7 @@ def fragile(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> Pair
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:dies_of_nothing")
     candidate = faults.dies_of_nothing()
     candidate.fragile = True
-    return Pair(TorchFramework(), candidate)
+    return Pair(TorchFramework(), candidate, names=("torch", "tests.support.faults:dies_of_nothing"))
 
 
 @pytest.mark.slow

@@ -56,14 +56,19 @@ def _scaled(function: Function) -> Function:
     return lambda x, y, *, alpha=1: function(x, y if alpha == 1 else y * alpha)
 
 
-def _softmax(x: Values, dim: int, _stacklevel: int = 3, dtype: None = None) -> Values:
-    shifted = np.exp(x - x.max(axis=dim, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=dim, keepdims=True))
+def _implicit(x: Values, dim: int | None) -> int:
+    """The dimension that torch's softmax takes when none is given, see `torch.nn.functional._get_softmax_dim`."""
+    return (0 if x.ndim in (0, 1, 3) else 1) if dim is None else dim
 
 
-def _log_softmax(x: Values, dim: int, _stacklevel: int = 3, dtype: None = None) -> Values:
+def _log_softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: None = None) -> Values:
+    dim = _implicit(x, dim)
     shifted = x - x.max(axis=dim, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True)))
+
+
+def _softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: None = None) -> Values:
+    return np.asarray(np.exp(_log_softmax(x, dim)))
 
 
 def _logsumexp(x: Values, dim: Any, keepdim: bool = False) -> Values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -79,6 +80,8 @@ def reference_implementations(path: str) -> Iterator[Implementation]:
     """What else computes the function at `path`: compositions of other operators, which never call that one itself."""
     folder, _, name = path.rpartition(".")
     plain = name.rstrip("_")
+    if plain.startswith("native_"):  # which return statistics beside, and round them in ways of their own
+        return
     for place in _PLACES.get(folder, ()):
         try:
             function = getattr(importlib.import_module(place), plain, None)
@@ -89,7 +92,8 @@ def reference_implementations(path: str) -> Iterator[Implementation]:
             return
     packet = getattr(torch.ops.aten, plain, None)
     function = _decompositions().get(getattr(packet, "default", None))
-    if function is not None:
+    # A decomposition takes a loss's reduction by number, where the public function takes its name.
+    if function is not None and "reduction" not in inspect.signature(function).parameters:
         yield Implementation(f"torch._decomp of {plain}", _independent(function, plain))
 
 

@@ -88,6 +88,7 @@ def test_torch_agrees_with_its_oracles(name: str, databases: list[tuple[SampleDa
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_torch_agrees_with_every_oracle_on_every_operator(databases: list[tuple[SampleDatabase, Entry]]) -> None:
     wrong: list[str] = []
     heard: set[str] = set()

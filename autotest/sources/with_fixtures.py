@@ -16,6 +16,8 @@ from autotest.base.errors import UsageError
 _OPTIONS = (
     *("-p", "no:terminal", "-p", "no:faulthandler", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:autotest"),
     *("-s", "--import-mode=importlib", "-o", "addopts="),
+    # Of plugins that are imported already, which where warnings are errors would end it before it began.
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
 
 

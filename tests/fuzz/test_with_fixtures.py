@@ -113,3 +113,13 @@ def test_a_campaign_explores_them_and_names_those_it_cannot(shell, file, tmp_pat
     assert "its fixtures cannot be set up here" in output
     assert "no such device" in output
     assert "the body's own" in output
+
+
+def test_a_project_in_which_warnings_are_errors_is_no_obstacle(tmp_path):
+    file = tmp_path / "test_strict.py"
+    file.write_text(textwrap.dedent(SUITE))
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings =\n    error\n")
+    called = []
+    with driven_by(lambda test, context: called.append(test.id)):
+        find(file, "test_strict.py::test_twice").call()
+    assert called == ["test_strict.py::test_twice"]

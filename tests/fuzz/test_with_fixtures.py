@@ -122,4 +122,4 @@ def test_a_project_in_which_warnings_are_errors_is_no_obstacle(tmp_path):
     called = []
     with driven_by(lambda test, context: called.append(test.id)):
         find(file, "test_strict.py::test_twice").call()
-    assert called == ["test_strict.py::test_twice"]
+    assert len(called) == 1

@@ -138,7 +138,8 @@ def _troubles(progress: CampaignProgress) -> list[str]:
         blocks.append("\n".join(["Not explorable:", *shown, *([f"  and {more} more"] if more > 0 else [])]))
     if progress.set_aside:
         blocks.append("Set aside, for killing too many workers: " + ", ".join(sorted(progress.set_aside)))
-    never = [test for test in progress.tests if not test.accepted]
+    # A death is a result, too: of the ledger's, or a finding that is told above.
+    never = [test for test in progress.tests if not (test.accepted or test.died)]
     if never:
         head = f"{several(len(never), 'test')} never had an accepted trial:"
         blocks.append("\n".join([head, *(f"  {test.where.test}: {_why_never(test)}" for test in never)]))

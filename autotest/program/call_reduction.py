@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autotest.program import Array, Call, Operand, Program, Ref, map_operand, randomness, refs
+from autotest.program import Array, Call, Operand, Program, Ref, map_operand, refs
 from autotest.program.isolation import onwards
 from autotest.program.rewriting import assembled, bypassed, needed, tensor_call, without
-from autotest.program.semantics import in_place, is_backward, is_class
+from autotest.program.semantics import fills, is_backward, is_class
 from autotest.program.values import TensorValue
 
 Values = Mapping[int, TensorValue]
@@ -18,7 +18,7 @@ Values = Mapping[int, TensorValue]
 
 def essential(call: Call) -> bool:
     """Whether leaving `call` out would leave contents that the two sides do not share."""
-    return call.kind in ("load_state", "overwrite") or (in_place(call) and randomness.fills(call.target))
+    return call.kind in ("load_state", "overwrite") or fills(call)
 
 
 def calls(program: Program, values: Mapping[int, TensorValue]) -> Iterator[Program]:

@@ -81,10 +81,5 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     return Contents.DEFINED
 
 
-def fills(target: str) -> bool:
-    """Whether a call of `target` defines contents that were undefined before."""
-    return target.rpartition(".")[2] in FILLING
-
-
 #: Every name for which `contents_of` may answer something else than `DEFINED`, for a first cheap look.
 NAMES = _DRAWING | _DRAWING_IN_PLACE | _ALWAYS_DRAWING | _UNINITIALISED | _CONSTRUCTORS | frozenset(_MASKING)

@@ -101,9 +101,14 @@ def writes(call: Call) -> bool:
     return next(written(call), None) is not None
 
 
+def fills(call: Call) -> bool:
+    """Whether `call` gives all of its first operand new contents, whatever it held: ``zero_``, ``copy_``."""
+    return call.kind in ("function", "method") and base_name(call) in FILLING
+
+
 def overwrites(call: Call) -> bool:
-    """Whether `call` gives its first operand contents that need not depend on what it held."""
-    return (call.kind in ("function", "method") and base_name(call) in FILLING) or assigns_items(call)
+    """Whether `call` gives its first operand, or items of it, contents that need not depend on what it held."""
+    return fills(call) or assigns_items(call)
 
 
 def may_share_memory(call: Call) -> bool:

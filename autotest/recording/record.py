@@ -16,10 +16,10 @@ from autotest.program import Array, Call, CallKind, Captured, Operand, Program, 
 from autotest.program.semantics import (
     assigns_items,
     clips_gradients,
+    fills,
     is_backward,
     is_module_call,
     is_step,
-    overwrites,
     pushes_gradients,
     reads_gradient,
 )
@@ -197,7 +197,7 @@ class Record:
 def _filled(call: Call) -> list[int]:
     """The slots whose contents `call` defines, whatever they held."""
     read = [ref.slot for ref in refs(call)]
-    if read and ((overwrites(call) and not assigns_items(call)) or _assigns_all(call)):
+    if read and (fills(call) or _assigns_all(call)):
         return read[:1]
     return [item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref]
 

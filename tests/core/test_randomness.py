@@ -6,7 +6,9 @@ import pytest
 import torch as real
 
 from autotest.frameworks.torch import TorchFramework
-from autotest.program.randomness import NAMES, Contents, contents_of, fills
+from autotest.program import Call, Ref
+from autotest.program.randomness import NAMES, Contents, contents_of
+from autotest.program.semantics import fills
 
 
 @pytest.mark.parametrize(
@@ -53,9 +55,9 @@ def test_every_name_that_may_matter_is_looked_at():
 
 
 def test_filling_makes_contents_defined_again():
-    assert fills("zero_")
-    assert fills("nn.init.ones_")
-    assert not fills("add_")
+    assert fills(Call("method", "zero_", (Ref(0),), {}, 1))
+    assert fills(Call("function", "nn.init.ones_", (Ref(0),), {}, 1))
+    assert not fills(Call("method", "add_", (Ref(0),), {}, 1))
 
 
 @pytest.mark.parametrize(

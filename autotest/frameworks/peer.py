@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import select
 import subprocess
 import tempfile
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -61,7 +61,7 @@ class Peer:
         assert answers is not None
         try:
             send(requests, message)  # type: ignore[arg-type]
-            if not select.select([answers], [], [], PATIENCE)[0]:
+            if not wait([answers.fileno()], PATIENCE):
                 self._process.kill()
             return receive(answers)  # type: ignore[arg-type]
         except (OSError, EOFError) as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -18,7 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -73,8 +72,7 @@ class Process:
         return self._status
 
     def _number(self, seconds: float) -> int | None:
-        ready, _, _ = select.select([self.pipe], [], [], seconds)
-        if not ready:
+        if not wait([self.pipe], seconds):
             return None
         data = os.read(self.pipe, NUMBER.size)
         if not data:

@@ -13,6 +13,7 @@ from autotest.base.settings import Settings
 from autotest.frameworks import Pair, framework, interpreter, wire
 from autotest.trials.trial import perform, settle
 from tests.support import running
+from tests.support.descriptors import many_open
 
 #: What is done to torch in the other process before it serves: a wrong relu, and an exp that dies of a large number.
 FAULTS = """\
@@ -74,6 +75,12 @@ def test_a_batch_of_trials_is_one_question(other, monkeypatch):
     settle(outcomes, settings)
     assert asked == ["read"]
     assert all(outcome.compared for outcome in outcomes)
+
+
+def test_another_interpreter_answers_where_a_thousand_files_are_open_here():
+    candidate = framework(f"python:{sys.executable}")
+    with many_open():
+        assert running.agrees(running.trial(lambda: torch.relu(random_tensor(shape=(2,))), candidate))
 
 
 def test_a_body_that_is_refused_within_a_context_costs_nothing(other):

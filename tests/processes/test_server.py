@@ -12,6 +12,7 @@ import pytest
 
 from autotest.processes.client import Server, ServerLost
 from tests.support import tasks_of_children as tasks
+from tests.support.descriptors import many_open
 
 
 @pytest.fixture
@@ -59,6 +60,14 @@ def test_a_child_that_dies_is_told_with_its_signal_and_its_last_words(server, tm
         process.connection.recv()
     assert process.status(10) == -signal.SIGABRT
     assert "Check failed: planted" in (tmp_path / "log").read_text()
+
+
+def test_a_child_is_asked_for_and_dies_where_a_thousand_files_are_open(server):
+    with many_open():
+        one, two = server.process(tasks.tell, 1), server.process(tasks.abort)
+        assert one.connection.recv()[0] == 1
+        assert one.pid() != two.pid(20)
+        assert (one.status(20), two.status(20)) == (0, -signal.SIGABRT)
 
 
 def test_a_child_that_raises_ends_with_status_1_and_a_traceback_in_its_log(server, tmp_path):

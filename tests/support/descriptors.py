@@ -1,0 +1,32 @@
+"""A process with so many files open that the next one's number is beyond what `select` takes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+from collections.abc import Iterator
+
+import pytest
+
+#: `select` takes numbers below 1024.
+MANY = 1100
+
+
+@contextlib.contextmanager
+def many_open(count: int = MANY) -> Iterator[None]:
+    """Hold `count` descriptors open; skips where this process may not have so many."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = count + 200
+    if before[1] != resource.RLIM_INFINITY and before[1] < needed:
+        pytest.skip(f"a process may open {before[1]} files here, and this needs {needed}")
+    if before[0] != resource.RLIM_INFINITY and before[0] < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, before[1]))
+    held: list[int] = []
+    try:
+        held.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(count))
+        yield
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)

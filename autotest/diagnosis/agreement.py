@@ -15,7 +15,8 @@ from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, operator_of
 from autotest.program.semantics import is_backward, is_class, pushes_gradients, reads_gradient
 from autotest.recording.external_values import unlike_state
-from autotest.recording.observation import compare_trial, pair_up
+from autotest.recording.observation import compare_trial
+from autotest.recording.pairing import pair_up
 from autotest.recording.record import Record
 from autotest.replaying.replay import Replayed, replay
 

@@ -6,7 +6,7 @@ import functools
 import io
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,58 @@ class LiveRecord(Record):
     def tensor(self, array: Array, *, requires_grad: bool = False, device: str = "cpu", note: str = "") -> int:
         """Make a tensor on both sides and record it; returns its slot."""
         raise NotImplementedError
+
+
+class Arguments(NamedTuple):
+    """The arguments of one call, for the reference, for the candidate, and in the program."""
+
+    expected: list[Any]
+    actual: list[Any]
+    operands: list[Operand]
+    expected_named: dict[str, Any]
+    actual_named: dict[str, Any]
+    named: dict[str, Operand]
+
+
+def lower_arguments(
+    recorder: LiveRecord,
+    called: tuple[CallKind, str],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    owner: tuple[Any, Any, Operand] | None,
+) -> Arguments:
+    """Lower what is given to the function or method `called`, after its `owner`; what draws `nothing` is left out."""
+    given = Arguments([], [], [], {}, {}, {})
+    if owner is not None:
+        given.expected.append(owner[0])
+        given.actual.append(owner[1])
+        given.operands.append(owner[2])
+    signature = (*called, None if owner is None else owner[0], len(args), tuple(kwargs))
+    for position, value in enumerate(args):
+        kind = type(value)
+        if kind in LITERALS:
+            one = other = operand = value
+        elif hasattr(kind, "_lower"):  # dual, the commonest: no annotation needs to be at hand
+            one, other, operand = value._lower(recorder)
+        else:
+            one, other, operand = lower(recorder, value, functools.partial(_annotation, recorder, signature, position))
+        if one is not generators.NOTHING:
+            given.expected.append(one)
+            given.actual.append(other)
+            given.operands.append(operand)
+    for key, value in kwargs.items():
+        one, other, operand = lower(recorder, value, functools.partial(_annotation, recorder, signature, key))
+        if one is not generators.NOTHING:
+            given.expected_named[key] = one
+            given.actual_named[key] = other
+            given.named[key] = operand
+    return given
+
+
+def _annotation(
+    recorder: LiveRecord, signature: tuple[CallKind, str, Any, int, tuple[str, ...]], key: int | str
+) -> Any:
+    return recorder.pair.annotations(*signature).get(key)
 
 
 def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tuple[Any, Any, Operand]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -21,10 +20,11 @@ from autotest.comparison.rejection import (
     is_out_of_memory,
 )
 from autotest.frameworks import ABSENT, Absent, Pair
+from autotest.frameworks.pair import Both
 from autotest.program import Array, CallKind, Operand, Ref, operator_of, randomness
 from autotest.program.randomness import Contents
 from autotest.recording import mistakes, refusals
-from autotest.recording.lowering import LITERALS, LiveRecord, lower
+from autotest.recording.lowering import Arguments, LiveRecord, lower, lower_arguments
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.record import as_array, stage_of
 from autotest.recording.watching import watching
@@ -107,77 +107,62 @@ class Recorder(LiveRecord):
         `owner` is the object whose method is called, on the reference, on the candidate and in the program.
         """
         operations = self.pair.operation(kind, target)
-        expected_args: list[Any] = [] if owner is None else [owner[0]]
-        actual_args: list[Any] = [] if owner is None else [owner[1]]
-        operands: list[Operand] = [] if owner is None else [owner[2]]
-        signature = (kind, target, None if owner is None else owner[0], len(args), tuple(kwargs))
-        for position, value in enumerate(args):
-            kind_of = type(value)
-            if kind_of in LITERALS:
-                one = other = operand = value
-            elif hasattr(kind_of, "_lower"):  # dual, the commonest: no annotation needs to be at hand
-                one, other, operand = value._lower(self)
-            else:
-                one, other, operand = lower(self, value, functools.partial(self._annotation, signature, position))
-            if one is generators.NOTHING:
-                continue
-            expected_args.append(one)
-            actual_args.append(other)
-            operands.append(operand)
-        expected_kwargs: dict[str, Any] = {}
-        actual_kwargs: dict[str, Any] = {}
-        named: dict[str, Operand] = {}
-        for key, value in kwargs.items():
-            one, other, operand = lower(self, value, functools.partial(self._annotation, signature, key))
-            if one is generators.NOTHING:
-                continue
-            expected_kwargs[key] = one
-            actual_kwargs[key] = other
-            named[key] = operand
+        given = lower_arguments(self, (kind, target), args, kwargs, owner)
         name = target.rpartition(".")[2]
-        if name in OVERWRITING or "out" in named:
-            for kept in [*about_to_be_overwritten(self, target, operands, named)]:
+        if name in OVERWRITING or "out" in given.named:
+            for kept in [*about_to_be_overwritten(self, target, given.operands, given.named)]:
                 self._keep_copy(kept)
+        expected = self._by_reference(kind, target, given, operations, kwargs)
+        actual = self._by_candidate(kind, target, given, operations.actual, expected)
+        slot = self.append(kind, target, tuple(given.operands), given.named, expected, actual)
+        if name in _CHANGES_RECORDING:
+            self.recording_gradients = self.records_gradients()
+        if name in randomness.NAMES:
+            positional = given.expected if owner is None else given.expected[1:]
+            self._settle_contents(slot, randomness.contents_of(target, positional, given.expected_named))
+        if self.undefined or self.random_modules:
+            self.spread_undefined(slot, None if owner is None else owner[0])
+        return slot
+
+    def _by_reference(
+        self, kind: CallKind, target: str, given: Arguments, operations: Both, kwargs: Mapping[str, Any]
+    ) -> Any:
+        """What the reference returns; where it refuses, the candidate may be asked too, and the trial ends."""
         if self.watch is not None:
-            self.watch.asks_reference(self, kind, target, operands, named)
+            self.watch.asks_reference(self, kind, target, given.operands, given.named)
         if self.running:
             raise called_back(self.running, target)
         if self.records_gradients() is not self.recording_gradients:
             raise mistakes.gradients_off(target, self.pair.reference.name)
         try:
-            self.running = target
-            try:
-                expected = operations[0](*expected_args, **expected_kwargs)
-            finally:
-                self.running = ""
+            return self._made(target, operations.expected, given.expected, given.expected_named)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             optional = [key for key, value in kwargs.items() if _may_be_left_out(value)]
-            attempt = operations[1]
-            self._refused(
-                kind, target, tuple(operands), named, error, lambda: attempt(*actual_args, **actual_kwargs), optional
-            )
+
+            def attempt() -> Any:
+                return operations.actual(*given.actual, **given.actual_named)
+
+            self._refused(kind, target, tuple(given.operands), given.named, error, attempt, optional)
             self.end(error)
+
+    def _by_candidate(self, kind: CallKind, target: str, given: Arguments, operation: Any, expected: Any) -> Any:
+        """What the candidate returns for a call to which the reference returned `expected`."""
         if self.watch is not None:
-            self.watch.about_to(self, kind, target, tuple(operands), named)
+            self.watch.about_to(self, kind, target, tuple(given.operands), given.named)
         try:
-            self.running = target
-            try:
-                actual = operations[1](*actual_args, **actual_kwargs)
-            finally:
-                self.running = ""
+            return self._made(target, operation, given.actual, given.actual_named)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
-            slot = self.append(kind, target, tuple(operands), named, expected, None)
-            self._failed(slot, self._lacks(slot, operations[1], actual_args), error)
+            slot = self.append(kind, target, tuple(given.operands), given.named, expected, None)
+            self._failed(slot, self._lacks(slot, operation, given.actual), error)
             self.end(error)
-        slot = self.append(kind, target, tuple(operands), named, expected, actual)
-        if name in _CHANGES_RECORDING:
-            self.recording_gradients = self.records_gradients()
-        if name in randomness.NAMES:
-            given = expected_args if owner is None else expected_args[1:]
-            self._settle_contents(slot, randomness.contents_of(target, given, expected_kwargs))
-        if self.undefined or self.random_modules:
-            self.spread_undefined(slot, None if owner is None else owner[0])
-        return slot
+
+    def _made(self, target: str, operation: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Make a call of one side. A framework that calls the test's own code back must not find dual calls in it."""
+        self.running = target
+        try:
+            return operation(*args, **kwargs)
+        finally:
+            self.running = ""
 
     def method(
         self, name: str, owner: tuple[Any, Any, Operand], args: Sequence[Any] = (), kwargs: Mapping[str, Any] = _NONE
@@ -195,9 +180,6 @@ class Recorder(LiveRecord):
         kind, name = self.calls[slot].kind, self.calls[slot].target
         method = kind == "method" and name != "__call__"
         return ABSENT if method and not self.pair.candidate.provides(kind, name, args[0]) else operation
-
-    def _annotation(self, signature: tuple[CallKind, str, Any, int, tuple[str, ...]], key: int | str) -> Any:
-        return self.pair.annotations(*signature).get(key)
 
     def operate(self, name: str, operands: Sequence[Any]) -> int:
         """A function of the `operator` module (``add``, ``getitem``, ``iadd``, ...) on both sides."""

@@ -6,7 +6,7 @@ import pytest
 import torch as real
 
 from autotest import random_tensor, torch
-from autotest.recording.observation import pair_up
+from autotest.recording.pairing import pair_up
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import agrees, targets, trial
 

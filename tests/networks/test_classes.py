@@ -15,7 +15,7 @@ from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
 from autotest.frameworks import chosen
 from autotest.frameworks.torch import TorchFramework
-from autotest.recording.observation import pair_up
+from autotest.recording.pairing import pair_up
 from autotest.replaying.replay import replay
 from autotest.trials.trial import run_trial
 from tests.networks.bodies import calling

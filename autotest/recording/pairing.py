@@ -1,0 +1,208 @@
+"""Finds, in the record of a trial, the pairs of objects that should be alike on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autotest.comparison import Nothing, Stage
+from autotest.frameworks import ABSENT, Framework
+from autotest.frameworks.freezing import PLAIN
+from autotest.program import LAYOUT, Call, refs
+from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call
+from autotest.program.semantics import written as written_by
+from autotest.recording.record import Record
+
+#: Calls whose result says nothing about agreement: inputs, assignments, the machinery of the record.
+_SILENT = frozenset(("load_state", "overwrite", "setattr", "enter", "exit"))
+#: Methods and operators that put modules into another.
+_PUTTING = frozenset("add_module register_module append insert extend update setitem".split())
+
+
+class Pairing(NamedTuple):
+    """Two objects that should be alike: `name` follows the slot's own name."""
+
+    slot: int
+    suffix: str
+    stage: Stage
+    expected: Any
+    actual: Any
+    defined: bool
+
+
+def pair_up(record: Record) -> tuple[list[Pairing], int]:
+    """Everything to compare, in program order, and how many of them are results."""
+    pairs = _Pairs(record)
+    for call in _holders_last(record.calls):
+        if call.kind not in _SILENT and call.slot not in pairs.failed:
+            pairs.add(call)
+    found = pairs.found
+    if not (record.pair.reference.holds_values and record.pair.candidate.holds_values):
+        found = [item if isinstance(item.expected, PLAIN) else item._replace(defined=False) for item in found]
+    return found, pairs.results
+
+
+class _Pairs:
+    """The pairs found so far, and what must not become a pair twice.
+
+    Several calls may return the same object, and a module holds tensors that a call returned: each is compared once,
+    where it was met first.
+    """
+
+    __slots__ = (
+        "candidate",
+        "failed",
+        "found",
+        "graded",
+        "gradients_undefined",
+        "pushed_back",
+        "record",
+        "reference",
+        "results",
+        "seen",
+        "specified",
+        "written",
+    )
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.reference, self.candidate = record.pair.reference, record.pair.candidate
+        self.found: list[Pairing] = []
+        #: How many results of calls are among them.
+        self.results = 0
+        #: ids of both sides' objects that have been paired.
+        self.seen: set[tuple[int, int]] = set()
+        #: ids of the candidate's tensors whose gradient is paired: a call may return a leaf that the reference copies.
+        self.graded: set[int] = set()
+        self.gradients_undefined = record.gradients_undefined()
+        # The rule is that everything is specified: then no slot needs to be asked about.
+        self.specified = not (record.undefined or record.undefined_slots)
+        self.failed = {mismatch.slot for mismatch in record.mismatches}
+        self.written = _written_by(record, self.failed) if self.failed else set()
+        # Where the candidate's backward failed, its missing gradients are no findings of their own.
+        self.pushed_back = not any(mismatch.stage == "backward" for mismatch in record.mismatches)
+
+    def add(self, call: Call) -> None:
+        """Pair what `call` gave on either side."""
+        expected, actual = self.record.expected[call.slot], self.record.actual[call.slot]
+        is_result = call.kind != "tensor" and not is_backward(call) and call.note != LAYOUT
+        if type(expected) not in self.reference.tensor_types and isinstance(expected, PLAIN):
+            self.results += is_result
+            self._plain(call, expected, actual)
+        elif self._is_new(expected, actual):
+            if isinstance(expected, self.reference.tensor_types):
+                self.results += is_result
+                self._tensor(call.slot, expected, actual)
+            elif isinstance(expected, self.reference.module_types):
+                self._module(call.slot, expected, actual)  # its state is no result by itself
+            elif _is_data(self.reference, expected):
+                self.results += is_result
+                self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
+        else:
+            self.results += is_result
+
+    def _is_new(self, expected: Any, actual: Any) -> bool:
+        identity = (id(expected), id(actual))
+        if identity in self.seen or id(expected) in self.written:
+            return False
+        self.seen.add(identity)
+        return True
+
+    def _pair(self, slot: int, suffix: str, expected: Any, actual: Any, defined: bool) -> None:
+        self.found.append(Pairing(slot, suffix, "forward", expected, actual, defined))
+
+    def _plain(self, call: Call, expected: Any, actual: Any) -> None:
+        if is_backward(call):
+            return
+        if call.target == "type":
+            # A framework says "torch.FloatTensor", and the other calls it otherwise because of itself.
+            expected, actual = (str(side).rpartition(".")[2] for side in (expected, actual))
+        self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
+
+    def _tensor(self, slot: int, expected: Any, actual: Any) -> None:
+        self._pair(slot, "", expected, actual, self.specified or not self.record.is_undefined(slot))
+        if not self.pushed_back:
+            return
+        held = self.reference.holds_gradient(expected)
+        if held or (id(actual) not in self.graded and _holds_gradient(self.candidate, actual)):
+            self.graded.add(id(actual))
+            self._gradient(slot, "", self.reference.gradient(expected) if held else None, actual)
+
+    def _module(self, slot: int, expected: Any, actual: Any) -> None:
+        reference, candidate = self.reference, self.candidate
+        self._state(slot, reference.parameters(expected), candidate.parameters(actual))
+        self._state(slot, reference.buffers(expected), candidate.buffers(actual))
+
+    def _state(self, slot: int, expected: dict[str, Any], actual: dict[str, Any]) -> None:
+        """Pair the parameters, or the buffers, of one module."""
+        for name, own in expected.items():
+            other = actual.get(name)
+            if not self._is_new(own, other):
+                continue
+            shown = Nothing() if name not in actual else other
+            self._pair(slot, f".{name}", own, shown, id(own) not in self.record.undefined)
+            if self.pushed_back and self.reference.holds_gradient(own):
+                self._gradient(slot, f".{name}", self.reference.gradient(own), other)
+        for name in sorted(actual.keys() - expected.keys()):
+            self._pair(slot, f".{name}", Nothing(), actual[name], True)
+
+    def _gradient(self, slot: int, suffix: str, expected: Any, actual: Any) -> None:
+        """Pair the gradient `expected` of a tensor of the reference with that of `actual`, the candidate's tensor."""
+        gradient = self.candidate.gradient(actual) if isinstance(actual, self.candidate.tensor_types) else None
+        defined = slot not in self.gradients_undefined
+        self.found.append(Pairing(slot, f"{suffix}.grad", "backward", expected, gradient, defined))
+
+
+def _holders_last(calls: Sequence[Call]) -> Sequence[Call]:
+    """What is in modules that only hold others is told of where it was made; then come those that nothing holds."""
+    holders = {call.slot for call in calls if is_holder(call)}
+    if not holders:
+        return calls
+    held = {ref.slot for call in calls if _holds(call) for ref in [*refs(call)][call.kind != "function" :]}
+    return [
+        *(call for call in calls if call.slot not in holders),
+        *(call for call in calls if call.slot in holders and call.slot not in held),
+    ]
+
+
+def _holds(call: Call) -> bool:
+    """Whether `call` puts modules into another."""
+    return call.kind == "setattr" or is_class(call) or call.target in _PUTTING
+
+
+def _written_by(recorder: Record, failed: set[int]) -> set[int]:
+    """ids of the reference's tensors that a call has written into which failed on the candidate.
+
+    That the candidate's are as they were is no finding beside the failure.
+    """
+    written: set[int] = set()
+    for slot in failed:
+        if slot >= len(recorder.calls):
+            continue
+        call = recorder.calls[slot]
+        operands = [recorder.expected[ref.slot] for ref in refs(call)]
+        if is_module_call(call) and isinstance(operands[0], recorder.pair.reference.module_types):
+            written |= {id(buffer) for buffer in recorder.pair.reference.buffers(operands[0]).values()}
+        if call.kind == "overwrite":
+            continue  # this library's own doing: that it fails says something of the value which was to be replaced
+        written |= {id(recorder.expected[ref.slot]) for ref in written_by(call)}
+        if any(map(recorder.pair.reference.works_in_place, operands)):
+            written |= {id(operand) for operand in operands}
+    return written
+
+
+def _holds_gradient(framework: Framework, value: Any) -> bool:
+    return isinstance(value, framework.tensor_types) and framework.holds_gradient(value)
+
+
+def _is_data(framework: Framework, value: Any) -> bool:
+    """Whether `value` holds something to compare: containers of tensors and plain values, dtypes, sizes."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return not value or any(_is_data(framework, item) for item in value)
+    if isinstance(value, (*PLAIN, np.ndarray, *framework.tensor_types)):
+        return True
+    return framework.literal(value) is not ABSENT

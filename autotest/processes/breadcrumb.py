@@ -10,9 +10,10 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from autotest.comparison import Side
 from autotest.program import CallKind, Operand, Ref
@@ -63,7 +64,11 @@ class Position:
 class Breadcrumb:
     """The file of one process, open for writing. Tells itself where a recorder is, as a `Watch`."""
 
-    __slots__ = ("_file", "_memory", "_numbers", "_operator", "path")
+    __slots__ = ("__weakref__", "_file", "_memory", "_numbers", "_operator", "close", "path")
+
+    #: Ends the trail without leaving one. Happens by itself when nobody holds the trail any more, and at the end of
+    #: the process, unless it is killed.
+    close: Callable[[], object]
 
     def __init__(self, path: Path) -> None:
         """Start a trail at `path`, which must not be another living process's; raises `OSError`."""
@@ -82,6 +87,7 @@ class Breadcrumb:
         _PID.pack_into(self._memory, _PID_AT, os.getpid())
         self._numbers: dict[str, int] = {}
         self._operator = 0
+        self.close = weakref.finalize(self, _end, path, os.getpid(), self._memory, self._file)
         self.rest()
 
     def test(self, file: Path | None, test: str, base_seed: int, **settings: Any) -> None:
@@ -144,13 +150,14 @@ class Breadcrumb:
         """No trial is running."""
         _STATE.pack_into(self._memory, _STATE_AT, -1, 0, 0, 0)
 
-    def close(self) -> None:
-        """End the trail without leaving one."""
+
+def _end(path: Path, pid: int, memory: mmap.mmap, file: BinaryIO) -> None:
+    if os.getpid() == pid:  # what a fork lets go of is still its parent's trail
         with contextlib.suppress(OSError, ValueError):
-            self.path.unlink()
-        with contextlib.suppress(BufferError, ValueError):
-            self._memory.close()
-        self._file.close()
+            path.unlink()
+    with contextlib.suppress(BufferError, ValueError):
+        memory.close()
+    file.close()
 
 
 def called(recorder: Recorder, target: str, operands: Sequence[Operand]) -> str:
@@ -210,11 +217,7 @@ def folder(directory: Path) -> Path:
 @functools.lru_cache(maxsize=4)
 def own(directory: Path, pid: int) -> Breadcrumb | None:
     """The trail of this process, whose id is `pid`; None where none can be written."""
-    import atexit
-
     try:
-        trail = Breadcrumb(folder(directory.absolute()) / f"{pid}.trail")
+        return Breadcrumb(folder(directory.absolute()) / f"{pid}.trail")
     except OSError:
         return None
-    atexit.register(trail.close)
-    return trail

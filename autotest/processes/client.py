@@ -39,10 +39,11 @@ class ServerLost(OSError):
 class Process:
     """A process that carries out one function, as seen by the process that asked for it."""
 
-    def __init__(self, connection: Connection, pipe: int) -> None:
+    def __init__(self, connection: Connection, pipe: Connection) -> None:
         #: Its other end is the function's first argument. Ends (`EOFError`) with the process.
         self.connection = connection
-        #: Is readable when there is something new to be said of the process.
+        #: Is readable when there is something new to be said of the process. A descriptor that is closed when this
+        #: object is forgotten, as that of the connection is.
         self.pipe = pipe
         #: Whether the server has ended that knew of it.
         self.lost = False
@@ -74,7 +75,7 @@ class Process:
     def _number(self, seconds: float) -> int | None:
         if not wait([self.pipe], seconds):
             return None
-        data = os.read(self.pipe, NUMBER.size)
+        data = os.read(self.pipe.fileno(), NUMBER.size)
         if not data:
             self.lost = True
             raise ServerLost("the process server ended")
@@ -92,9 +93,7 @@ class Process:
         self.kill()
         with contextlib.suppress(OSError):
             self.connection.close()
-        if self.pipe >= 0:
-            os.close(self.pipe)
-            self.pipe = -1
+        self.pipe.close()
 
 
 class Server:
@@ -199,7 +198,7 @@ class Server:
         finally:
             theirs.close()
             os.close(writing)
-        process = Process(Connection(own.detach()), reading)
+        process = Process(Connection(own.detach()), Connection(reading, writable=False))
         around = Surroundings(
             {**os.environ, **self._choice}, str(Path.cwd()), list(sys.path), None if log is None else log.absolute()
         )

@@ -13,6 +13,7 @@ import pytest
 
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
+from tests.support.descriptors import open_now
 
 PROGRAM = """
     import os, sys
@@ -39,7 +40,9 @@ PROGRAM = """
     if sys.argv[2] == "rest":
         trail.rest()
     print("ready", flush=True)
-    sys.stdin.readline() if sys.argv[2] == "live" else os.kill(os.getpid(), 9)
+    if sys.argv[2] == "live":
+        sys.stdin.readline()
+    os.kill(os.getpid(), 9)
 """
 
 
@@ -97,6 +100,25 @@ def test_a_trail_that_ends_well_is_removed_and_what_is_no_trail_is_ignored(tmp_p
     trail.close()
     (tmp_path / "3.trail").write_bytes(b"something else")
     assert list(breadcrumb.dead(tmp_path)) == []
+
+
+def test_a_process_that_writes_into_many_folders_holds_few_files_and_leaves_no_trail(tmp_path):
+    trails = [breadcrumb.own(tmp_path / str(number), -os.getpid()) for number in range(20)]
+    each = open_now(str(tmp_path)) / len(trails)
+    assert None not in trails
+    del trails
+    assert open_now(str(tmp_path)) <= 4 * each
+    assert len(list(tmp_path.glob("*/trails/*.trail"))) <= 4
+
+
+def test_a_fork_that_forgets_the_trail_of_its_parent_leaves_it_where_it_is(tmp_path):
+    trail = Breadcrumb(tmp_path / "4.trail")
+    child = os.fork()
+    if child == 0:
+        del trail
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert trail.path.exists()
 
 
 def test_no_trail_where_none_can_be_written(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from autotest.processes.client import Server, ServerLost
 from tests.support import tasks_of_children as tasks
-from tests.support.descriptors import many_open
+from tests.support.descriptors import many_open, open_now
 
 
 @pytest.fixture
@@ -68,6 +68,14 @@ def test_a_child_is_asked_for_and_dies_where_a_thousand_files_are_open(server):
         assert one.connection.recv()[0] == 1
         assert one.pid() != two.pid(20)
         assert (one.status(20), two.status(20)) == (0, -signal.SIGABRT)
+
+
+def test_a_process_that_is_forgotten_holds_no_descriptor(server):
+    server.process(tasks.tell, 0).connection.recv()
+    before = open_now("pipe:"), open_now("socket:")
+    for value in range(10):
+        assert server.process(tasks.tell, value).connection.recv()[0] == value
+    assert (open_now("pipe:"), open_now("socket:")) == before
 
 
 def test_a_child_that_raises_ends_with_status_1_and_a_traceback_in_its_log(server, tmp_path):

@@ -1,4 +1,4 @@
-"""A process with so many files open that the next one's number is beyond what `select` takes."""
+"""How many files this process has open, and so many that the next one's number is beyond what `select` takes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ import contextlib
 import os
 import resource
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 #: `select` takes numbers below 1024.
 MANY = 1100
+
+
+def open_now(kind: str) -> int:
+    """How many descriptors of this process are of what `/proc` says with `kind`, such as ``pipe:`` or ``.trail``."""
+    found = 0
+    for link in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # the one that lists them is gone by now
+            found += kind in str(link.readlink())
+    return found
 
 
 @contextlib.contextmanager

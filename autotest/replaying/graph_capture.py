@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import enum
 from collections.abc import Iterator
 from typing import Any
 
 from autotest.frameworks import ABSENT, Framework
-from autotest.program import Call, Captured, Ref, captured, leaves, refs
+from autotest.program import Array, Call, Captured, Ref, captured, leaves, refs
 from autotest.program.semantics import (
     always_shares_memory,
     assigns_items,
@@ -110,13 +111,12 @@ def stage(record: Record, *, backward: bool = True) -> Stage:
     """Divide `record`, which ran without a finding; raises `CannotStage` with a reason."""
     framework = record.pair.candidate
     staged = Stage(record, framework)
-    drawn = {call.args[0].slot: call.args[1] for call in record.calls if call.kind == "overwrite"}
-    outside: dict[int, Any] = {}
+    division = _Division(staged)
     for call in record.calls:
-        _divide(staged, call, drawn, outside)
+        division.place(call)
     if not staged.inside:
         raise CannotStage("nothing is left to build")
-    _choose_inputs(staged, outside, backward)
+    _choose_inputs(staged, division.outside, backward)
     staged.results = [
         Result(call.slot, path, eager)
         for call in staged.inside
@@ -125,82 +125,132 @@ def stage(record: Record, *, backward: bool = True) -> Stage:
     return staged
 
 
-def _divide(staged: Stage, call: Call, drawn: dict[int, Captured], outside: dict[int, Any]) -> None:
-    record, framework, slot = staged.record, staged.framework, call.slot
-    actual = record.actual[slot]
-    name = call.target.rpartition(".")[2]
-    if record.pair.candidate is not framework or call.kind in ("enter", "exit"):
-        raise CannotStage("context managers")
-    if call.kind == "overwrite":
-        if call.args[0].slot not in outside:
-            raise CannotStage("random numbers drawn in place")
-        staged.before.append(slot)
-    elif call.kind == "tensor" or (slot in drawn and call.kind == "function"):
-        array = record.arrays[drawn[slot].index if slot in drawn else call.args[0].index]
-        if array.dtype.startswith("complex"):
-            raise CannotStage("complex numbers")
-        outside[slot] = framework.tensor(array)
-        staged.before.append(slot)
-    elif is_backward(call):
-        staged.backward.append(call)
-    elif returns_gradients(call) or reads_gradient(call):
-        raise CannotStage("gradients as values")
-    elif isinstance(actual, framework.module_types) or _sets_up(staged, call):
-        if any(ref in set(refs(earlier)) for earlier in staged.inside for ref in refs(call)):
-            raise CannotStage("modules that change between their calls")
-        values = [staged.modules.get(at, record.actual[at]) for at in range(slot)]
-        for at, value in outside.items():
-            values[at] = value
-        made = perform(call, framework, values, tuple(record.arrays), {})
-        staged.before.append(slot)
-        if isinstance(actual, framework.module_types):
-            staged.modules[slot] = made
-    elif is_step(call):
-        raise CannotStage("steps of optimizers")
-    elif call.kind == "setattr":
-        raise CannotStage("assigned attributes")
-    elif name == "Parameter":
-        raise CannotStage("creation of parameters")
-    elif assigns_items(call):
-        raise CannotStage("assignments to items")
-    elif not any(True for _ in _tensors(framework, actual)):
-        staged.constants[slot] = actual
-        if call.kind == "builtin" or name in ("item", "numpy", "tolist"):
-            staged.left_out["values on the host"] += 1
-    elif _belongs_outside(staged, call, outside):
-        values = [staged.constants.get(at, outside.get(at)) for at in range(slot)]
-        outside[slot] = perform(call, framework, values, tuple(record.arrays), {})
-        staged.before.append(slot)
-    else:
-        if writes(call) and _has_views(record):
+class _Part(enum.Enum):
+    """Where a call of the program goes."""
+
+    #: Makes a tensor of captured numbers, before there is a graph.
+    DATA = enum.auto()
+    #: Puts captured numbers into such a tensor.
+    CONTENTS = enum.auto()
+    #: Makes a module, or sets one up.
+    MODULE = enum.auto()
+    #: Gives a plain value, which is the same inside and outside.
+    CONSTANT = enum.auto()
+    #: Brings a tensor to where it is used.
+    PLACEMENT = enum.auto()
+    BACKWARD = enum.auto()
+    INSIDE = enum.auto()
+
+
+class _Division:
+    """Places one call after the other; keeps fresh copies of the tensors that stand outside of the graph."""
+
+    def __init__(self, staged: Stage) -> None:
+        self._staged, self._record, self._framework = staged, staged.record, staged.framework
+        #: slot -> tensor
+        self.outside: dict[int, Any] = {}
+        #: slots of random tensors -> the numbers that the reference drew for them
+        self._drawn: dict[int, Captured] = {
+            call.args[0].slot: call.args[1] for call in self._record.calls if call.kind == "overwrite"
+        }
+
+    def place(self, call: Call) -> None:
+        """Carry `call` out where it stands before the graph, and note where it goes; may raise `CannotStage`."""
+        staged, slot = self._staged, call.slot
+        part = self._part(call)
+        if part is _Part.INSIDE:
+            staged.inside.append(call)
+        elif part is _Part.BACKWARD:
+            staged.backward.append(call)
+        elif part is _Part.CONSTANT:
+            staged.constants[slot] = self._record.actual[slot]
+            if call.kind == "builtin" or _name(call) in ("item", "numpy", "tolist"):
+                staged.left_out["values on the host"] += 1
+        else:
+            staged.before.append(slot)
+            if part is _Part.DATA:
+                self.outside[slot] = self._framework.tensor(self._array(call))
+            elif part is _Part.PLACEMENT:
+                self.outside[slot] = self._carried_out(call, [staged.constants.get(at) for at in range(slot)])
+            elif part is _Part.MODULE:
+                values = [staged.modules.get(at, self._record.actual[at]) for at in range(slot)]
+                made = self._carried_out(call, values)
+                if isinstance(self._record.actual[slot], self._framework.module_types):
+                    staged.modules[slot] = made
+
+    def _part(self, call: Call) -> _Part:
+        """Where `call` goes; raises `CannotStage` where that is neither outside nor inside."""
+        if call.kind in ("enter", "exit"):
+            raise CannotStage("context managers")
+        if call.kind == "overwrite":
+            if call.args[0].slot not in self.outside:
+                raise CannotStage("random numbers drawn in place")
+            return _Part.CONTENTS
+        if call.kind == "tensor" or (call.slot in self._drawn and call.kind == "function"):
+            if self._array(call).dtype.startswith("complex"):
+                raise CannotStage("complex numbers")
+            return _Part.DATA
+        if is_backward(call):
+            return _Part.BACKWARD
+        if returns_gradients(call) or reads_gradient(call):
+            raise CannotStage("gradients as values")
+        actual = self._record.actual[call.slot]
+        if isinstance(actual, self._framework.module_types) or self._sets_up(call):
+            if any(ref in set(refs(earlier)) for earlier in self._staged.inside for ref in refs(call)):
+                raise CannotStage("modules that change between their calls")
+            return _Part.MODULE
+        for unfit, reason in (
+            (is_step(call), "steps of optimizers"),
+            (call.kind == "setattr", "assigned attributes"),
+            (_name(call) == "Parameter", "creation of parameters"),
+            (assigns_items(call), "assignments to items"),
+        ):
+            if unfit:
+                raise CannotStage(reason)
+        if next(_tensors(self._framework, actual), None) is None:
+            return _Part.CONSTANT
+        if self._is_placement(call):
+            return _Part.PLACEMENT
+        if writes(call) and _has_views(self._record):
             raise CannotStage("calls in place, with views")
-        staged.inside.append(call)
+        return _Part.INSIDE
+
+    def _array(self, call: Call) -> Array:
+        """The numbers that a tensor is made of."""
+        held = self._drawn[call.slot] if call.slot in self._drawn else call.args[0]
+        return self._record.arrays[held.index]
+
+    def _carried_out(self, call: Call, values: list[Any]) -> Any:
+        for at, value in self.outside.items():
+            values[at] = value
+        return perform(call, self._framework, values, tuple(self._record.arrays), {})
+
+    def _is_placement(self, call: Call) -> bool:
+        """Whether a call only brings an outer tensor to where it is used."""
+        known = self.outside.keys() | self._staged.constants.keys()
+        if call.target not in _OUTSIDE or not all(ref.slot in known for ref in refs(call)):
+            return False
+        owner = self._record.actual[call.args[0].slot]
+        # What is global already, a graph can move; and its gradient then is looked at.
+        if call.target == "requires_grad_" or not self._framework.can_backpropagate(owner):
+            return True
+        return self._framework.placed_like(owner) is None
+
+    def _sets_up(self, call: Call) -> bool:
+        """Whether a call changes a module, outside of any calculation."""
+        owner = call.args[0] if call.args else None
+        if type(owner) is not Ref or owner.slot not in self._staged.modules:
+            return False
+        if call.kind == "load_state":
+            return True
+        returned = self._record.actual[call.slot]
+        return (call.kind == "setattr" and not any(type(leaf) is Ref for leaf in leaves(call.args[1]))) or (
+            call.kind == "method" and call.target not in ("__call__", "forward") and returned is None
+        )
 
 
-def _belongs_outside(staged: Stage, call: Call, outside: dict[int, Any]) -> bool:
-    """Whether a call only brings an outer tensor to where it is used."""
-    if call.target not in _OUTSIDE or not all(
-        ref.slot in outside or ref.slot in staged.constants for ref in refs(call)
-    ):
-        return False
-    owner = staged.record.actual[call.args[0].slot]
-    # What is global already, a graph can move; and its gradient then is looked at.
-    if call.target == "requires_grad_" or not staged.framework.can_backpropagate(owner):
-        return True
-    return staged.framework.placed_like(owner) is None
-
-
-def _sets_up(staged: Stage, call: Call) -> bool:
-    """Whether a call changes a module, outside of any calculation."""
-    owner = call.args[0] if call.args else None
-    if type(owner) is not Ref or owner.slot not in staged.modules:
-        return False
-    if call.kind == "load_state":
-        return True
-    returned = staged.record.actual[call.slot]
-    return (call.kind == "setattr" and not any(type(leaf) is Ref for leaf in leaves(call.args[1]))) or (
-        call.kind == "method" and call.target not in ("__call__", "forward") and returned is None
-    )
+def _name(call: Call) -> str:
+    return call.target.rpartition(".")[2]
 
 
 def _has_views(record: Record) -> bool:

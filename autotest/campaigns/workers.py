@@ -20,7 +20,7 @@ from autotest.campaigns.exploring import perform
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
-from autotest.processes.endings import describe, last_words, limit_memory
+from autotest.processes.endings import ProcessDeath, death_by, last_words, limit_memory, no_answer
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Result, Task
 
 #: Seconds for understanding one finding, besides shrinking: the referee, tracing, and running its reproducer; and
@@ -155,22 +155,20 @@ class Workers:
         status = worker.process.status(_GONE)
         if not worker.ready:
             raise AutotestError(f"a worker process does not start: {self._why(worker)}")
-        how = describe(status) if status is not None else "its connection ended"
-        # Nobody here sends SIGKILL to a worker that is within its time: that is the kernel, short of memory.
-        return self._buried(slot, "out of memory" if how == "SIGKILL" else "crash", how)
+        return self._buried(slot, ProcessDeath("crash", "its connection ended") if status is None else death_by(status))
 
     def _given_up(self, slot: int) -> Iterator[tuple[Task, Result]]:
         worker = self._workers[slot]
         assert worker.task is not None
         if not worker.ready:
             raise AutotestError(f"a worker process has not started in {START_UP:g} s: {self._why(worker)}")
-        yield worker.task, self._buried(slot, "hang", f"no answer in {self._conditions.deadline:g} s")
+        yield worker.task, self._buried(slot, no_answer(self._conditions.deadline))
 
-    def _buried(self, slot: int, symptom: str, how: str) -> Death:
+    def _buried(self, slot: int, died: ProcessDeath) -> Death:
         """What is known of the death of the worker at `slot`, which another one takes the place of."""
         worker = self._workers.pop(slot)
         worker.process.close()
-        death = self._death(symptom, how, slot, worker.log)
+        death = self._death(died.symptom, died.how, slot, worker.log)
         self._workers[slot] = self._spare or self._new()
         self._spare = self._new()
         return death

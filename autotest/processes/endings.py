@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 import resource
 import signal
 from pathlib import Path
+from typing import Literal
 
 from autotest.frameworks import Pair
 
@@ -16,6 +18,26 @@ _NOISE = ("libibverbs", "@", "*", "File ")
 _STAMP = re.compile(r"^[IWEF]\d{8} [\d:.]+ +\d+ ")
 #: ``file.py:12: UserWarning: text``.
 _WARNING = re.compile(r":\d+: \w*Warning: ")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProcessDeath:
+    """How a process ended that was to go on."""
+
+    symptom: Literal["crash", "hang", "out of memory"]
+    #: A signal's name, ``status 3``, or ``no answer in 20 s``.
+    how: str
+
+
+def death_by(status: int) -> ProcessDeath:
+    """What it means that a process within its time ended with this exit status."""
+    # Nobody here sends SIGKILL to such a process: that is the kernel, short of memory.
+    return ProcessDeath("out of memory" if status == -signal.SIGKILL else "crash", describe(status))
+
+
+def no_answer(seconds: float) -> ProcessDeath:
+    """What it means that a process said nothing for so long."""
+    return ProcessDeath("hang", f"no answer in {seconds:g} s")
 
 
 def describe(status: int) -> str:

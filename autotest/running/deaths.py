@@ -18,6 +18,7 @@ from autotest.frameworks import Pair, chosen_names, registry
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
+from autotest.processes.endings import ProcessDeath
 from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
@@ -95,16 +96,16 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
         )
         if traced.raised:
             return Verification(State.UNREPEATABLE, traced.raised.partition("\n")[0][:300])
-        if traced.death:
+        if traced.death is not None:
             break
     else:
         return Verification(State.SURVIVED)
     bare = _bare(dataclasses.replace(task, index=traced.index), conditions)
-    symptom = _symptom(bare.first.symptom, traced)
+    symptom = _symptom(bare.first.symptom, traced.death)
     operator = _operator(traced, bare.first.name)
-    finding = _described(bare, operator, symptom, traced, pair_of(conditions))
+    finding = _described(bare, operator, symptom, traced, traced.death, pair_of(conditions))
     first = finding.first
-    identity = death_of(operator, symptom, first.stage, traced.side, traced.death, traced.last_words)
+    identity = death_of(operator, symptom, first.stage, traced.side, traced.death.how, traced.last_words)
     finding = dataclasses.replace(finding, shown=identity)
     # What the first attempt survived does not die every time.
     finding, scripts = scripted(finding, traced.graph, conditions, (OFTEN,) if attempt else (ONCE, OFTEN))
@@ -156,12 +157,9 @@ def _bare(task: DiagnoseDeath, conditions: Conditions) -> Finding:
     )
 
 
-def _symptom(supposed: Symptom, traced: Traced) -> Symptom:
-    if traced.hangs:
-        return "hang"
-    if traced.death == "SIGKILL":
-        return "out of memory"
-    return "crash" if supposed not in DEADLY or supposed == "hang" else supposed
+def _symptom(supposed: Symptom, death: ProcessDeath) -> Symptom:
+    # A process that was short of memory may have died of another signal the second time.
+    return supposed if death.symptom == "crash" and supposed == "out of memory" else death.symptom
 
 
 def _slot(traced: Traced) -> int:
@@ -199,7 +197,9 @@ def _stage(traced: Traced, otherwise: Stage) -> Stage:
     return "backward" if is_backward(traced.program.calls[-1]) else "forward"
 
 
-def _described(finding: Finding, operator: str, symptom: Symptom, traced: Traced, pair: Pair) -> Finding:
+def _described(
+    finding: Finding, operator: str, symptom: Symptom, traced: Traced, death: ProcessDeath, pair: Pair
+) -> Finding:
     """Add what tracing the trial gave: symptom, program, whose it is."""
     words = f": {traced.last_words}" if traced.last_words else ""
     refuses = f"{pair.sides[0]} refuses ({traced.refusal[:200]}), " if traced.refusal else ""
@@ -207,7 +207,7 @@ def _described(finding: Finding, operator: str, symptom: Symptom, traced: Traced
     dead = pair.reference.name if ours else pair.candidate.name
     where = f" in {traced.graph.mode}, not in eager mode" if traced.graph is not None else ""
     message = (
-        f"{operator}: {refuses}{dead} {'hangs' if traced.hangs else 'dies'}{where} ({traced.death}){words}. "
+        f"{operator}: {refuses}{dead} {'hangs' if death.symptom == 'hang' else 'dies'}{where} ({death.how}){words}. "
         f"expected={pair.sides[0]} actual={pair.sides[1]}"
     )
     first = dataclasses.replace(

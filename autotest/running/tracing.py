@@ -19,7 +19,7 @@ from autotest.comparison import Side
 from autotest.diagnosis import graph_death
 from autotest.diagnosis.graph_death import GraphDeath
 from autotest.processes.client import START_UP, Process, Server
-from autotest.processes.endings import describe, last_words, limit_memory
+from autotest.processes.endings import ProcessDeath, death_by, last_words, limit_memory, no_answer
 from autotest.program import Call, CallKind, Operand, Program, serialisation
 from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
@@ -42,8 +42,8 @@ _OF_REFERENCE = "of-reference"
 class Traced:
     """How a traced trial ended."""
 
-    #: ``""`` when it survived; a signal's name, ``status 3``, or ``no answer in 20 s``.
-    death: str
+    #: None when it survived.
+    death: ProcessDeath | None
     #: What it was doing; None when nothing was written, or the program is no data.
     program: Program | None
     #: The last line that it wrote to its standard error and that says something.
@@ -58,10 +58,6 @@ class Traced:
     graph: GraphDeath | None = None
     #: What was raised, where the trials could not be run: by the test itself, or by this library about its use.
     raised: str = ""
-
-    @property
-    def hangs(self) -> bool:
-        return self.death.startswith("no answer")
 
 
 class _Asked(NamedTuple):
@@ -103,31 +99,37 @@ def _traced(asked: _Asked, server: Server, deadline: float) -> Traced:
         errors = folder / "errors.txt"
         errors.touch()
         with contextlib.closing(server.process(_run, asked, folder, log=errors)) as process:
-            death = _wait(process, folder, deadline)
+            ended = _wait(process, folder, deadline)
         raised = _text(folder / _RAISED)
-        if (folder / _SURVIVED).exists() or raised:
-            death = ""
+        lived = (folder / _SURVIVED).exists() or bool(raised)
         side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
         index = int(_text(folder / _INDEX).partition(" ")[0] or asked.indices.stop - 1)
         words = last_words(errors.read_text(errors="replace"))
         return Traced(
-            death, _read(folder), words, _text(folder / _REFUSAL), side, index, graph_death.read(folder), raised
+            None if lived else ended,
+            _read(folder),
+            words,
+            _text(folder / _REFUSAL),
+            side,
+            index,
+            graph_death.read(folder),
+            raised,
         )
 
 
-def _wait(process: Process, folder: Path, deadline: float) -> str:
+def _wait(process: Process, folder: Path, deadline: float) -> ProcessDeath:
     """How `process` ended; the deadline of a trial begins when it has written its first call."""
     running = ""
     since = time.monotonic()
     while True:
         status = process.status(0.1)
         if status is not None:
-            return describe(status)
+            return death_by(status)
         now = _text(folder / _INDEX) if (folder / _PROGRAM).exists() else ""
         if now != running:
             running, since = now, time.monotonic()
         if time.monotonic() - since > (deadline if running else START_UP):
-            return f"no answer in {deadline:g} s"
+            return no_answer(deadline)
 
 
 def _text(file: Path) -> str:

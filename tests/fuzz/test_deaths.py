@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import signal
 
 import numpy as np
 import pytest
 
 from autotest.processes.client import Server
-from autotest.processes.endings import last_words
+from autotest.processes.endings import death_by, last_words, no_answer
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import Identity
 from autotest.results.tasks import Conditions, DiagnoseDeath, Found, Known, Where
@@ -31,9 +32,13 @@ CALLS = (
     Call("tensor", "float32", (Captured(0),), {"requires_grad": True, "device": "cpu"}, 0),
     Call("function", "sinh", (Ref(0),), {}, 1),
 )
-DIED = Traced("SIGABRT", Program(CALLS, (Array(np.ones(2, np.float32), "float32"),)), "x.cpp:1] Check failed: 1 == 2")
+DIED = Traced(
+    death_by(-signal.SIGABRT),
+    Program(CALLS, (Array(np.ones(2, np.float32), "float32"),)),
+    "x.cpp:1] Check failed: 1 == 2",
+)
 
-LIVED = Traced("", None, "")
+LIVED = Traced(None, None, "")
 
 
 @pytest.fixture
@@ -78,7 +83,7 @@ def test_it_is_kept_as_the_death_that_it_was_and_no_more_as_what_the_trail_said(
 
 
 def test_a_slow_start_of_the_script_is_no_hang(settle, tmp_path):
-    settle(Traced("no answer in 20 s", DIED.program, ""))
+    settle(Traced(no_answer(20), DIED.program, ""))
     (entry,) = Store(tmp_path / "kept").list()
     assert entry.finding.first.symptom == "hang"
     assert "timeout=40" in entry.finding.script
@@ -126,7 +131,7 @@ def test_a_script_that_was_survived_gives_way_to_one_that_tries_often(settle, tm
 
 
 def test_a_python_exception_in_the_process_that_runs_it_again_is_no_death(settle):
-    found, keys = settle(Traced("", None, "", raised="UsageError: expected a candidate\nin two lines"))
+    found, keys = settle(Traced(None, None, "", raised="UsageError: expected a candidate\nin two lines"))
     assert isinstance(found, Found)
     assert (found.identity, found.message) == (LEFT, "sum: the candidate dies")
     assert str(found.verified) == "its trial cannot be run again: UsageError: expected a candidate"

@@ -110,7 +110,9 @@ def __getattr__(name: str) -> Any:
         except PackageNotFoundError:
             return "unknown"  # a checkout that was never installed
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from autotest.base.errors import nearest
+
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{nearest(name, __all__)}")
     home = next((module for module, names in _HOME.items() if name in names), "generators")
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value  # so that it is asked for once

@@ -95,7 +95,7 @@ def autotest(
     """
     if callable(n):
         raise UsageError("@autotest needs parentheses: write @autotest() or @autotest(n=20)")
-    if isinstance(rtol, (bool, str)):
+    if isinstance(rtol, bool) or str(rtol) == "auto":
         said = "the second argument is rtol, a number or a mapping"
         raise UsageError(f"autotest({n!r}, {rtol!r}): {said}; write auto_backward={rtol!r}")
     if pair is not None and candidate:
@@ -166,6 +166,7 @@ def decorate(
             called = called_now(run, written, file, args)
             shown = args if owner_of(run, args) is None else args[1:]
             name = called.id((*bound.args, *shown), {**bound.keywords, **kwargs})
+            _must_fit(written, called.name, bound, args, kwargs)
             test = Test(name, lambda: bound(*args, **kwargs), asks, called.file)
             sides = pair()
             try:
@@ -181,6 +182,19 @@ def decorate(
     return run  # type: ignore[return-value]
 
 
+def _must_fit(
+    written: Any, name: str, bound: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Raise `UsageError`, at the test's own line, when it is called with what its parameters do not take."""
+    try:
+        inspect.signature(bound).bind(*args, **kwargs)
+    except TypeError as error:
+        code = inspect.unwrap(written).__code__
+        method = "." in name and not code.co_argcount
+        said = f"a method is given its object: write `def {code.co_name}(self):`" if method else str(error)
+        raise UsageError(f"{Path(code.co_filename).name}:{code.co_firstlineno}: {name}: {said}") from None
+
+
 def _with_graph_mode(sides: Pair) -> Pair:
     """`sides`, whose candidate must have a graph mode: without one a check of it would silently check nothing."""
     if not sides.candidate.graph_mode:
@@ -194,6 +208,8 @@ def _with_graph_mode(sides: Pair) -> Pair:
 def _checked(function: Any) -> Any:
     """`function`, when it is one that can be run again and again; says what to write instead when it is not."""
     written = functools.partial(function).func if callable(function) else function
+    if hasattr(written, "__autotest__"):
+        raise UsageError(f"@autotest stands twice over {written.__qualname__}: leave one of them out")
     if not inspect.isroutine(written) or inspect.isbuiltin(written):
         what = "a class" if isinstance(written, type) else "a callable object" if callable(written) else "no function"
         raise UsageError(
@@ -207,7 +223,7 @@ def _checked(function: Any) -> Any:
     return function
 
 
-def skip_grad_check(*, reason: str) -> Callable[[F], F]:
+def skip_grad_check(*function: Any, reason: str = "") -> Callable[[F], F]:
     """Let the trials of a test pass without having compared a gradient; stands above or below `@autotest`.
 
     Args:
@@ -216,7 +232,7 @@ def skip_grad_check(*, reason: str) -> Callable[[F], F]:
     Raises:
         UsageError: at decoration, for an empty reason, or for something that is no function.
     """
-    if not str(reason or "").strip():
+    if function or not str(reason or "").strip():
         raise UsageError(f"skip_grad_check(reason={reason!r}): expected the reason why no gradient needs comparing")
 
     def mark(function: F) -> F:

@@ -116,6 +116,21 @@ class Generator:
     def __iter__(self) -> Iterator[Any]:
         raise self._no_value("iteration")
 
+    def __index__(self) -> int:
+        raise self._no_value("a whole number, as range() and an index take it,")
+
+    def __int__(self) -> int:
+        raise self._no_value("int()")
+
+    def __float__(self) -> float:
+        raise self._no_value("float()")
+
+    def __len__(self) -> int:
+        raise self._no_value("len()")
+
+    def __format__(self, specification: str) -> str:
+        raise self._no_value("text, as f-strings and str.format make it,")
+
     def __lt__(self, other: object) -> bool:
         raise self._no_value("<")
 

@@ -88,7 +88,7 @@ def made_by_the_test(error: Exception) -> Exception:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """``. Did you mean 'softmax'?``, when something known is spelled nearly like `name`; empty if nothing is."""
-    close = difflib.get_close_matches(name, [one for one in known if not one.startswith("_")], 1, 0.7)
+    close = difflib.get_close_matches(name, [one for one in known if not one.startswith("_")], 1, 0.65)
     return f". Did you mean {close[0]!r}?" if close else ""
 
 

@@ -103,6 +103,7 @@ def _count(outcome: Outcome, index: int, test: Test, context: RunContext, result
     refusal = outcome.recorder.rejection
     if refusal is not None and not isinstance(judgement, Expected):
         result.rejections[refusal.reason] += 1
+        result.places.setdefault(refusal.reason, refusal.place)
         return
     result.accepted += 1
     _count_calls(outcome.recorder.calls, result)

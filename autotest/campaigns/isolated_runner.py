@@ -125,7 +125,7 @@ class _Trials:
             if options.trial is not None:
                 return
         if tally.accepted < needed:
-            raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
+            raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections, tally.places))
         stale = [entry for entry in self.context.ledger.entries_for(test.id) if entry.key not in tally.expected]
         if options.usual and stale:
             raise StaleLedgerEntry(text.stale_entries(test.id, stale))
@@ -143,6 +143,7 @@ class _Trials:
             Campaign(progress, plan, self.workers, _Telling(stack)).run()
         left_out = collections.Counter({why: times for why, times in one.rejections.items() if is_set_aside(why)})
         tally.rejections += one.rejections - left_out
+        tally.places = {**one.places, **tally.places}
         tally.expected += progress.expected
         tally.cleared += progress.cleared
         tally.compared += one.compared

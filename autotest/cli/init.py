@@ -15,6 +15,7 @@ from autotest.base.errors import UsageError
 from autotest.base.options import DEFAULT_PAIR
 from autotest.cli import init_templates
 from autotest.cli.status import NOTHING_NEW
+from autotest.frameworks.registry import must_be_known
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -50,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.folder
     if not folder.is_dir():
         raise UsageError(f"{folder}: expected the folder of a project; make it first")
+    must_be_known(arguments.candidate)
     tests = folder / arguments.tests / TESTS
     try:
         for line in _written(folder, tests, arguments.candidate, arguments.tests):

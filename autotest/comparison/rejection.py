@@ -18,6 +18,8 @@ class Rejection(NamedTuple):
     target: str
     type: str
     text: str
+    #: The line of the test that made the call, as ``test_x.py:12 (`y = x.item()`)``; empty where the trial made it.
+    place: str = ""
 
     @property
     def reason(self) -> str:
@@ -36,10 +38,10 @@ def is_mistake(error: Exception, optional: Collection[str] = ()) -> bool:
         return True
     if not isinstance(error, TypeError):
         return False
-    return not {*_unknown_keywords(str(error))} <= {*optional}
+    return not {*unknown_keywords(str(error))} <= {*optional}
 
 
-def _unknown_keywords(text: str) -> list[str]:
+def unknown_keywords(text: str) -> list[str]:
     """The keywords that a function got and does not have, as Python says it, or torch's list of signatures."""
     named = re.search(r"unexpected keyword argument '(\w+)'", text)
     if named is not None:

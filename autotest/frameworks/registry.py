@@ -56,6 +56,11 @@ def names() -> list[str]:
     return sorted({*SHIPPED, *_registered()})
 
 
+def must_be_known(name: str) -> None:
+    """Raise `UsageError` where no framework is called `name`; one that is known need not be installed."""
+    _target(name)
+
+
 def _target(name: str) -> tuple[str, tuple[str, ...]]:
     """Where the factory of the framework called `name` is, and what it is called with."""
     for beginning, factory in FAMILIES.items():
@@ -70,9 +75,9 @@ def _target(name: str) -> tuple[str, tuple[str, ...]]:
     if name in SHIPPED:
         return SHIPPED[name], ()
     near = difflib.get_close_matches(name, [*names(), *FAMILIES], 1)
-    meant = f"did you mean {near[0]!r}? " if near else ""
+    meant = f". Did you mean {near[0]!r}?" if near else "."
     raise UsageError(
-        f"no framework is called {name!r}; {meant}Registered are {', '.join(names())}; there are also torch:DEVICE, "
+        f"no framework is called {name!r}{meant} Registered are {', '.join(names())}; there are also torch:DEVICE, "
         "python:PATH, torch+compile=BACKEND and MODULE:FACTORY"
     )
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from autotest.base.errors import UsageError, of_the_test
+from autotest.base.errors import UsageError, made_by_the_test, of_the_test
 from autotest.frameworks import ABSENT, Both, Pair, chosen
 from autotest.program import Operand, Ref, Root
 from autotest.recording import mistakes, operators
@@ -57,13 +57,14 @@ class DualObject:
         )
 
     def __copy__(self) -> NoReturn:
-        raise TypeError("a dual object cannot be copied; use .clone() on a tensor, or build the module twice")
+        raise made_by_the_test(TypeError("a dual object cannot be copied; use .clone() on a tensor, or build it twice"))
 
-    def __deepcopy__(self, memo: object) -> NoReturn:
+    def __deepcopy__(self, memo: Any) -> Any:
         self.__copy__()
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a dual object cannot be pickled: it holds live objects of two frameworks")
+        why = "it holds live objects of two frameworks; write .reference or .candidate for one of them"
+        raise made_by_the_test(TypeError(f"a dual object cannot be pickled: {why}"))
 
     def __repr__(self) -> str:
         recorder = self._recorder_now()
@@ -317,6 +318,11 @@ class Value(DualObject):
         """The reference's array, for NumPy's functions; taking it is recorded, and so is compared."""
         taken = self if isinstance(self._expected, np.ndarray) else self.__getattr__("numpy")()
         return np.array(taken._expected, dtype=dtype)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        recorder = current() or self._recorder
+        memo[id(self)] = copied = wrap(recorder, recorder.builtin("deepcopy", self))
+        return copied
 
     def __enter__(self) -> Any:
         recorder = current() or self._recorder

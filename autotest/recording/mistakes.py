@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from autotest.base.errors import UsageError
-from autotest.comparison.rejection import first_line
+from autotest.base.errors import UsageError, nearest
+from autotest.comparison.rejection import first_line, unknown_keywords
 from autotest.frameworks import Pair
+from autotest.program import CallKind
 
 #: Parts of torch's namespace that are no operators: what a test may have meant, and what to write instead.
 _UNRECORDABLE: Mapping[str, str] = MappingProxyType(
@@ -46,3 +48,14 @@ def device_missing(target: str, pair: Pair, error: Exception) -> UsageError:
         f"{target}: {pair.reference.name} has no such device here ({first_line(error)}). Expected one of "
         f"{', '.join(map(repr, pair.devices))}, which both sides have: write random_device(), which draws from these"
     )
+
+
+def with_nearest_keyword(error: Exception, pair: Pair, kind: CallKind, target: str) -> Exception:
+    """`error`, or one that also says which keyword of the call is unknown, and which one may have been meant."""
+    unknown = unknown_keywords(str(error)) if isinstance(error, TypeError) else []
+    if not unknown:
+        return error
+    known = {*map(str, pair.annotations(kind, target, None, 0, ()))} if kind == "function" else set()
+    known |= {*re.findall(r"(\w+)(?=[,)=])", str(error).partition("but expected")[2])}
+    said = [f"no argument {name!r}{meant}" for name in unknown if (meant := nearest(name, known - {*unknown}))]
+    return TypeError(f"{'; '.join(said)}\n{error}") if said else error

@@ -18,10 +18,12 @@ def carried_out(recorder: Recorder, function: Any, args: Sequence[Any], kwargs: 
     """
     reference = recorder.pair.reference
     found = reference.public_call(function, args, kwargs)
-    name = getattr(function, "__name__", str(function))
     if found is None:
+        name = getattr(function, "__name__", str(function))
+        home = getattr(function, "__module__", "") or ""
+        path = f"{home}.{name}" if home.partition(".")[0] in recorder.pair.packages else name
         raise UsageError(
-            f"{name} is {reference.name}'s own and was given a dual tensor, which it cannot be given: use what "
+            f"{path} is {reference.name}'s own and was given a dual tensor, which it cannot be given: use what "
             "`from autotest import torch` has, or hand it one side alone, as x.reference"
         )
     if any(reference.is_parameter(item) for item in (*args, *kwargs.values())):

@@ -322,14 +322,14 @@ class Recorder(LiveRecord):
     ) -> None:
         """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
         if is_mistake(error, optional):
-            raise made_by_the_test(error)
+            raise made_by_the_test(mistakes.with_nearest_keyword(error, self.pair, kind, target)) from None
         if is_missing_device(error):
             raise mistakes.device_missing(target, self.pair, error) from None
         if refusals.inside_of(self.pair.packages):
             raise error  # of something that was given a dual object and could not take it
         expected = current() is self and refusals.is_expected()
         if not expected:
-            self.rejection = Rejection(target, type(error).__name__, str(error))
+            self.rejection = Rejection(target, type(error).__name__, str(error), refusals.place(self.pair.packages))
             if not self.check_errors:
                 return
         if self.watch is not None:

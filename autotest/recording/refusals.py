@@ -6,14 +6,17 @@ import ast
 import functools
 import linecache
 import sys
-from collections.abc import Collection, Iterator
-from types import FrameType
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from types import FrameType, MappingProxyType
 
 #: What runs the body: frames that called it are not the test's.
 _RUNNER = "autotest.trials"
 _OWN = ("autotest.", "generators.")
-#: These call a function that they were given, inside of a block of their own.
-_CALLERS = ("unittest.case", "_pytest.raises", "_pytest.python_api")
+#: The functions that call another that they were given, inside of a block of their own, by module.
+_CALLERS: Mapping[str, str] = MappingProxyType(
+    {"unittest.case": "handle", "_pytest.raises": "raises", "_pytest.python_api": "raises"}
+)
 
 
 def is_expected() -> bool:
@@ -24,7 +27,7 @@ def is_expected() -> bool:
         if module.startswith(_RUNNER):
             return False
         if not module.startswith(_OWN):
-            if module in _CALLERS:
+            if frame.f_code.co_name == _CALLERS.get(module):
                 return True
             code, line = frame.f_code, frame.f_lineno
             if any(
@@ -47,6 +50,21 @@ def inside_of(packages: Collection[str]) -> bool:
             return False
         frame = frame.f_back
     return False
+
+
+def place(packages: Collection[str]) -> str:
+    """The line of the test that is making a call, as ``test_x.py:12 (`y = x.item()`)``; empty where none does."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith(_RUNNER):
+            return ""
+        if not module.startswith(_OWN) and module.partition(".")[0] not in {*packages, *sys.stdlib_module_names}:
+            file, line = frame.f_code.co_filename, frame.f_lineno
+            written = linecache.getline(file, line).strip()
+            return f"{Path(file).name}:{line}{f' (`{written}`)' if written else ''}"
+        frame = frame.f_back
+    return ""
 
 
 @functools.lru_cache(maxsize=64)

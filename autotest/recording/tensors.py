@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import generators
 from autotest.base.errors import of_the_test
 from autotest.frameworks import chosen
@@ -75,7 +77,12 @@ def random_tensor(
     except generators.GeneratorError as error:
         error.args = (str(error).replace("random_array(", "random_tensor("),)  # which the test wrote
         raise
-    return from_drawn(drawn, _value(requires_grad), _value(device))
+    except (MemoryError, ValueError) as error:  # NumPy has either for arrays that nothing can hold
+        raise generators.GeneratorError(f"random_tensor(...): {error}; draw smaller dimensions") from None
+    grad = _value(requires_grad)
+    if not isinstance(grad, (bool, np.bool_)):
+        raise generators.GeneratorError(f"random_tensor(requires_grad={grad!r}): expected True or False")
+    return from_drawn(drawn, bool(grad), _value(device))
 
 
 def choice_tensor(

@@ -146,7 +146,7 @@ def _troubles(progress: CampaignProgress) -> list[str]:
     rare = [test for test in progress.tests if test.accepted and test.rejected > 20 * test.accepted]
     if rare:
         shown = [
-            f"  {test.where.test}: {test.accepted} of {test.tried}; mostly {_commonest(test.rejections)}"
+            f"  {test.where.test}: {test.accepted} of {test.tried}; mostly {_commonest_refusal(test)}"
             for test in rare[:LISTED]
         ]
         blocks.append("\n".join(["Hardly ever accepted by the reference:", *shown]))
@@ -160,6 +160,13 @@ def _commonest(counts: collections.Counter[str]) -> str:
     return counts.most_common(1)[0][0]
 
 
+def _commonest_refusal(test: TestProgress) -> str:
+    """What the reference refused most often, and at which line of the test."""
+    reason = _commonest(test.rejections)
+    place = test.places.get(reason, "")
+    return f"{reason.removesuffix('.')}{f', at {place}' if place else ''}"
+
+
 def _why_never(test: TestProgress) -> str:
     if test.broken:
         return "it is itself at fault"
@@ -169,7 +176,7 @@ def _why_never(test: TestProgress) -> str:
         return "no trial was run"
     if not test.rejections:
         return f"0 of {max(test.tried, test.died)}"
-    return f"0 of {test.tried}; mostly {_commonest(test.rejections)}"
+    return f"0 of {test.tried}; mostly {_commonest_refusal(test)}"
 
 
 def _forgetful(progress: CampaignProgress) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import collections
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from autotest.emission import names, program_text
 from autotest.program import Program
+from autotest.report.advice import advice_on
 from autotest.report.layers import layer_lines
 from autotest.results.finding import Finding
 from autotest.results.ledger import Entry
@@ -113,17 +115,23 @@ def gradient_not_compared(test: str, seed: int, index: int, complaint: str) -> s
     return f"{test}: trial {index} (seed {seed}) forgot its gradients: {complaint}."
 
 
-def too_few_accepted(test: str, accepted: int, needed: int, rejections: collections.Counter[str]) -> str:
-    """Why a test gave up: what the reference refused most often."""
+def too_few_accepted(
+    test: str,
+    accepted: int,
+    needed: int,
+    rejections: collections.Counter[str],
+    places: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Why a test gave up: what the reference refused most often, and at which lines of the test."""
     total = sum(rejections.values())
-    reasons = [f"  {count:4d} x {reason}" for reason, count in rejections.most_common(5)]
-    return "\n".join(
-        [
-            f"{test}: the reference accepted {accepted} of {accepted + total} trials; {needed} are needed. It refused:",
-            *reasons,
-            "Draw arguments that fit together (the same generator object gives the same value), or use .filter().",
-        ]
-    )
+    told = rejections.most_common(5)
+    lines = [
+        f"{test}: the reference accepted {accepted} of {accepted + total} trials; {needed} are needed. It refused:"
+    ]
+    for reason, count in told:
+        place = places.get(reason, "")
+        lines.append(f"  {count:4d} x {reason.removesuffix('.')}{f', at {place}' if place else ''}")
+    return "\n".join([*lines, *dict.fromkeys(advice_on(reason) for reason, _ in told)])
 
 
 def stale_entries(test: str, entries: Sequence[Entry]) -> str:

@@ -32,6 +32,8 @@ class TestProgress:
     #: Trials one after the other in which everything was set aside.
     idle: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: The line of the test at which each of these reasons was met first, in this run.
+    places: dict[str, str] = dataclasses.field(default_factory=dict)
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     arguments: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
@@ -67,6 +69,7 @@ class TestProgress:
         self.pace = result.seconds / result.done if result.done else self.pace
         self.accepted += result.accepted
         self.rejections += result.rejections
+        self.places = {**result.places, **self.places}
         self.expected += result.expected
         self.operators += result.operators
         self.forgotten += result.forgotten

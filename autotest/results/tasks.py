@@ -104,6 +104,8 @@ class Explored:
     done: int = 0
     accepted: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: The line of the test at which each of these reasons was met first.
+    places: dict[str, str] = dataclasses.field(default_factory=dict)
     #: Failures that the ledger expects, by its entries' keys; and mismatches that proved to be rounding.
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     cleared: int = 0

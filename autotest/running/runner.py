@@ -173,7 +173,7 @@ class _Trials:
             ((what, times),) = tally.absent.most_common(1)
             raise unittest.SkipTest(f"{what} ({times} of {sum(tally.rejections.values())} trials)")
         if tally.accepted + tally.absent.total() < needed and self.context.options.trial is None:
-            raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections))
+            raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections, tally.places))
         self._agree_in_graph_mode()
         if self.context.options.usual:
             stale = [entry for entry in self.context.ledger.entries_for(test.id) if entry.key not in tally.expected]
@@ -207,6 +207,7 @@ class _Trials:
         match judgement:
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1
+                tally.places.setdefault(rejection.reason, rejection.place)
                 if rejection.type == ABSENT:
                     tally.absent[rejection.text] += 1
             case Diverged():

@@ -14,6 +14,8 @@ class Tally:
 
     accepted: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: The line of the test at which each reason was met first.
+    places: dict[str, str] = dataclasses.field(default_factory=dict)
     #: Of these, trials that the candidate has no name for, by reason.
     absent: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     compared: int = 0

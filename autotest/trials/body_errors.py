@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import traceback
@@ -20,9 +21,11 @@ def explained(error: Exception, packages: Collection[str]) -> Exception | None:
 
     `packages` are the frameworks' own, and NumPy's. None for every other error, which stays as it is.
     """
-    if isinstance(error, AutotestError) or getattr(error, "of_the_test", False):
+    if isinstance(error, AutotestError):
         return None
-    said = _said(error, packages)
+    # What a call was given wrongly by NumPy's own code is no mistake that the test can see in its line.
+    asked = ["numpy"] if getattr(error, "of_the_test", False) else packages
+    said = _said(error, asked)
     return None if said is None else UsageError(said).with_traceback(own_lines(error.__traceback__, packages))
 
 
@@ -89,8 +92,17 @@ def _foreign(package: str, frame: FrameType, error: Exception) -> str:
             "return the tensors to compare; to hold one side against numbers of your own, give it x.reference or "
             f"x.candidate {why}"
         )
+    if name.startswith("numpy.testing."):
+        return (
+            f"{name} was given a dual tensor: both sides are compared with each other anyway, so return the tensors to "
+            "compare; to hold one side against numbers of your own, give it x.reference.detach().numpy() or "
+            f"x.candidate.detach().numpy() {why}"
+        )
     if package == "numpy":
-        return f"{name} was given a dual tensor, and NumPy computes on one side only: give it x.numpy() {why}"
+        return (
+            f"{name} was given a dual tensor, and NumPy computes on one side only: write torch's own, such as "
+            f"torch.sum(x), with the torch of `from autotest import torch`, or give it x.detach().numpy() {why}"
+        )
     rest = name.partition(".")[2]
     return (
         f"{name} is {package}'s own and was given a dual object: write torch.{rest} with the torch of `from autotest "
@@ -101,11 +113,17 @@ def _foreign(package: str, frame: FrameType, error: Exception) -> str:
 def _public_name(frame: FrameType) -> str:
     """The shortest dotted name under which the function that runs in `frame` is found."""
     function, module = frame.f_code.co_name, str(frame.f_globals.get("__name__", ""))
+    made = type(frame.f_locals.get("self")) if function == "__init__" else None
+    if made is not None:
+        function, module = made.__name__, made.__module__
     parts = module.split(".")
     for count in range(1, len(parts) + 1):
         place = ".".join(parts[:count])
         found: Any = getattr(sys.modules.get(place), function, None)
-        if getattr(found, "__code__", None) is frame.f_code:
+        if found is not None and (
+            found is made
+            or getattr(inspect.unwrap(found) if callable(found) else None, "__code__", None) is frame.f_code
+        ):
             return f"{place}.{function}"
     return f"{module}.{function}"
 

@@ -28,7 +28,7 @@ from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
 from autotest.replaying.replay import replay
 from autotest.replaying.updates import Update, wrong_update
-from autotest.trials.body_errors import explained
+from autotest.trials.body_errors import explained, own_lines
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -146,9 +146,11 @@ def _returned(body: Callable[[], Any], pair: Pair) -> Any:
         return body()
     except Exception as error:
         clear = explained(error, pair.packages)
-        if clear is None:
+        if clear is not None:
+            raise clear from None
+        if not getattr(error, "of_the_test", False):
             raise
-        raise clear from None
+        raise error.with_traceback(own_lines(error.__traceback__, pair.packages))  # noqa: B904 - it is the same one
 
 
 def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
@@ -227,7 +229,7 @@ def _places(returned: Any, place: str = "") -> Iterator[tuple[str, Any]]:
             yield from _places(item, f"{place}[{index}]")
     elif isinstance(returned, dict):
         for key, item in returned.items():
-            yield from _places(item, f"{place}[{json.dumps(key) if isinstance(key, str) else repr(key)}]")
+            yield from _places(item, f"{place}[{json.dumps(key) if isinstance(key, str) else _short(key)}]")
     else:
         yield place, returned
 

@@ -362,3 +362,36 @@ def test_refused_bodies_fail_with_a_reason(against):
 
     with pytest.raises(TooFewAccepted, match="matmul: RuntimeError"):
         body()
+
+
+class WithoutSelf(unittest.TestCase):
+    """Run by the test below, and not by itself."""
+
+    __test__ = False
+
+    @autotest(n=2)
+    def written_without_self():
+        return torch.relu(random_tensor(2))
+
+
+def test_a_method_without_self_is_told_at_its_own_line():
+    with pytest.raises(
+        UsageError, match=r"test_decorator.py:\d+: WithoutSelf.written.*write `def written_\w+\(self\):`"
+    ):
+        WithoutSelf("written_without_self").written_without_self()
+
+
+def test_a_test_that_is_called_with_too_little_is_told_at_its_own_line(against):
+    against()
+    with pytest.raises(UsageError, match=r"test_decorator.py:\d+: .*: missing a required argument: 'x'"):
+        autotest(n=2)(lambda x: x)()
+
+
+def test_decorating_twice_is_refused():
+    with pytest.raises(UsageError, match="@autotest stands twice over"):
+        autotest()(autotest()(lambda: torch.ones(2)))
+
+
+def test_the_skip_of_gradients_needs_its_reason():
+    with pytest.raises(UsageError, match="expected the reason why"):
+        skip_grad_check(lambda: torch.ones(2))

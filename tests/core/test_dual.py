@@ -314,11 +314,23 @@ def test_equal_operations_have_no_class_of_their_own():
     assert agrees(trial(body))
 
 
-@pytest.mark.parametrize("use", [copy.copy, copy.deepcopy, pickle.dumps])
+@pytest.mark.parametrize("use", [copy.copy, pickle.dumps])
 def test_what_cannot_be_done_to_a_dual_object_says_so(use, against):
     against()
     with pytest.raises(TypeError, match="dual object cannot be"):
         use(torch.ones(2))
+
+
+def test_a_copied_leaf_is_a_leaf_of_its_own():
+    def body():
+        x = random_tensor(2, 2, 3)
+        y = copy.deepcopy(x)
+        y.requires_grad_(False).add_(1)
+        return x * y
+
+    outcome = trial(body, FaultyTorch())
+    assert agrees(outcome)
+    assert "deepcopy" in targets(outcome)
 
 
 def test_a_class_over_what_is_no_module_says_what_to_do_instead(against):

@@ -28,11 +28,11 @@ def test_a_factory_in_any_module_will_do():
 @pytest.mark.parametrize(
     ("name", "error", "says"),
     [
-        ("caffe", UsageError, "no framework is called 'caffe'; Registered are .*torch.*MODULE:FACTORY"),
+        ("caffe", UsageError, "no framework is called 'caffe'. Registered are .*torch.*MODULE:FACTORY"),
         ("tests.support.faults:nobody", UsageError, "names no factory of a framework"),
         ("no_such_module_anywhere:made", FrameworkMissing, "cannot be imported"),
-        ("onefow", UsageError, "no framework is called 'onefow'; did you mean 'oneflow'"),
-        ("torch+compiled", UsageError, r"did you mean 'torch\+compile'"),
+        ("onefow", UsageError, "no framework is called 'onefow'. Did you mean 'oneflow'"),
+        ("torch+compiled", UsageError, r"Did you mean 'torch\+compile'"),
         ("builtins:object", UsageError, "made a object; expected an autotest.frameworks.Framework"),
     ],
 )

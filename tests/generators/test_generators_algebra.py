@@ -350,3 +350,9 @@ def test_a_generator_of_ones_own_draws_its_children_by_the_same_rules() -> None:
         assert isinstance(three.eval()[0], int)
     with pytest.raises(NotImplementedError, match="override _draw"):
         Generator().value()
+
+
+@pytest.mark.parametrize("use", [range, int, float, len, "{}".format, [1, 2, 3].__getitem__])
+def test_a_generator_where_a_value_is_needed_says_how_to_get_one(use):
+    with pytest.raises(NotAValue, match=r"random\(1, 3\) is a generator: write \.value\(\)"):
+        use(random(1, 3))

@@ -95,7 +95,7 @@ def autotest(
     """
     if callable(n):
         raise UsageError("@autotest needs parentheses: write @autotest() or @autotest(n=20)")
-    if isinstance(rtol, bool) or str(rtol) == "auto":
+    if str(rtol) in ("True", "False", "auto"):
         said = "the second argument is rtol, a number or a mapping"
         raise UsageError(f"autotest({n!r}, {rtol!r}): {said}; write auto_backward={rtol!r}")
     if pair is not None and candidate:

@@ -13,6 +13,7 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.diagnosis import graph_finding, referee, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain
 from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - deaths are told of alike
@@ -69,7 +70,7 @@ def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunConte
         # What a side keeps from call to call is lost where calls are left out.
         shrinking = ("Shrunk:     not at all: what is smaller does not show it in a fresh interpreter",)
         unshrunk = dataclasses.replace(
-            finding, program=whole.program, mismatches=whole.mismatches, divergent=None, shrinking=shrinking
+            finding, program=whole.program, mismatches=whole.mismatches, divergent=None, shrinking=shrinking, happens=()
         )
         again = scripted(unshrunk, context)
         return again if again.verified.holds else told
@@ -183,9 +184,12 @@ class _Whole:
         else:
             smallest, final = self.agreement, self.opinion
         lines = [sizes(self.finding.program, smallest.program, shrunk.executions + tried, shrunk.complete)]
+        happens: tuple[str, ...] = ()
         if time.monotonic() - begin < 2 * seconds:
+            happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.ending)
             lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
-        return dataclasses.replace(_told(self.finding, smallest, final, pair), shrinking=tuple(lines))
+        told = _told(self.finding, smallest, final, pair)
+        return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)
 
     def _plainer(self, seconds: float) -> tuple[Agreement, int]:
         """The same trial on plainer choices, where the program alone does not know what goes together; and the runs."""

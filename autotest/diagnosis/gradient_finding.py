@@ -11,6 +11,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.diagnosis.agreement import Agreement
+from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.explanation import sizes
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker, mend
@@ -22,8 +23,10 @@ from autotest.gradients.larger_inputs import enlarged
 from autotest.gradients.numeric_check import RULE, verdict
 from autotest.gradients.reverse_mode import Wrong, pushing, wrong_gradient
 from autotest.program import Program, Ref, leaves
+from autotest.program.rewriting import WIDER
 from autotest.program.semantics import pushes_gradients
 from autotest.recording.record import Record
+from autotest.replaying.replay import replay
 from autotest.report import gradients as report
 from autotest.results.finding import Finding
 from autotest.results.verification import Verification
@@ -75,8 +78,12 @@ def _judge(framework: Framework, side: Side, finite: bool) -> Judge:
 
     def judge(program: Program, pair: Pair, settings: Settings) -> Agreement:
         wrong = _wrong(program, framework, finite)
-        found = [] if wrong is None else [_mismatch(wrong, framework, side)]
-        return Agreement(program, Record(pair), found)
+        if wrong is not None:
+            return Agreement(program, Record(pair), [_mismatch(wrong, framework, side)])
+        if any(array.dtype in WIDER for array in program.arrays):
+            return Agreement(program, Record(pair), [], "differences are taken in double precision only")
+        error = replay(program, framework).error
+        return Agreement(program, Record(pair), [], "" if error is None else str(error) or type(error).__name__)
 
     return judge
 
@@ -101,6 +108,7 @@ def _shrunk(
     assert finding.program is not None
     found = start
     told: tuple[str, ...] = ()
+    happens: tuple[str, ...] = ()
     if options.shrink:
         first = start.mismatches[0]
         # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
@@ -108,7 +116,8 @@ def _shrunk(
         with scout(pair, start.program) as survives:
             shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)
             shrunk = shrinker.shrink()
-        found = shrunk.agreement
+            found = shrunk.agreement
+            happens = decisive_features(found.program, shrinker.values(found), shrinker.ending)
         told = (sizes(finding.program, found.program, shrunk.executions, shrunk.complete),)
     forward = anatomy(found.program)
     return dataclasses.replace(
@@ -116,6 +125,7 @@ def _shrunk(
         program=found.program,
         mismatches=tuple(found.mismatches),
         shrinking=told,
+        happens=happens,
         divergent=None if forward is None else forward.first,
     )
 

@@ -10,6 +10,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.explanation import sizes
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
@@ -40,11 +41,10 @@ def understood(finding: Finding, context: RunContext, settings: Settings) -> Fin
         if not found.mismatches:
             why = "no script: the program alone agrees, or cannot be run again"
             return dataclasses.replace(finding, verified=Verification.lacking(why))
-        told: tuple[str, ...] = ()
         if options.shrink:
-            found, told = _shrunk(found, pair, settings, options, judge)
+            finding, found = _shrunk(finding, found, pair, settings, options, judge)
         finding = dataclasses.replace(
-            finding, program=found.program, mismatches=tuple(found.mismatches), shrinking=told, blame="candidate"
+            finding, program=found.program, mismatches=tuple(found.mismatches), blame="candidate"
         )
         return _scripted(finding, found, pair, settings, options)
     except (NotReplayable, CannotStage) as error:
@@ -59,10 +59,10 @@ def _judge(first: Program, wanted: Mismatch) -> Judge:
 
     def judge(program: Program, pair: Pair, settings: Settings) -> Agreement:
         if _has_empty(program) and not empty:  # what OneFlow's graphs die of
-            return Agreement(program, Record(pair), [])
+            return Agreement(program, Record(pair), [], "nothing in it")
         eager = agree(program, pair, settings)
         if eager.mismatches or eager.refused:
-            return Agreement(program, eager.record, [])
+            return Agreement(program, eager.record, [], eager.refused or "the eager modes differ")
         try:
             found = graph_check.alone(eager.record, settings)
         except CannotStage:
@@ -83,8 +83,8 @@ def _has_empty(program: Program) -> bool:
 
 
 def _shrunk(
-    start: Agreement, pair: Pair, settings: Settings, options: Options, judge: Judge
-) -> tuple[Agreement, tuple[str, ...]]:
+    finding: Finding, start: Agreement, pair: Pair, settings: Settings, options: Options, judge: Judge
+) -> tuple[Finding, Agreement]:
     first = start.mismatches[0]
     # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
     operator = "" if first.name.endswith(".grad") else operator_of(start.program.calls, first.slot)
@@ -92,8 +92,10 @@ def _shrunk(
     with scout(pair, start.program) as survives:
         shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)
         shrunk = shrinker.shrink()
-    smallest = shrunk.agreement
-    return smallest, (sizes(start.program, smallest.program, shrunk.executions, shrunk.complete),)
+        smallest = shrunk.agreement
+        happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.ending)
+    told = sizes(start.program, smallest.program, shrunk.executions, shrunk.complete)
+    return dataclasses.replace(finding, shrinking=(told,), happens=happens), smallest
 
 
 def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings, options: Options) -> Finding:

@@ -17,6 +17,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis import choice_reduction
 from autotest.diagnosis.agreement import Agreement, agree, results
+from autotest.diagnosis.decisive_features import Ending, OutOfTime
 from autotest.diagnosis.operands import values_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
@@ -111,6 +112,7 @@ class Shrinker:
         self._pair, self._settings, self._failure = pair, settings, failure
         self._survives, self._judge = survives, judge
         self._deadline = time.monotonic() + seconds
+        self._latest = self._deadline + seconds
         self._limit = limit
         length = len(start.program.calls)
         self._budget = _CALLS * (limit + length * math.log2(length + 2))
@@ -152,11 +154,11 @@ class Shrinker:
         return spent or time.monotonic() > self._deadline
 
     def _calls(self, program: Program) -> Iterator[Program]:
-        return call_reduction.calls(program, self._values())
+        return call_reduction.calls(program, self.values())
 
-    def _values(self) -> dict[int, TensorValue]:
-        """What the reference's calls of the smallest program give."""
-        given = results(self.result.agreement.program, self._pair.reference)
+    def values(self, agreement: Agreement | None = None) -> dict[int, TensorValue]:
+        """What the reference's calls of the smallest program give, or of that of `agreement`."""
+        given = results((agreement or self.result.agreement).program, self._pair.reference)
         return {slot: value for (slot, suffix), value in given.items() if not suffix and type(value) is TensorValue}
 
     def _held(self, end: int, slots: list[int]) -> dict[int, Any]:
@@ -171,7 +173,7 @@ class Shrinker:
             while end > 0 and not self._over:
                 start = max(0, end - size)
                 spans = functools.partial(
-                    call_reduction.spans, start=start, end=end, values=self._values, held=self._held
+                    call_reduction.spans, start=start, end=end, values=self.values, held=self._held
                 )
                 if any(map(self._try, self._bounded(spans))):
                     # What stands before the span has the slots that it had.
@@ -190,6 +192,18 @@ class Shrinker:
         """Whether `program`, as it is, fails in the same way."""
         mended = self._runnable(program)
         return mended is not None and self._failure.shown_by(self._judge(mended, self._pair, self._settings))
+
+    def ending(self, program: Program) -> Ending:
+        """What becomes of `program`, as it is. Raises `OutOfTime` when as much time again is over as shrinking had."""
+        if time.monotonic() > self._latest:
+            raise OutOfTime
+        mended = self._runnable(program)
+        if mended is None:
+            return "neither"
+        agreement = self._judge(mended, self._pair, self._settings)
+        if agreement.mismatches:
+            return "fails" if self._failure.shown_by(agreement) else "neither"
+        return "neither" if agreement.refused else "passes"
 
     def _runnable(self, program: Program) -> Program | None:
         mended = mend(program, self._pair.reference)

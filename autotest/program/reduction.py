@@ -50,9 +50,16 @@ def _disorder(array: Array) -> float:
         return 0.0
     if data.dtype.kind not in "fiu":
         return float(len(np.unique(data)))
-    finite = np.where(np.isfinite(data), data, 100).astype(np.float64)
-    odd = np.where(finite == np.round(finite), np.minimum(np.abs(finite), 40.0), 41.0)
+    finite = np.where(np.isfinite(data), data, 0.5).astype(np.float64)  # NaN and infinities are as odd as fractions
+    size = np.abs(finite)
+    odd = np.where(finite == np.round(finite), np.minimum(size, 30.0 + np.log10(np.maximum(size, 1.0))), _FRACTION)
     return float(odd.sum()) + 2.0 * len(np.unique(finite))
+
+
+#: A fraction is odder than any whole number.
+_FRACTION = 80.0
+#: Numbers to put in the place of greater ones.
+_ROUND = (10.0, 100.0, 1e3, 1e4, 1e6, 1e9, 1e14, 1e19, 1e30)
 
 
 # -- arguments ----------------------------------------------------------------------------------------------
@@ -111,7 +118,8 @@ def _with_leaf(call: Call, position: int, instead: Any) -> Call:
 
 
 def shapes(program: Program) -> Iterator[Program]:
-    """Programs on smaller arrays: sizes that are equal go together, then one at a time; then fewer dimensions."""
+    """Programs on smaller arrays: flat, with sizes that are equal cut at once, then one at a time; of lower rank."""
+    yield from _flattened(program)
     sizes = sorted({size for array in program.arrays for size in array.data.shape if size > 1}, reverse=True)
     if not sizes:
         yield from _ranks(program)
@@ -119,16 +127,28 @@ def shapes(program: Program) -> Iterator[Program]:
     for most in (1, 2):
         yield from _resized(program, {size: min(size, most) for size in sizes})
     for size in sizes:
-        for new in dict.fromkeys((1, 2, size // 2, size - 1)):
-            if new < size:
-                yield from _resized(program, {size: new})
+        for new in _less_than(size):
+            yield from _resized(program, {size: new})
     for index, array in enumerate(program.arrays):
         for axis, size in enumerate(array.data.shape):
-            for new in dict.fromkeys((1, 2, size // 2, size - 1)):
-                if 0 < new < size:
-                    for start in (0, size - new, _extreme(array, axis, size - new)):
-                        yield _with_array(program, index, np.take(array.data, range(start, start + new), axis=axis))
+            for new in _less_than(size):
+                for start in (0, size - new, _extreme(array, axis, size - new)):
+                    yield _with_array(program, index, np.take(array.data, range(start, start + new), axis=axis))
     yield from _ranks(program)
+
+
+def _less_than(size: int) -> list[int]:
+    """Sizes to cut one of `size` to: 1, 2, and halfway back to it again and again, so that a bound is soon met."""
+    halving = [size - (size >> shift) for shift in range(1, size.bit_length())]
+    return [new for new in dict.fromkeys((1, 2, size // 2, *halving)) if 0 < new < size]
+
+
+def _flattened(program: Program) -> Iterator[Program]:
+    """The same elements in one dimension, where all arrays have as many of them, or one."""
+    counts = {array.data.size for array in program.arrays if array.data.ndim}
+    if len(counts) == 1 and any(array.data.ndim > 1 for array in program.arrays):
+        flat = [array.data.reshape(-1) if array.data.ndim > 1 else array.data for array in program.arrays]
+        yield with_arrays(program, [Array(data, one.dtype) for data, one in zip(flat, program.arrays, strict=True)])
 
 
 def _resized(program: Program, new: Mapping[int, int]) -> Iterator[Program]:
@@ -246,6 +266,10 @@ def _simpler(data: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
             odd = np.full_like(data, rest)
             odd[at] = data[at]
             yield odd
+    greatest = float(data.reshape(-1)[int(np.argmax(np.abs(np.nan_to_num(data.astype(np.float64)))))])
+    for size in _ROUND if math.isfinite(greatest) else ():
+        if size < abs(greatest):
+            yield np.where(np.abs(data) > size, np.asarray(math.copysign(size, greatest), data.dtype), data)
 
 
 # -- kinds --------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from autotest.base.errors import of_the_test
 from autotest.frameworks import chosen
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import LAYOUT, Array, CallKind, Ref
+from autotest.program.inputs import call_of_step
 from autotest.recording.dual import Value
 from autotest.recording.recorder import Recorder, current
 
@@ -119,17 +119,8 @@ def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Val
     base, steps = generators.lay_out(drawn.data, drawn.layout)
     slot = recorder.tensor(Array(base, drawn.dtype), device=device)
     for step in steps:
-        slot = _laid_out(recorder, slot, *_call_of(step))
+        slot = _laid_out(recorder, slot, *call_of_step(step))
     return Value(recorder, _laid_out(recorder, slot, "method", "requires_grad_", ()) if grad else slot)
-
-
-def _call_of(step: Sequence[Any]) -> tuple[CallKind, str, tuple[Any, ...]]:
-    """The kind, the target and the further arguments of the call that takes `step` of a layout."""
-    name, *details = step
-    if name == "slice":
-        dim, start, stop, stride = details
-        return "operator", "getitem", ((*[slice(None)] * dim, slice(start, stop, stride)),)
-    return "method", name, tuple(details)
 
 
 def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, details: tuple[Any, ...]) -> int:

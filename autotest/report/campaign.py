@@ -86,7 +86,8 @@ def _findings(progress: CampaignProgress, width: int) -> list[str]:
         script = f"python {found.place}/repro.py  ({state})"
         if found.verified.state is State.WAITING:
             script = f"{found.place}  (no script yet; the same command with --resume makes one)"
-        lines = [*_message(found.message, width - 3), *_wrapped(found.verdict, width - 3), script]
+        happens = _wrapped(f"Happens {found.happens}", width - 3) if found.happens else []
+        lines = [*_message(found.message, width - 3), *_wrapped(found.verdict, width - 3), *happens, script]
         lines.append(f"{found.where.test}, trial {found.index}; autotest show {found.key}")
         blocks.append("\n".join([head, *("   " + line for line in lines)]))
     return blocks

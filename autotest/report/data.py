@@ -58,6 +58,7 @@ def finding(found: Found, times: int) -> dict[str, Any]:
         "normalised": found.identity.message,
         "message": found.message,
         "verdict": found.verdict,
+        "happens": found.happens,
         "verified": str(found.verified),
         "times": times,
         "test": found.where.test,

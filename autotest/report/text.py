@@ -36,6 +36,7 @@ def divergence(finding: Finding, place: str, trouble: str) -> str:
         "Mismatches:",
         *_mismatches(finding),
         "",
+        *([f"Happens:    {', '.join(finding.happens)}"] if finding.happens else []),
         *finding.shrinking,
         *_reproducer(finding, place),
         *([f"  ({trouble})"] if trouble else []),

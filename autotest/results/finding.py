@@ -35,6 +35,8 @@ class Finding:
     verdict: tuple[str, ...] = ()
     #: How the program was made smaller, and what of it matters, one line each.
     shrinking: tuple[str, ...] = ()
+    #: The features without which it does not happen: "only with strided memory", "needs 9 elements or more".
+    happens: tuple[str, ...] = ()
     #: Whose fault it is, in one word or two of `autotest.diagnosis.verdict.Blame`; empty where that was not asked.
     blame: str = ""
     #: The slot of the first divergent call in `program`, where it was found.

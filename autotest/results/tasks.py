@@ -139,6 +139,8 @@ class Found:
     verdict: str
     message: str
     report: str
+    #: The features without which it does not happen, in words.
+    happens: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ def keep(finding: Finding, where: Where, directory: Path) -> Found:
         verdict=finding.verdict[0] if finding.verdict else "",
         message=finding.first.message,
         report=report(place),
+        happens=", ".join(finding.happens),
     )
 
 

@@ -1,0 +1,252 @@
+"""Says which features of a shrunk program its failure needs: memory, sizes, numbers, dtypes, ranks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from autotest.diagnosis.decisive_numbers import number_clauses
+from autotest.emission import names
+from autotest.program import Call, Program, leaves
+from autotest.program.inputs import Input, inputs_of, with_inputs
+from autotest.program.semantics import is_backward
+from autotest.program.values import TensorValue
+from generators import GeneratorError
+
+
+class OutOfTime(Exception):
+    """Raised by what runs programs when there is no time left for it; what was found until then is told."""
+
+
+#: What becomes of a program: it fails in the same way, the sides agree, or neither (the reference refuses it, ...).
+Ending: TypeAlias = Literal["fails", "passes", "neither"]
+Run: TypeAlias = Callable[[Program], Ending]
+
+_LAYOUTS = ("transposed", "strided", "offset", "expanded")
+_FLOATING = ("float32", "float64", "float16", "bfloat16")
+_WHOLE = ("int64", "int32", "int16", "int8", "uint8")
+#: Inputs that are looked at, at most.
+_MOST = 4
+
+
+def decisive_features(program: Program, values: dict[int, TensorValue], run: Run) -> tuple[str, ...]:
+    """The features without which `program` passes, in words: "only with strided memory", "needs 9 elements or more".
+
+    Args:
+        program: fails, and is as small as it gets.
+        values: what each of its slots holds on the reference.
+        run: what becomes of another program.
+    """
+    own = names(program)
+    inputs = [item for item in inputs_of(program, values) if not own[item.made_by[0]].startswith("c")]
+    inputs = [item for item in inputs if item.array.data.dtype.kind in "fiub"][:_MOST]
+    looked = _Features(program, inputs, [own[item.made_by[0]] for item in inputs], run)
+    told: dict[str, None] = {}
+    with contextlib.suppress(OutOfTime):
+        for clause in looked.clauses():
+            told[clause] = None
+    return tuple(told)
+
+
+class _Features:
+    """Tries a program without one of its features after the other."""
+
+    def __init__(self, program: Program, inputs: Sequence[Input], named: Sequence[str], run: Run) -> None:
+        self._program, self._inputs, self._names, self._run = program, inputs, named, run
+
+    def clauses(self) -> Iterator[str]:
+        memory = [*self._memory()]
+        yield from memory
+        if self._with(self._inputs) != "fails":
+            return  # it lies in memory that cannot be made again for other numbers
+        broadcast = [*self._broadcasting()]
+        yield from broadcast
+        numbers = [*self._numbers(special_only=bool(memory))]
+        if not memory:
+            yield from self._ranks()
+        if not broadcast:
+            yield from self._sizes(telling=not (memory or numbers))
+        yield from numbers
+        yield from self._dtypes()
+        yield from self._gradients()
+        yield from self._negative_arguments()
+
+    # -- what becomes of others --
+
+    def _with(self, others: Iterable[Input]) -> Ending:
+        try:
+            return self._run(with_inputs(self._program, others))
+        except (GeneratorError, ValueError, KeyError, IndexError):
+            return "neither"  # surgery that the program does not bear
+
+    def _holding(self, item: Input) -> Callable[[np.ndarray[Any, Any]], Ending]:
+        """What becomes of the program on other numbers in `item`."""
+        return lambda data: self._with([item.holding(data)])
+
+    def _of(self, item: Input) -> str:
+        """`` of x1`` where there are several inputs."""
+        return f" of {self._names[self._inputs.index(item)]}" if len(self._inputs) > 1 else ""
+
+    # -- one feature each --
+
+    def _memory(self) -> Iterator[str]:
+        for item in self._inputs:
+            if len(item.made_by) == 1 or self._with([item.lying("contiguous")]) != "passes":
+                continue
+            alike = [kind for kind in _LAYOUTS if kind == item.layout or self._with([item.lying(kind)]) == "fails"]
+            several = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
+            yield f"only with {several} memory{self._of(item)}"
+
+    def _broadcasting(self) -> Iterator[str]:
+        shapes = [item.array.data.shape for item in self._inputs]
+        if len({*shapes}) < 2:
+            return
+        try:
+            whole = np.broadcast_shapes(*shapes)
+        except ValueError:
+            return
+        for item in self._inputs:
+            if item.array.data.shape != whole:
+                full = np.ascontiguousarray(np.broadcast_to(item.array.data, whole))
+                if self._with([item.holding(full)]) == "passes":
+                    yield f"only where {self._names[self._inputs.index(item)]} is broadcast"
+
+    def _numbers(self, *, special_only: bool) -> Iterator[str]:
+        if len(self._inputs) == 2 and not special_only and self._equals():
+            yield f"only where elements of {self._names[0]} and {self._names[1]} are equal"
+            return
+        for item, name in zip(self._inputs, self._names, strict=True):
+            own = name if len(self._inputs) > 1 else ""
+            yield from number_clauses(item.array, own, self._holding(item), special_only=special_only)
+
+    def _equals(self) -> bool:
+        """Whether it takes equal numbers in both inputs, whatever these are."""
+        one, two = self._inputs
+        if one.array.data.dtype.kind == "b" or two.array.data.dtype.kind == "b":
+            return False
+        up = [item.holding(item.array.data + 1) for item in (one, two)]
+        return self._with(up) == "fails" and self._with(up[:1]) == self._with(up[1:]) == "passes"
+
+    def _ranks(self) -> Iterator[str]:
+        """The rank, where it can be another with the same elements; a number in a call may be one of its dimensions."""
+        ranks = {item.array.data.ndim for item in self._inputs}
+        called = [call for call in self._program.calls if call.kind != "tensor" and not is_backward(call)]
+        if len(ranks) != 1 or any(type(item) is int for call in called for item in leaves((call.args, call.kwargs))):
+            return
+        rank = ranks.pop()
+        shapes = [item.array.data.shape for item in self._inputs]
+        lower: Ending = "neither"
+        if rank > 1 or all(shape == (1,) for shape in shapes):
+            merged = [(shape[0] * shape[1], *shape[2:]) if rank > 1 else () for shape in shapes]
+            pairs = zip(self._inputs, merged, strict=True)
+            lower = self._with([item.holding(item.array.data.reshape(shape)) for item, shape in pairs])
+        higher = self._with([item.holding(item.array.data[None]) for item in self._inputs])
+        if rank == 0 and higher == "passes":
+            yield "only with rank 0"
+        elif lower == higher == "passes":
+            yield f"only with rank {rank}"
+        elif lower == "passes" and rank > 1:
+            yield f"needs rank {rank} or more"
+
+    def _sizes(self, *, telling: bool) -> Iterator[str]:
+        """The least sizes; `telling` also where two are needed, which other features bring with them."""
+        shapes = [item.array.data.shape for item in self._inputs]
+        for size in sorted({size for shape in shapes for size in shape}, reverse=True):
+            elements = max((len(shape) for shape in shapes), default=0) == 1
+            if size == 1:
+                grown = [self._resized(1, other) for other in (2, 3)]
+                if "passes" in grown and "fails" not in grown:
+                    yield "only with 1 element" if elements else "only with a dimension of 1"
+            elif size == 0:
+                if self._resized(0, 1) == "passes":
+                    yield "only without elements"
+            elif size > 2 or telling:
+                less = [self._resized(size, other) for other in dict.fromkeys((size - 1, size // 2, 1))]
+                more = [self._resized(size, other) for other in (size + 1, 2 * size)]
+                if less[0] == "passes" and "fails" not in less:
+                    only = "only with" if more == ["passes", "passes"] else "needs"
+                    beyond = "" if more == ["passes", "passes"] else " or more"
+                    yield f"{only} {size} elements{beyond}" if elements else f"{only} a dimension of {size}{beyond}"
+
+    def _resized(self, size: int, other: int) -> Ending:
+        """What becomes of it where every dimension of `size` is one of `other`: cut, or with its numbers repeated."""
+        changed = []
+        for item in self._inputs:
+            data = item.array.data
+            for axis, length in enumerate(data.shape):
+                if length == size:
+                    data = np.take(data, np.arange(other) % max(length, 1), axis=axis) if length else _grown(data, axis)
+            if data.shape != item.array.data.shape:
+                changed.append(item.holding(data))
+        return self._with(changed)
+
+    def _dtypes(self) -> Iterator[str]:
+        for kinds in (_FLOATING, _WHOLE):
+            found = {item.array.dtype for item in self._inputs if item.array.dtype in kinds}
+            if len(found) != 1:
+                continue
+            own = found.pop()
+            others = [self._as(own, kind) for kind in kinds[: len(kinds) if kinds is _WHOLE else 2] if kind != own]
+            if "passes" in others and "fails" not in others:
+                yield f"only in {own}"
+
+    def _as(self, own: str, other: str) -> Ending:
+        changed = []
+        for item in self._inputs:
+            if item.array.dtype == own:
+                carrier = np.dtype("float32" if other == "bfloat16" else other)
+                data = item.array.data
+                if carrier.kind in "iu" and data.size:
+                    limits = np.iinfo(carrier)
+                    if data.min() < limits.min or data.max() > limits.max:
+                        return "neither"
+                changed.append(item.holding(data.astype(carrier), other))
+        return self._with(changed)
+
+    def _gradients(self) -> Iterator[str]:
+        if any(is_backward(call) for call in self._program.calls):
+            return
+        asking = [item for item in self._inputs if item.requires_grad]
+        plain = [Input(item.slot, item.made_by, item.array, item.layout, False, item.device) for item in asking]
+        if asking and self._with(plain) == "passes":
+            yield "only where a gradient is asked for"
+
+    def _negative_arguments(self) -> Iterator[str]:
+        """Arguments that are negative, where the same dimension, or the same number without its sign, passes."""
+        rank = max((item.array.data.ndim for item in self._inputs), default=0)
+        for call in self._program.calls:
+            if call.kind not in ("function", "method") or is_backward(call) or call.note:
+                continue
+            places = [(None, place) for place in range(len(call.args))] + [(key, 0) for key in call.kwargs]
+            for key, place in places:
+                item = call.kwargs[key] if key else call.args[place]
+                if type(item) not in (int, float) or item >= 0:
+                    continue
+                others = [-item] if type(item) is float else [item + max(rank, 1), -item]
+                endings = [self._run(_given(self._program, call, key, place, other)) for other in others]
+                if "passes" in endings[:1] and (key in _DIMENSIONS or "fails" not in endings):
+                    yield f"only where {key or f'the {item!r} of {call.target}'} is negative"
+
+
+#: How a dimension is called, whose negative numbers count from the last.
+_DIMENSIONS = frozenset(("dim", "axis", "dim0", "dim1"))
+
+
+def _given(program: Program, call: Call, key: str | None, place: int, other: float) -> Program:
+    """`program` with another number in one argument of `call`."""
+    if key is None:
+        changed = call._replace(args=(*call.args[:place], other, *call.args[place + 1 :]))
+    else:
+        changed = call._replace(kwargs={**call.kwargs, key: other})
+    calls = tuple(changed if old.slot == call.slot else old for old in program.calls)
+    return Program(calls, program.arrays, program.undefined)
+
+
+def _grown(data: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
+    return np.ones((*data.shape[:axis], 1, *data.shape[axis + 1 :]), data.dtype)
+
+
+__all__ = ["Ending", "OutOfTime", "Run", "decisive_features"]

@@ -1,0 +1,170 @@
+"""Says which of the numbers in one input a failure needs: NaN, zero, a sign, a magnitude, equal ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.program import Array
+
+Numbers = np.ndarray[Any, Any]
+#: What becomes of the failing program on other numbers: ``"fails"`` alike, ``"passes"`` or ``"neither"``.
+Run = Callable[[Numbers], str]
+
+#: Ordinary numbers, to stand in the place of others.
+_ORDINARY = (1.0, 0.5, 2.5, -3.0)
+#: Steps of a bisection: enough for two digits.
+_STEPS = 8
+#: Numbers are multiplied by these to see whether it takes their magnitude, down to a least: what a tolerance lets pass.
+_SMALLER, _GREATER = (0.5, 0.1, 1e-2, 1e-4, 1e-8, 1e-16, 1e-24), (2.0, 10.0, 1000.0)
+_LEAST = 0.05
+#: Beyond this number a function overflows rather than becoming right.
+_NEAR = 20.0
+
+
+def number_clauses(array: Array, name: str, run: Run, *, special_only: bool) -> Iterator[str]:
+    """What the failure needs of the numbers in `array`; of input `name`, where there are several."""
+    data = array.data
+    if not data.size or data.dtype.kind not in "fiu":
+        return
+    element = f"an element of {name}" if name else "an element"
+    with np.errstate(all="ignore"):
+        found = _special(data, run)
+        if special_only:
+            found = found if found in ("NaN", "infinite") else ""
+        else:
+            found = found or _extreme(data, run) or _magnitude(data, run) or _ordinary(data, run)
+        if found:
+            yield f"only where {element} is {found}"
+        elif data.size > 1 and not special_only and _equal(data, run):
+            yield f"only where elements{f' of {name}' if name else ''} are equal"
+
+
+def _passes(variants: Sequence[Numbers], run: Run) -> bool:
+    """Whether the failure is gone on all `variants` that can be run, of which there is one."""
+    endings = [run(one) for one in variants]
+    return "passes" in endings and "fails" not in endings
+
+
+def _without(data: Numbers, gone: Numbers, instead: Sequence[float]) -> list[Numbers]:
+    return [np.where(gone, np.asarray(one, data.dtype), data) for one in instead]
+
+
+def _special(data: Numbers, run: Run) -> str:
+    if data.dtype.kind != "f":
+        return ""
+    tiny = np.finfo(data.dtype).tiny
+    kinds = (
+        ("NaN", np.isnan(data), _ORDINARY),
+        ("infinite", np.isinf(data), _ORDINARY),
+        ("subnormal", (np.abs(data) < tiny) & (data != 0), _ORDINARY),
+        ("-0.0", (data == 0) & np.signbit(data), (0.0,)),
+    )
+    for text, there, instead in kinds:
+        if there.any() and _passes(_without(data, there, instead), run):
+            return text
+    zero = data == 0
+    if not zero.any() or not _passes(_without(data, zero, _ORDINARY), run):
+        return ""
+    return "near zero" if run(_without(data, zero, (1e-3,))[0]) == "fails" else "zero"
+
+
+def _extreme(data: Numbers, run: Run) -> str:
+    if data.dtype.kind == "f":
+        return ""
+    limits = np.iinfo(data.dtype)
+    for text, edge in (("the least integer", limits.min), ("the greatest integer", limits.max)):
+        if (data == edge).any() and edge and _passes(_without(data, data == edge, (1, 2, 5)), run):
+            return f"{text} of {data.dtype}"
+    return "zero" if (data == 0).any() and _passes(_without(data, data == 0, (1, 2, 5)), run) else ""
+
+
+def _magnitude(data: Numbers, run: Run) -> str:
+    """Beyond which number, or between which, where a multiple of the numbers passes."""
+    finite = np.where(np.isfinite(data), data, 0)
+    place = int(np.argmax(np.abs(finite)))
+    greatest = float(finite.reshape(-1)[place])
+    if not greatest or (data.dtype.kind in "iu" and abs(greatest) < 3):
+        return ""
+
+    def scaled(factor: float) -> Numbers:
+        return np.asarray(np.trunc(data * factor) if data.dtype.kind in "iu" else data * factor).astype(data.dtype)
+
+    reaching = [factor for factor in _SMALLER if abs(greatest) * factor >= _LEAST]
+    lower = next((factor for factor in reaching if run(scaled(factor)) == "passes"), None)
+    reaching = [factor for factor in _GREATER if np.isfinite(data * factor).all() and _held(data, factor)]
+    upper = next((factor for factor in reaching if run(scaled(factor)) == "passes"), None)
+    sign = "" if _fails_negated(data, run) else "-" if greatest < 0 else "+"
+    least = None if lower is None else abs(greatest) * _edge(lower, 1.0, scaled, run)
+    most = None if upper is None else abs(greatest) * _edge(upper, 1.0, scaled, run)
+    if least is None and (most is None or most > _NEAR):
+        return ""
+    if least is not None and most is not None and most < 1.02 * least:
+        return f"{greatest:.6g}"
+    return _between(least, most, sign)
+
+
+def _held(data: Numbers, factor: float) -> bool:
+    if data.dtype.kind == "f":
+        return True
+    limits = np.iinfo(data.dtype)
+    return bool(limits.min <= data.min() * factor and data.max() * factor <= limits.max)
+
+
+def _fails_negated(data: Numbers, run: Run) -> bool:
+    return data.dtype.kind != "u" and run(-data) == "fails"
+
+
+def _edge(passing: float, failing: float, scaled: Callable[[float], Numbers], run: Run) -> float:
+    """The factor between the two at which it turns."""
+    for _ in range(_STEPS):
+        middle = math.sqrt(passing * failing)
+        if run(scaled(middle)) == "fails":
+            failing = middle
+        else:
+            passing = middle
+    return math.sqrt(passing * failing)
+
+
+def _between(least: float | None, most: float | None, sign: str) -> str:
+    """In words, about where numbers have to be."""
+    low, high = (None if edge is None else f"{float(f'{edge:.2g}'):g}" for edge in (least, most))
+    if low is None:
+        return f"closer to zero than about {high}"
+    if sign == "":
+        return f"beyond about {low} in magnitude" if high is None else f"of magnitude {low} to {high}"
+    if high is None:
+        return f"above about {low}" if sign == "+" else f"below about -{low}"
+    return f"from about {low} to {high}" if sign == "+" else f"from about -{high} to -{low}"
+
+
+def _ordinary(data: Numbers, run: Run) -> str:
+    negative = data < 0
+    least = data.min()
+    above = (
+        [data - least + one for one in (1, 2)] if np.isfinite(least) and least <= 0 else []
+    )  # as different as before
+    if negative.any() and _passes([np.abs(data), *_without(data, negative, (1, 2, 5)), *above], run):
+        return "negative"
+    if (data <= 0).any() and _passes([*_without(data, data <= 0, (1, 2, 5)), *above], run):
+        return "zero or negative"
+    fractions = data.dtype.kind == "f" and np.isfinite(data).all() and (data != np.rint(data)).any()
+    if fractions and _passes([np.floor(data), np.ceil(data)], run):
+        return "not a whole number"
+    return ""
+
+
+def _equal(data: Numbers, run: Run) -> bool:
+    """Whether equal numbers are needed: neither rising, nor falling, nor mixed ones show it."""
+    count = data.size
+    if len(np.unique(data)) == count or count > 1000:
+        return False
+    rising = 1 + np.arange(count)
+    mixed = np.argsort(np.cos(rising * 2.3)) + 1
+    step = 1 if data.dtype.kind in "iu" else 0.75
+    return _passes(
+        [(order * step).reshape(data.shape).astype(data.dtype) for order in (rising, -rising + count + 1, mixed)], run
+    )

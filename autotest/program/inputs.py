@@ -1,0 +1,109 @@
+"""The inputs of a program as a test drew them, numbers and the memory they lie in, and programs on others."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.program.calls import LAYOUT, Array, Call, CallKind, Program, Ref, refs
+from autotest.program.rewriting import assembled, tensor_call
+from autotest.program.values import TensorValue
+from generators import lay_out
+
+#: The names of layouts by the call that makes them.
+_LAYOUT_OF: Mapping[str, str] = {"transpose": "transposed", "getitem": "strided", "expand": "expanded"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Input:
+    """A tensor that a program starts from: what the rest of the program reads in `slot`."""
+
+    slot: int
+    #: The slots of the calls that make it: one, or the base and the views that lay it out in memory.
+    made_by: tuple[int, ...]
+    array: Array
+    layout: str
+    requires_grad: bool
+    device: str
+
+    def holding(self, data: np.ndarray[Any, Any], dtype: str | None = None) -> Input:
+        """The same with other contents."""
+        like = self.array.data.dtype if dtype is None else data.dtype
+        array = Array(np.asarray(data, dtype=like), dtype or self.array.dtype)
+        return dataclasses.replace(self, array=array)
+
+    def lying(self, layout: str) -> Input:
+        """The same in other memory."""
+        return dataclasses.replace(self, layout=layout)
+
+
+def inputs_of(program: Program, values: Mapping[int, TensorValue]) -> list[Input]:
+    """The inputs of `program`, of which `values` says what each slot holds; cotangents are among them."""
+    found = []
+    for call in program.inputs():
+        made_by, layout, grad = [call.slot], "contiguous", bool(call.kwargs["requires_grad"])
+        view = _view_of(program, call.slot)
+        while view is not None:
+            made_by.append(view.slot)
+            layout = _layout(view) or layout
+            grad = grad or view.target == "requires_grad_"
+            view = _view_of(program, view.slot)
+        value = next((values[slot] for slot in reversed(made_by) if slot in values), None)
+        if value is not None:
+            array = Array(np.array(value.data), value.dtype)
+            found.append(Input(made_by[-1], tuple(made_by), array, layout, grad, value.device))
+    return found
+
+
+def _view_of(program: Program, slot: int) -> Call | None:
+    """The call that lays `slot` out in memory, where nothing else reads it."""
+    readers = [call for call in program.calls[slot + 1 :] if Ref(slot) in set(refs(call))]
+    return readers[0] if len(readers) == 1 and readers[0].note == LAYOUT else None
+
+
+def _layout(view: Call) -> str:
+    if view.target == "getitem":
+        (*before, last) = view.args[1]
+        whole_rows = not before and last.step in (None, 1)
+        return "offset" if whole_rows else "strided"
+    return _LAYOUT_OF.get(view.target, "")
+
+
+def with_inputs(program: Program, others: Iterable[Input]) -> Program:
+    """`program` with these in place of its inputs of the same slots.
+
+    Raises `GeneratorError` where numbers that do not repeat are to lie in expanded memory.
+    """
+    new = {item.slot: item for item in others}
+    gone = {slot for item in new.values() for slot in item.made_by}
+    arrays, calls = list(program.arrays), []
+    free = len(program.calls)
+    for call in program.calls:
+        item = new.get(call.slot)
+        if item is None:
+            calls += [] if call.slot in gone else [call]
+            continue
+        base, steps = lay_out(item.array.data, item.layout)
+        arrays.append(Array(base, item.array.dtype))
+        grad = item.requires_grad and not steps
+        made = [tensor_call(free, len(arrays) - 1, arrays[-1], requires_grad=grad, device=item.device)]
+        views = [call_of_step(step) for step in steps]
+        if steps and item.requires_grad:
+            views.append(("method", "requires_grad_", ()))
+        for kind, target, details in views:
+            made.append(Call(kind, target, (Ref(made[-1].slot), *details), {}, made[-1].slot + 1, LAYOUT))
+        free = made[-1].slot + 1
+        calls += [*made[:-1], made[-1]._replace(slot=call.slot)]
+    return assembled(calls, tuple(arrays), program.undefined)[0]
+
+
+def call_of_step(step: tuple[Any, ...]) -> tuple[CallKind, str, tuple[Any, ...]]:
+    """The kind, the target and the further arguments of the call that takes `step` of a layout."""
+    name, *details = step
+    if name == "slice":
+        dim, start, stop, stride = details
+        return "operator", "getitem", ((*[slice(None)] * dim, slice(start, stop, stride)),)
+    return "method", name, tuple(details)

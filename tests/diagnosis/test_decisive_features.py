@@ -1,0 +1,121 @@
+"""The report of a failure names the feature that it needs, in one line, and none where anything shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
+from tests.wrong_operators.memory import MEMORY
+from tests.wrong_operators.numbers import NUMBERS
+from tests.wrong_operators.wrong import Wrong, gradient_where, off, when
+
+WRONG = {wrong.name: wrong for wrong in [*NUMBERS, *MEMORY]}
+
+#: Of some of our wrong operators: what has to be in the line.
+NEEDS = {
+    "relu reads memory as it lies": "only with transposed or strided memory",
+    "mul reads its second as it lies": "only with transposed or strided memory of x1",
+    "clone of expanded memory": "only with expanded memory",
+    "exp forgets the offset": "only with strided or offset memory",
+    "the gradient of expanded memory": "only with expanded memory",
+    "exp after blocks of eight": "needs 9 elements or more",
+    "sum leaves out the last of a row": "needs 9 elements or more",
+    "sigmoid beyond 4096 elements": "needs 4097 elements or more",
+    "softmax of long rows": "needs 33 elements or more",
+    "relu of NaN is zero": "only where an element is NaN",
+    "gt with NaN": "only where an element of x1 is NaN",
+    "tanh of infinity": "only where an element is infinite",
+    "reciprocal of minus zero": "only where an element is -0.0",
+    "sign of zero": "only where an element is zero",
+    "floor truncates": "only where an element is negative",
+    "relu6 is relu": "only where an element is above about 6",
+    "sin of great numbers": "only where an element is beyond about 50 in magnitude",
+    "expm1 is the first term of its series": "only where an element is closer to zero than about 0.1",
+    "lt is le": "only where elements of x0 and x1 are equal",
+    "neg of int8": "only where an element is the least integer of int8",
+    "sigmoid's gradient in float64": "only in float64",
+    "mul where the second is broadcast": "only where x1 is broadcast",
+    "abs of a single number": "only with rank 0",
+    "neg of rank four": "only with rank 4",
+    "var of one element": "only with a dimension of 1",
+    "mean of a negative dimension": "only where dim is negative",
+}
+
+
+@pytest.fixture(autouse=True)
+def _shrinking(quick: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a run of one's own, but for the script."""
+    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+
+
+def happens(against: Callable[..., object], wrong: Wrong) -> str:
+    """What the report of the plainest test says of when it happens; "" where it says nothing."""
+    against(wrong.candidate())
+    with pytest.raises(Divergence) as caught:
+        skip_grad_check(reason="planted faults")(autotest()(wrong.body))()
+    lines = [line for line in str(caught.value).splitlines() if line.startswith("Happens:")]
+    assert len(lines) <= 1
+    return lines[0].removeprefix("Happens:").strip() if lines else ""
+
+
+@pytest.mark.parametrize("name", NEEDS)
+@pytest.mark.filterwarnings("ignore")
+def test_the_feature_that_matters_is_named(against, name: str) -> None:
+    assert happens(against, WRONG[name]) == NEEDS[name]
+
+
+def test_nothing_is_named_where_anything_shows_it(against) -> None:
+    always = Wrong("exp is off", "exp", when(lambda x: True), lambda: torch.exp(random_tensor(ndim=2)))
+    assert happens(against, always) == ""
+
+
+def test_equal_elements_are_named(against) -> None:
+    wrong = Wrong(
+        "cumsum where an element is there twice",
+        "cumsum",
+        when(lambda x: len(x.unique()) < x.numel()),
+        lambda: torch.cumsum(random_tensor(ndim=1, low=-3), 0),
+    )
+    assert happens(against, wrong) == "only where elements are equal"
+
+
+def test_two_features_that_are_both_needed_are_both_named(against) -> None:
+    both = Wrong(
+        "cos of long rows of negative numbers",
+        "cos",
+        lambda cos: lambda x: off(cos(x)) if x.numel() > 8 and bool((x < 0).any()) else cos(x),
+        lambda: torch.cos(random_tensor(ndim=2)),
+    )
+    assert happens(against, both) == "needs 9 elements or more, only where an element is negative"
+
+
+def test_memory_is_named_where_numbers_stand_in_it(against) -> None:
+    both = Wrong(
+        "cos of transposed memory that holds NaN",
+        "cos",
+        lambda cos: lambda x: cos(x).nan_to_num(nan=0.0) if x.dim() == 2 and x.stride(0) < x.stride(1) else cos(x),
+        lambda: torch.cos(random_tensor(ndim=2, layout="transposed")),
+    )
+    told = happens(against, both)
+    assert "only with transposed memory" in told
+    assert "NaN" in told
+
+
+def test_a_gradient_that_is_wrong_in_strided_memory_says_so(against) -> None:
+    wrong = Wrong(
+        "sin's gradient",
+        "sin",
+        gradient_where(lambda x: not x.is_contiguous()),
+        lambda: torch.sin(random_tensor(ndim=2)),
+    )
+    assert "transposed" in happens(against, wrong)
+
+
+def test_what_matters_does_not_speak_of_how_memory_was_made(against) -> None:
+    against(WRONG["relu reads memory as it lies"].candidate())
+    with pytest.raises(Divergence) as caught:
+        autotest()(lambda: torch.relu(random_tensor(ndim=2)))()
+    assert "transpose," not in str(caught.value)
+    assert "of transpose" not in str(caught.value)

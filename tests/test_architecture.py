@@ -25,8 +25,9 @@ ROOT: Final = Path(__file__).parent.parent
 
 #: The rooms of `autotest/`, lowest first: imports go to the same room or to one on the left.
 ROOMS: Final = (
-    "base program comparison results emission report frameworks recording replaying gradients sources trials processes "
-    "diagnosis aligning storage running sweeping campaigns decorator __init__ pytest_plugin cli oneflow __main__"
+    "base program comparison results emission report frameworks recording replaying gradients sources trials "
+    "processes diagnosis aligning storage running sweeping campaigns clusters decorator __init__ pytest_plugin cli "
+    "oneflow __main__"
 ).split()
 RANK: Final = {name: rank for rank, name in enumerate(ROOMS)}
 #: What stands at the top of `autotest/` without being a package.

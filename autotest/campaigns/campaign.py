@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import random
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -36,6 +37,8 @@ from autotest.sources.collection import Collection
 TASK_SECONDS = 0.4
 #: Trials in one task, at most.
 TASK_TRIALS = 1000
+#: Tasks that are dealt out in a second, at most: with more workers than can be served so, tasks become longer.
+TASKS_A_SECOND = 400
 #: Seconds that diagnosing one finding is taken to need until some were measured.
 DIAGNOSIS_SECONDS = 8.0
 #: A test that still finds something gets this many times the time of one that does not; it never gets none.
@@ -78,8 +81,11 @@ class Plan:
 class Executor(Protocol):
     """Carries out tasks: explores in `slots` at a time, and looks into findings in as many more as `looking` says."""
 
-    slots: int
-    looking: int
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def looking(self) -> int: ...
 
     def start(self, task: Task) -> None: ...
 
@@ -242,20 +248,26 @@ class Campaign:
             return None
         indices = self._indices(chosen)
         aside, watched = self._deadly.set_aside(chosen.where.test), self._deadly.watched()
-        return Explore(chosen.where, indices, TASK_SECONDS, aside, watched)
+        return Explore(chosen.where, indices, self._length * TASK_SECONDS, aside, watched)
+
+    @property
+    def _length(self) -> float:
+        """How many times the usual a task is to be."""
+        return max(1.0, self._executor.slots / (TASKS_A_SECOND * TASK_SECONDS))
 
     def _indices(self, test: TestProgress) -> range:
         """The next trials of `test`: what an earlier task could not do, or as many new ones as fit into one."""
         if test.returned:
             return test.returned.pop()
-        pace = TASK_SECONDS / 10 if test.pace is None else test.pace
-        count = max(1, min(TASK_TRIALS, self._remaining(test), int(TASK_SECONDS / max(pace, 1e-6))))
+        pace, length = TASK_SECONDS / 10 if test.pace is None else test.pace, self._length
+        fitting = int(length * TASK_SECONDS / max(pace, 1e-6))
+        count = max(1, min(int(length * TASK_TRIALS), self._remaining(test), fitting))
         indices = range(self.plan.index(test.next), self.plan.index(test.next + count), self.plan.shard[1])
         test.next += count
         return indices
 
     def _remaining(self, test: TestProgress) -> int:
-        return TASK_TRIALS if self.plan.trials is None else self._own(self.plan.trials) - test.next
+        return sys.maxsize if self.plan.trials is None else self._own(self.plan.trials) - test.next
 
     def _own(self, trials: int) -> int:
         """How many of the first `trials` indices are this shard's."""

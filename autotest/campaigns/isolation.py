@@ -41,6 +41,10 @@ class InProcess:
         trail = breadcrumb.own(self._conditions.directory, os.getpid())
         return [(task, perform(task, self._conditions, trail, self._server)) for task in tasks]
 
+    def told(self) -> list[str]:
+        """Nothing: all of it happens on this machine."""
+        return []
+
     def close(self) -> None:
         """End the processes that findings were looked into by."""
         self._server.close()

@@ -30,6 +30,8 @@ DIAGNOSIS, OFTEN = 100.0, 180.0
 _STALE = 7 * 24 * 3600
 #: Seconds that a process may need to be gone whose connection has ended.
 _GONE = 10.0
+#: What workers need besides the frameworks.
+PRELOADED = (__name__,)
 #: How many times running the process server may be lost without any result in between.
 _LOST = 5
 
@@ -56,13 +58,14 @@ class _Worker:
 class Workers:
     """A pool of worker processes: one for each of `slots` tests, and others for what was found."""
 
-    def __init__(self, conditions: Conditions, jobs: int) -> None:
+    def __init__(self, conditions: Conditions, jobs: int, server: Server | None = None) -> None:
+        """`server` forks the workers and is closed with them; one of their own when left out."""
         self.slots = jobs
         # Most of what they do is to wait for a fresh interpreter.
         self.looking = max(1, jobs // 2)
         self._conditions = conditions
         self._folder = breadcrumb.folder(conditions.directory.absolute()) / f"campaign-{os.getpid()}"
-        self._server = Server((__name__,), frameworks=conditions.frameworks)
+        self._server = server or Server(PRELOADED, frameworks=conditions.frameworks)
         self._workers: dict[int, _Worker] = {}
         #: Starts while others work, once it is known that there are deaths.
         self._spare: _Worker | None = None
@@ -219,6 +222,10 @@ class Workers:
         self._workers.clear()
         self._spare = None
 
+    def told(self) -> list[str]:
+        """Nothing: all of it happens on this machine."""
+        return []
+
     def close(self) -> None:
         """End all workers, at once, whatever they are doing."""
         self._forget_workers()
@@ -290,4 +297,4 @@ def _told(error: BaseException) -> str:
     return "\n".join("".join(traceback.format_exception(error)).strip().splitlines()[-12:])
 
 
-__all__ = ["Workers", "default_jobs"]
+__all__ = ["PRELOADED", "Workers", "default_jobs"]

@@ -7,23 +7,21 @@ import contextlib
 import dataclasses
 import json
 import os
-import re
 import secrets
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
-from autotest.campaigns import workers
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
-from autotest.campaigns.isolation import InProcess
-from autotest.campaigns.workers import Workers
+from autotest.cli import executors
 from autotest.cli.display import display
+from autotest.cli.reading import positive, seed, shard, told
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import chosen, chosen_names
 from autotest.report import campaign as report
@@ -55,13 +53,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--junitxml", type=Path, metavar="FILE", help="write a JUnit report")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.add_argument("--fail-fast", action="store_true", help="stop exploring at the first finding")
-    parser.add_argument(
-        "--jobs",
-        type=whole,
-        default=workers.default_jobs(),
-        metavar="N",
-        help="worker processes (default %(default)s); 0 runs trials in this process, which they may then kill",
-    )
+    executors.add_to(parser)
     parser.add_argument("--deadline", type=told(duration), metavar="20s", help="a longer trial is a hang")
     parser.add_argument("--memory", type=told(size), metavar="4G", help="memory that a worker may take")
     parser.add_argument(
@@ -94,16 +86,14 @@ def run(arguments: argparse.Namespace) -> int:
     conditions = Conditions(
         environment.directory,
         chosen_names(),
-        check_errors=arguments.jobs > 0 and not arguments.no_error_parity,
+        check_errors=arguments.jobs != 0 and not arguments.no_error_parity,
         shrink=environment.shrink if seconds is None else min(environment.shrink, max(2.0, seconds / 12)),
         verify=environment.verify,
         # What the most patient test asks for holds for all of them: workers run whatever comes.
         deadline=arguments.deadline or max([environment.deadline, *_own_deadlines(collected, environment)]),
         memory=arguments.memory or environment.memory,
     )
-    executor: InProcess | Workers = (
-        InProcess(conditions) if arguments.jobs == 0 else Workers(conditions, arguments.jobs)
-    )
+    executor = executors.chosen(arguments, conditions, {test.file for test in collected.tests})
     failure: Exception | None = None
     with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
         executor.prepare()
@@ -111,6 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
             Campaign(progress, plan, executor, shown, lambda *where: history.save(campaign, *where)).run()
         except Exception as error:  # noqa: BLE001 - it is raised when what was found before is told
             failure = error
+        progress.machines = executor.told()
     _look_again(progress)
     # Never so narrow that nothing fits, nor wider than reads well.
     print(report.summary(progress, min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)))
@@ -193,46 +184,3 @@ def _collected(arguments: argparse.Namespace) -> Collection:
             "\n  ".join([f"no test decorated with @autotest(...) that could be explored was found in {places}", *why])
         )
     return collected
-
-
-def told(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """`read`, so that argparse repeats what is wrong."""
-
-    def reading(text: str) -> Any:
-        try:
-            return read(text)
-        except UsageError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return reading
-
-
-def positive(text: str) -> int:
-    """A whole number from 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, at least 1")
-    return int(text)
-
-
-def whole(text: str) -> int:
-    """A whole number from 0."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
-    return int(text)
-
-
-def shard(text: str) -> tuple[int, int]:
-    """``1/4``: the first of four."""
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected I/K with 1 <= I <= K, such as 1/4")
-    return int(match[1]), int(match[2])
-
-
-def seed(text: str) -> int | str:
-    """A base seed, or ``random``."""
-    if text == "random":
-        return text
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more, or random")
-    return int(text)

@@ -17,7 +17,7 @@ from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
-from autotest.cli.fuzz import positive, shard, told
+from autotest.cli.reading import positive, shard, told
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.report import sweep_html, sweep_markdown, sweep_text
 from autotest.results import ledger

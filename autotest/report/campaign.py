@@ -73,6 +73,7 @@ def _numbers(progress: CampaignProgress, width: int) -> str:
             f"{lost} {were(progress.workers_lost)} lost and replaced"
             + (f", {known} of them as the ledger expects ({entries})" if known else "")
         )
+    lines += progress.machines
     return "\n".join(part for line in lines for part in _wrapped(line, width))
 
 

@@ -22,6 +22,7 @@ def as_data(progress: CampaignProgress) -> dict[str, Any]:
         "accepted": progress.accepted,
         "rejected": progress.rejected,
         "cleared": progress.cleared,
+        "machines": progress.machines,
         "workers_lost": progress.workers_lost,
         "set_aside": sorted(progress.set_aside),
         "expected": dict(sorted(progress.expected.items())),

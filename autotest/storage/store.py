@@ -18,7 +18,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from autotest.base.errors import StoreDamaged, StoreUnwritable, UsageError
@@ -61,8 +61,14 @@ class Store:
         when left out. Raises `StoreUnwritable` when the folder cannot be written.
         """
         final = self.failures / finding.identity.key
-        text = report(final) if callable(report) else report
-        files = to_files(finding, text)
+        return self.put(finding.identity.key, to_files(finding, report(final) if callable(report) else report))
+
+    def put(self, key: str, files: Mapping[str, bytes]) -> Path:
+        """Keep the files of a failure, such as `files` gives, in place of what `key` held; returns their folder.
+
+        Raises `StoreUnwritable` when the folder cannot be written.
+        """
+        final = self._place(key)
         fresh = self.failures / f".new-{os.getpid()}-{secrets.token_hex(4)}"
         try:
             self._prepare()
@@ -79,6 +85,13 @@ class Store:
                 f"another folder with AUTOTEST_DIR"
             ) from error
         return final
+
+    def files(self, key: str) -> dict[str, bytes]:
+        """The files of the failure `key`, for `put` on another machine; raises `UsageError` when there is none."""
+        try:
+            return _read(self._place(key))
+        except FileNotFoundError:
+            raise self._unknown(key) from None
 
     def remove(self, key: str) -> None:
         """Forget the failure `key`; raises `UsageError` when there is none."""

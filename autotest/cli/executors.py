@@ -1,0 +1,70 @@
+"""The options of who carries out the tasks of a campaign: this process, worker processes here, or a cluster."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from autotest.base.errors import UsageError
+from autotest.campaigns import workers
+from autotest.campaigns.campaign import Executor
+from autotest.campaigns.isolation import InProcess
+from autotest.campaigns.workers import Workers
+from autotest.cli.reading import whole
+from autotest.clusters.cluster import Cluster
+from autotest.clusters.ray_engine import RayEngine
+from autotest.clusters.travelling import package
+from autotest.results.tasks import Conditions
+
+LOCAL, RAY = "local", "ray"
+
+
+class Prepared(Executor, Protocol):
+    """An executor that is got ready before it is used, and let go of afterwards."""
+
+    def prepare(self) -> None: ...
+
+    def told(self) -> list[str]:
+        """What there is to say of the machines that it worked on."""
+
+    def close(self) -> None: ...
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the options to a subcommand's parser."""
+    parser.add_argument(
+        "--jobs",
+        type=whole,
+        metavar="N",
+        help=f"worker processes (default {workers.default_jobs()}; all there is room for on a cluster that runs "
+        "already); 0 runs trials in this process, which they may then kill",
+    )
+    parser.add_argument(
+        "--executor",
+        default=LOCAL,
+        metavar="WHERE",
+        help="where the worker processes are: local (default), ray for a Ray cluster that is started on this machine, "
+        "ray://HOST:PORT for one that runs already, ray://auto for the one that this machine belongs to",
+    )
+
+
+def chosen(arguments: argparse.Namespace, conditions: Conditions, files: Iterable[Path]) -> Prepared:
+    """The executor that is asked for; `files` hold the tests. Raises `UsageError`."""
+    where, _, address = str(arguments.executor).partition("://")
+    if where not in (LOCAL, RAY) or (where == LOCAL and address) or str(arguments.executor).endswith("://"):
+        raise UsageError(f"--executor {arguments.executor}: expected local, ray, ray://HOST:PORT or ray://auto")
+    jobs: int | None = arguments.jobs
+    if where == RAY:
+        if jobs == 0:
+            raise UsageError("--jobs 0 runs trials in this process; expected 1 or more with --executor ray")
+        engine = RayEngine(address, None if address else jobs or workers.default_jobs())
+        given = package(conditions, sorted(files), None if engine.brings_files else Path.cwd())
+        return Cluster(engine, given, conditions.directory, jobs)
+    if jobs == 0:
+        return InProcess(conditions)
+    return Workers(conditions, jobs or workers.default_jobs())
+
+
+__all__ = ["add_to", "chosen"]

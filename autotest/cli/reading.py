@@ -1,0 +1,53 @@
+"""Reads the words of a command line: whole numbers, parts of a whole, seeds, and what argparse is to repeat."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import Any
+
+from autotest.base.errors import UsageError
+
+
+def told(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """`read`, so that argparse repeats what is wrong."""
+
+    def reading(text: str) -> Any:
+        try:
+            return read(text)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return reading
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, at least 1")
+    return int(text)
+
+
+def whole(text: str) -> int:
+    """A whole number from 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
+    return int(text)
+
+
+def shard(text: str) -> tuple[int, int]:
+    """``1/4``: the first of four."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected I/K with 1 <= I <= K, such as 1/4")
+    return int(match[1]), int(match[2])
+
+
+def seed(text: str) -> int | str:
+    """A base seed, or ``random``."""
+    if text == "random":
+        return text
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more, or random")
+    return int(text)

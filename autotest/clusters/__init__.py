@@ -1,0 +1,1 @@
+"""Takes the tasks of a campaign; leaves their results, which agents on the machines of a cluster worked out."""

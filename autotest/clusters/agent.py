@@ -1,0 +1,153 @@
+"""Carries out tasks on one machine of a cluster, in worker processes of its own that may die without it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import pickle
+import platform
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+
+from autotest.base.errors import AutotestError
+from autotest.campaigns.workers import PRELOADED, Workers
+from autotest.clusters.messages import (
+    Facts,
+    Farewell,
+    Handed,
+    Order,
+    Package,
+    Report,
+    Returned,
+    digest_of_file,
+    digest_of_library,
+)
+from autotest.frameworks import chosen
+from autotest.processes.client import START_UP, Server
+from autotest.results.tasks import Found, Result, Task
+from autotest.storage.store import Store
+
+_FOLDER = "autotest-agent-"
+#: Seconds after which the folder of an agent whose process is not here belongs to nobody: it may be of a container.
+_STALE = 24 * 3600
+
+
+class Agent:
+    """What an engine runs on a machine. What it keeps on disk is nobody's after it has answered."""
+
+    def __init__(self) -> None:
+        _forget_killed(Path(tempfile.gettempdir()))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+        self._root = Path.cwd()
+        self._workers: Workers | None = None
+        #: The numbers of what is being done, by the task object's own identity.
+        self._numbers: dict[int, int] = {}
+
+    def answer(self, message: bytes) -> bytes:
+        """Answer what the driver asks: `Facts` to a `Package`, a `Report` to an `Order`."""
+        asked: Package | Order | Farewell = pickle.loads(message)
+        if isinstance(asked, Package):
+            return pickle.dumps(self._settle(asked))
+        if isinstance(asked, Order):
+            return pickle.dumps(self._carry_out(asked))
+        self._leave()
+        return pickle.dumps(asked)
+
+    def _settle(self, package: Package) -> Facts:
+        """Get everything ready, so that the first task need not wait for more than its test file."""
+        if package.root:
+            os.chdir(package.root)
+        self._root = Path.cwd()
+        self._furnish(package)
+        differing = [name for name, digest in package.digests.items() if digest_of_file(self._root / name) != digest]
+        library = digest_of_library()
+        server = Server(PRELOADED, frameworks=package.conditions.frameworks)
+        conditions = dataclasses.replace(package.conditions, directory=self._folder)
+        self._workers = Workers(conditions, package.slots, server)
+        try:
+            self._workers.prepare()
+            with contextlib.closing(server.process(_facts)) as process:
+                group = process.connection.recv() if process.connection.poll(START_UP) else "no answer"
+        except (AutotestError, EOFError, OSError) as error:
+            return Facts("", library, differing, str(error) or type(error).__name__)
+        return Facts(group, library, differing)
+
+    def _furnish(self, package: Package) -> None:
+        """Let worker processes meet the same settings as on the driver's machine."""
+        for name in [name for name in os.environ if name.startswith("AUTOTEST_") or name in package.unset]:
+            del os.environ[name]
+        os.environ.update(package.environment)
+        project = self._folder / "pyproject.toml"
+        project.write_text(package.project, encoding="utf-8")
+        os.environ |= {"AUTOTEST_PROJECT": str(project), "AUTOTEST_DIR": str(self._folder)}
+        if package.ledger:
+            ledger = self._folder / "asked-for.toml"
+            ledger.write_text(package.ledger, encoding="utf-8")
+            os.environ["AUTOTEST_LEDGER"] = str(ledger)
+        sys.path[:0] = [str(self._root / name) for name in package.path]
+
+    def _carry_out(self, order: Order) -> Report:
+        assert self._workers is not None
+        results: list[Returned] = []
+        end = time.monotonic() + order.seconds
+        try:
+            for handed in order.tasks:
+                self._begin(handed, self._workers)
+            while self._numbers and not results:
+                finished = self._workers.wait(max(0.0, end - time.monotonic()))
+                results += [self._returned(task, result) for task, result in finished]
+                if time.monotonic() >= end:
+                    break
+        except AutotestError as error:
+            return Report(results, str(error))
+        return Report(results)
+
+    def _begin(self, handed: Handed, workers: Workers) -> None:
+        where = handed.task.where
+        task = dataclasses.replace(handed.task, where=where._replace(file=self._root / where.file))
+        if handed.files:
+            Store(self._folder).put(task.identity.key, handed.files)  # type: ignore[union-attr]
+        self._numbers[id(task)] = handed.number
+        workers.start(task)
+
+    def _returned(self, task: Task, result: Result) -> Returned:
+        number = self._numbers.pop(id(task))
+        if not isinstance(result, Found):
+            return Returned(number, result, {})
+        place = self._root / result.place
+        files = Store(place.parents[1]).files(place.name)
+        shutil.rmtree(place, ignore_errors=True)
+        return Returned(number, dataclasses.replace(result, place=str(place)), files)
+
+    def _leave(self) -> None:
+        if self._workers is not None:
+            self._workers.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _facts(connection: Connection, server: socket.socket) -> None:
+    """In a process that has the frameworks: which ones these are."""
+    pair = chosen()
+    sides = " / ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
+    python = ".".join(platform.python_version_tuple()[:2])
+    connection.send(f"{sides} on {' and '.join(pair.devices)}, NumPy {np.__version__}, Python {python}")
+
+
+def _forget_killed(folder: Path) -> None:
+    """Remove what agents of this machine left that were killed."""
+    for place in folder.glob(f"{_FOLDER}*-*"):
+        pid = place.name.removeprefix(_FOLDER).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if not Path("/proc", pid).exists() and time.time() - place.stat().st_mtime > _STALE:
+                shutil.rmtree(place, ignore_errors=True)
+
+
+__all__ = ["Agent"]

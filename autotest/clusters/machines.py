@@ -1,0 +1,84 @@
+"""Which machines of a cluster take part: those that have all that the campaign needs, each with one agent."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+from autotest.clusters.engine import Engine, Machine
+from autotest.clusters.messages import Facts, digest_of_library
+
+#: Seconds between two looks at which machines there are.
+LOOK_EVERY = 2.0
+#: How many agents in a row a machine may lose before it does any work.
+LOSSES = 5
+
+
+class Machines:
+    """The machines of a cluster, and why some of them are left out."""
+
+    def __init__(self, engine: Engine, jobs: int | None) -> None:
+        self._engine, self._jobs = engine, jobs
+        #: What all that take part have in common; "" until that is decided.
+        self.group = ""
+        self._library = digest_of_library()
+        self._names: dict[str, str] = {}
+        #: Machines that have an agent, with its workers; those that must not get one, with the reason.
+        self._taken: dict[str, int] = {}
+        self.refused: dict[str, str] = {}
+        self._losses: Counter[str] = Counter()
+        self._next_look = 0.0
+
+    def to_start(self) -> Iterator[tuple[Machine, int]]:
+        """Machines that have no agent, with how many workers theirs is to have."""
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + LOOK_EVERY
+        for machine in self._engine.machines():
+            self._names[machine.id] = machine.name
+            left = machine.processors if self._jobs is None else self._jobs - sum(self._taken.values())
+            slots = min(machine.processors, left)
+            if slots > 0 and machine.id not in self._taken and machine.id not in self.refused:
+                self._taken[machine.id] = slots
+                yield machine, slots
+
+    def choose(self, groups: Counter[str]) -> None:
+        """Let those take part who are of the group with the most workers; of equals, the first by name."""
+        self.group = max(sorted(groups), key=lambda group: groups[group])
+
+    def welcomes(self, machine: str, facts: Facts) -> bool:
+        """Whether a machine may take part; notes why when it may not."""
+        if facts.trouble:
+            why = facts.trouble
+        elif facts.library != self._library:
+            why = "its dual-autotest is another one than that of this process; install the same on every machine"
+        elif facts.differing:
+            why = f"{', '.join(facts.differing[:3])} is missing there or differs from this process's"
+        elif self.group and facts.group != self.group:
+            why = f"it has {facts.group}, where this campaign runs on {self.group}"
+        else:
+            return True
+        self.refused[machine] = why
+        return False
+
+    def lost(self, machine: str, why: str) -> None:
+        """The agent of a machine did not come back."""
+        self._losses[machine] += 1
+        if self._losses[machine] == LOSSES:
+            self.refused[machine] = f"its workers ended {LOSSES} times: {why}"
+
+    def worked(self, machine: str) -> None:
+        """A machine has done a task."""
+        self._losses.pop(machine, None)
+
+    def gone(self, machine: str) -> None:
+        """A machine has no agent any more."""
+        self._taken.pop(machine, None)
+
+    def told_of_refused(self) -> list[str]:
+        """A line for every reason, with the machines that it holds for."""
+        reasons: dict[str, list[str]] = {}
+        for machine, why in self.refused.items():
+            reasons.setdefault(why, []).append(self._names.get(machine, machine))
+        return [f"{', '.join(names)}: {why}" for why, names in reasons.items()]

@@ -1,0 +1,221 @@
+"""Runs the agents of a cluster as actors of Ray: https://docs.ray.io."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from autotest.base.errors import UsageError
+from autotest.clusters.agent import Agent
+from autotest.clusters.engine import ClusterUnreachable, Lost, Machine
+
+#: Seconds for a cluster to accept a connection, and for it to say what it is.
+REACHED, ANSWERS = 5.0, 60.0
+#: Bytes of shared memory for a cluster of our own: what goes through it are findings.
+_OBJECTS = 100 << 20
+#: A cluster of our own answers to this machine alone, shows it what it is given here, and reports to nobody.
+_ALONE = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # which takes the loopback address, on Linux as well
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "token",
+}
+#: Of the working directory, what does not travel besides what .gitignore names.
+_STAYS = (".autotest", ".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache")
+
+
+class RayEngine:
+    """A cluster of Ray: one of its own on this machine, or one that runs already."""
+
+    def __init__(self, address: str = "", processors: int | None = None, agent: type = Agent) -> None:
+        """`address`: ``HOST:PORT`` of a cluster's client server, ``auto`` for the cluster that this machine belongs to.
+
+        Without one a cluster of `processors` workers is started. `agent` is what runs on each machine.
+        """
+        self._address, self._processors, self._agent = address, processors, agent
+        self._ray: Any = None
+        self._folder: str | None = None
+        self._actors: dict[Hashable, Any] = {}
+        self._due: dict[Any, Hashable] = {}
+        self._numbers = 0
+
+    @property
+    def brings_files(self) -> bool:
+        """Whether agents run in a copy of the working directory instead of itself."""
+        return bool(self._address)
+
+    def connect(self) -> None:
+        if self._address not in ("", "auto"):
+            _reach(self._address)
+        with _handlers_kept():
+            if self._address:
+                self._join()
+            else:
+                self._begin()
+
+    def _begin(self) -> None:
+        """Start a cluster on this machine, which ends with this process."""
+        self._folder = tempfile.mkdtemp(prefix="autotest-")
+        # Temporary files of all its processes go where they are removed with it.
+        with _environment({**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32), "TMPDIR": self._folder}):
+            self._ray = _ray()
+            self._ray.init(
+                address="local",
+                num_cpus=self._processors,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="error",
+                object_store_memory=_OBJECTS,
+                _temp_dir=self._folder,
+            )
+
+    def _join(self) -> None:
+        self._ray = _ray()
+        given = {"working_dir": str(Path.cwd()), "excludes": list(_STAYS)}
+        address = "auto" if self._address == "auto" else f"ray://{self._address}"
+        try:
+            self._ray.init(
+                address,
+                runtime_env=given,
+                logging_level="error",
+                **({"log_to_driver": False} if address == "auto" else {}),
+            )
+        except Exception as error:  # Ray raises whatever its transport does
+            raise ClusterUnreachable(f"--executor {address}: {_said(error)}") from error
+
+    def machines(self) -> Sequence[Machine]:
+        try:
+            nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        except Exception:  # noqa: BLE001 - a cluster that cannot be asked has none at the moment
+            nodes = []
+        if not nodes and not self._address:
+            self._again()
+        return [
+            Machine(node["NodeID"], node["NodeManagerAddress"], int(node["Resources"].get("CPU", 0)))
+            for node in nodes
+            if node["Resources"].get("CPU", 0) >= 1
+        ]
+
+    def _again(self) -> None:
+        """Start a cluster of our own once more: its main process was killed."""
+        self.close()
+        self.connect()
+
+    def start(self, machine: Machine, slots: int) -> Hashable:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        self._numbers += 1
+        made = self._ray.remote(self._agent).options(
+            num_cpus=slots,
+            max_restarts=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(machine.id, soft=False),
+        )
+        self._actors[self._numbers] = made.remote()
+        return self._numbers
+
+    def send(self, agent: Hashable, message: bytes) -> None:
+        self._due[self._actors[agent].answer.remote(message)] = agent
+
+    def answers(self, seconds: float) -> Sequence[tuple[Hashable, bytes | Lost]]:
+        if not self._due:
+            time.sleep(seconds)
+            return []
+        ready, rest = self._ray.wait(list(self._due), num_returns=1, timeout=seconds)
+        if ready and rest:
+            ready += self._ray.wait(rest, num_returns=len(rest), timeout=0)[0]
+        return [(self._due.pop(one), self._answer(one)) for one in ready]
+
+    def _answer(self, reference: Any) -> bytes | Lost:
+        try:
+            answer: bytes = self._ray.get(reference)
+        except Exception as error:  # noqa: BLE001 - of Ray's many ways to tell that an actor died
+            return Lost(_said(error))
+        return answer
+
+    def end(self, agent: Hashable) -> None:
+        actor = self._actors.pop(agent, None)
+        self._due = {reference: other for reference, other in self._due.items() if other != agent}
+        with contextlib.suppress(Exception):
+            self._ray.kill(actor)
+
+    def close(self) -> None:
+        if self._ray is not None:
+            with contextlib.suppress(Exception):
+                self._ray.shutdown()
+        self._actors.clear()
+        self._due.clear()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise UsageError(
+            f"--executor ray: Ray cannot be imported here ({error}); install dual-autotest[ray], here and on every "
+            "machine of the cluster"
+        ) from error
+    return ray
+
+
+def _reach(address: str) -> None:
+    """Say soon that nobody is there, which Ray takes half a minute for."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise UsageError(f"--executor ray://{address}: expected ray://HOST:PORT, such as ray://10.0.0.1:10001")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACHED).close()
+    except (OSError, OverflowError) as error:
+        raise ClusterUnreachable(
+            f"--executor ray://{address}: nobody answers there ({error}); expected the client server of a Ray cluster, "
+            "which `ray start --head` opens on port 10001"
+        ) from error
+
+
+def _said(error: Exception) -> str:
+    """The line of one of Ray's messages that tells most."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if "Error" in line and "ray::" not in line]
+    return (telling[-1:] or lines[:1] or [type(error).__name__])[0][:300]
+
+
+@contextlib.contextmanager
+def _handlers_kept() -> Iterator[None]:
+    """Ray takes the handler of SIGTERM, by which a campaign writes down where it stands."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set `variables` for what is imported and started meanwhile."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+__all__ = ["RayEngine"]

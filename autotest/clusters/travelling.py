@@ -1,0 +1,91 @@
+"""What is packed for the agents of a cluster, and a finding that came from one put into the driver's own store."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from autotest.base import options
+from autotest.base.errors import AutotestError
+from autotest.clusters.messages import Files, Package, digest_of_file
+from autotest.results.tasks import Conditions, DiagnoseDeath, Found, Known, Result, Task
+from autotest.storage.keeping import shortened
+from autotest.storage.store import Store, StoreUnwritable
+from autotest.storage.store_format import FILES
+
+#: Variables that belong to this machine, and those besides AUTOTEST_* that results depend on. An engine may set these.
+_OWN = frozenset(("AUTOTEST_DIR", "AUTOTEST_PROJECT", "AUTOTEST_LEDGER"))
+_TELLING = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONHASHSEED")
+
+
+def package(conditions: Conditions, files: Sequence[Path], shared: Path | None = None) -> Package:
+    """What agents are to know of this process; `slots` is each one's own.
+
+    `shared` is the folder that is the same on their machine; None where the engine brings the working directory.
+    """
+    given = options.environment_now()
+    ledger = given.get("AUTOTEST_LEDGER", "")
+    project = options.here().file
+    named = {name: os.environ[name] for name in os.environ if name.startswith("AUTOTEST_") and name not in _OWN}
+    named |= {name: os.environ[name] for name in _TELLING if name in os.environ}
+    root = Path.cwd() if shared is None else shared
+    below = [Path(name or ".").absolute() for name in sys.path]
+    return Package(
+        conditions,
+        slots=1,
+        root="" if shared is None else str(shared),
+        environment=named,
+        unset=[name for name in _TELLING if name not in os.environ],
+        path=list(dict.fromkeys(str(relative(one, root)) for one in below if one.is_relative_to(root))),
+        digests={relative(file, root).as_posix(): digest_of_file(file) for file in files},
+        project="" if project is None else project.read_text(encoding="utf-8"),
+        ledger=Path(ledger).read_text(encoding="utf-8") if ledger else "",
+    )
+
+
+def relative(file: Path, root: Path) -> Path:
+    """`file` from `root`, which it may be moved with; or where it is on every machine."""
+    absolute = file.absolute()
+    return absolute.relative_to(root) if absolute.is_relative_to(root) else absolute
+
+
+def packed(task: Task, root: Path, directory: Path) -> tuple[Task, Files]:
+    """`task` as an agent can carry it out, with the files of the finding that it goes on with."""
+    files: Files = {}
+    if isinstance(task, DiagnoseDeath) and task.verify:
+        with contextlib.suppress(AutotestError, OSError):  # without it the agent says what is missing
+            files = Store(directory).files(task.identity.key)
+    where = task.where._replace(file=relative(task.where.file, root))
+    return dataclasses.replace(task, where=where), files
+
+
+def unpacked(task: Task, result: Result, files: Files, directory: Path) -> Result:
+    """`result` as if the task had been carried out here: a finding is in the store below `directory`, and tells so."""
+    if isinstance(task, DiagnoseDeath) and task.thorough and _is_another(task, result):
+        with contextlib.suppress(AutotestError):
+            Store(directory).remove(task.identity.key)
+    if not isinstance(result, Found):
+        return result
+    own = Store(directory)
+    kept = {name: data for name, data in files.items() if name in FILES}
+    try:
+        place = own.put(result.key, _moved(kept, result.place, own.failures / result.key))
+    except StoreUnwritable:
+        elsewhere = Store.temporary()
+        place = elsewhere.put(result.key, _moved(kept, result.place, elsewhere.failures / result.key))
+    told = result.report.replace(result.place, shortened(place))
+    return dataclasses.replace(result, where=task.where, place=shortened(place), report=told)
+
+
+def _is_another(task: DiagnoseDeath, result: Result) -> bool:
+    return isinstance(result, Known) or (isinstance(result, Found) and result.key != task.identity.key)
+
+
+def _moved(files: Files, before: str, place: Path) -> Files:
+    """The report names the folder that it lies in."""
+    report = files.get("report.txt", b"").replace(before.encode(), shortened(place).encode())
+    return {**files, "report.txt": report}

@@ -1,0 +1,207 @@
+"""Tasks of a campaign dealt out to agents that are slow, different, or not there any more."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotest.base.errors import AutotestError
+from autotest.clusters import cluster as cluster_module
+from autotest.clusters.cluster import Cluster
+from autotest.clusters.travelling import package
+from autotest.results.tasks import Conditions, Explore, Explored, Result, Task, Where
+from tests.support.threads import Idle, Threads
+
+HERE = Where(Path("test_x.py"), "test_x.py::test_x", 0)
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Callable[..., Cluster]:
+    """``started(a=(2, Idle), b=(1, Idle))``: an executor on machines of these names; it is closed in the end."""
+    made: list[Cluster] = []
+
+    def start(jobs: int | None = None, **machines: tuple[int, Callable[[], Idle]]) -> Cluster:
+        executor = Cluster(Threads(machines), package(Conditions(tmp_path), [], tmp_path), tmp_path, jobs)
+        made.append(executor)
+        executor.prepare()
+        return executor
+
+    yield start
+    for executor in made:
+        executor.close()
+
+
+def tasks(count: int) -> list[Explore]:
+    return [Explore(HERE, range(number, number + 1), 0.4) for number in range(count)]
+
+
+def carried_out(executor: Cluster, given: list[Explore]) -> list[tuple[Task, Result]]:
+    """What comes of `given`, and of nothing else, for some time after all of it came."""
+    finished: list[tuple[Task, Result]] = []
+    for task in given:
+        executor.start(task)
+    for _ in range(500):
+        finished += executor.wait(0.02)
+        if len(finished) >= len(given):
+            break
+    finished += executor.wait(0.02)
+    return finished
+
+
+def indices(finished: list[tuple[Task, Result]]) -> list[int]:
+    return sorted(task.indices[0] for task, _ in finished if isinstance(task, Explore))
+
+
+def test_every_task_is_carried_out_once_on_all_machines_together(started):
+    executor = started(a=(2, Idle), b=(3, Idle))
+    assert (executor.slots, executor.looking) == (5, 2)
+    assert indices(carried_out(executor, tasks(40))) == list(range(40))
+
+
+def test_no_more_workers_than_asked_for_are_used(started):
+    assert started(jobs=3, a=(2, Idle), b=(8, Idle), c=(8, Idle)).slots == 3
+
+
+class _Mortal(Idle):
+    """Ends with the third task that it is given, once."""
+
+    def __init__(self, ended: list[str]) -> None:
+        super().__init__()
+        self._ended, self._given = ended, 0
+
+    def result(self, task: Task) -> Result:
+        self._given += 1
+        if self._given == 3 and not self._ended:
+            self._ended.append("killed")
+            raise RuntimeError("the machine is gone")
+        return super().result(task)
+
+
+def test_what_a_lost_agent_was_doing_is_done_again_and_the_machine_gets_another_agent(started, monkeypatch):
+    monkeypatch.setattr("autotest.clusters.machines.LOOK_EVERY", 0.01)
+    ended: list[str] = []
+    executor = started(a=(2, lambda: _Mortal(ended)))
+    assert indices(carried_out(executor, tasks(12))) == list(range(12))
+    assert ended == ["killed"]
+    assert executor._engine.started == ["a", "a"]
+
+
+def test_a_machine_that_loses_every_agent_is_left_out_and_told_of(started, monkeypatch):
+    monkeypatch.setattr("autotest.clusters.machines.LOOK_EVERY", 0.01)
+
+    class Dying(Idle):
+        def result(self, task: Task) -> Result:
+            raise RuntimeError("no memory left")
+
+    executor = started(good=(1, Idle), bad=(4, Dying))
+    assert indices(carried_out(executor, tasks(40))) == list(range(40))
+    while len(executor.told()) == 1:  # as long as the bad one has not lost five
+        executor.start(tasks(1)[0])
+        executor.wait(0.01)
+    assert executor.told()[1] == "left out: bad: its workers ended 5 times: no memory left"
+
+
+def test_machines_with_other_versions_are_refused_and_told_of(started):
+    newer = "torch 2.1.0 / nothing 1 on cpu"
+    executor = started(a=(4, Idle), b=(1, lambda: Idle(group=newer)))
+    assert executor.slots == 4
+    assert executor.told() == [
+        f"4 workers on 1 machine of the cluster: {Idle.GROUP}",
+        f"left out: b: it has {newer}, where this campaign runs on {Idle.GROUP}",
+    ]
+
+
+def test_a_machine_that_comes_later_takes_part_when_it_has_the_same_versions(started, monkeypatch):
+    monkeypatch.setattr("autotest.clusters.machines.LOOK_EVERY", 0.01)
+    executor = started(a=(1, Idle))
+    executor._engine.there |= {"b": (2, Idle), "c": (4, lambda: Idle(group="torch 1"))}
+    assert indices(carried_out(executor, tasks(20))) == list(range(20))
+    for _ in range(100):
+        executor.wait(0.01)
+    assert executor.slots == 3
+
+
+@pytest.mark.parametrize(
+    ("agent", "why"),
+    [
+        (lambda: Idle(trouble="torch cannot be imported"), "torch cannot be imported"),
+        (lambda: Idle(differing=["test_x.py"]), "test_x.py is missing there or differs from this process's"),
+    ],
+    ids=["without a framework", "with another test file"],
+)
+def test_a_cluster_on_which_nobody_can_work_is_told_at_once_and_why(started, agent, why):
+    with pytest.raises(AutotestError, match=f"nobody works on the cluster: a: {why}"):
+        started(a=(2, agent))
+
+
+def test_an_agent_with_another_copy_of_the_library_is_refused(started):
+    def other() -> Idle:
+        agent = Idle()
+        agent.facts = agent.facts._replace(library="0")
+        return agent
+
+    with pytest.raises(AutotestError, match="its dual-autotest is another one"):
+        started(a=(2, other))
+
+
+class _Slow(Idle):
+    """Works only when it may."""
+
+    def __init__(self, may: threading.Event) -> None:
+        super().__init__()
+        self._may = may
+
+    def result(self, task: Task) -> Result:
+        if task.indices[0] == 39:
+            self._may.wait(30)
+        return Explored(done=1)
+
+
+def test_a_straggler_does_not_hold_up_the_end_and_its_late_result_does_not_count(started, monkeypatch):
+    monkeypatch.setattr(cluster_module, "AT_LEAST", 0.1)
+    may = threading.Event()
+    # Whoever gets the last task is slow; the other one gets it, too, and is not.
+    slow: list[_Slow] = []
+
+    def first_is_slow() -> Idle:
+        slow.append(_Slow(may) if not slow else Idle())  # type: ignore[arg-type]
+        return slow[-1]
+
+    executor = started(a=(8, first_is_slow), b=(1, first_is_slow))
+    finished = carried_out(executor, tasks(40))
+    assert indices(finished) == list(range(40))
+    may.set()
+    for _ in range(20):
+        assert executor.wait(0.01) == []
+
+
+def test_an_agent_that_says_nothing_any_more_is_given_up(started, monkeypatch):
+    monkeypatch.setattr(cluster_module, "SILENT", 0.2)
+    monkeypatch.setattr("autotest.clusters.machines.LOOK_EVERY", 0.01)
+    may, silent = threading.Event(), []
+
+    def first_is_silent() -> Idle:
+        silent.append(_Slow(may) if not silent else Idle())
+        return silent[-1]
+
+    executor = started(a=(1, first_is_silent))
+    last = [Explore(HERE, range(39, 40), 0.4)]
+    assert indices(carried_out(executor, last)) == [39]
+    may.set()
+
+
+def test_a_campaign_whose_cluster_is_gone_ends_with_a_sentence(started, monkeypatch):
+    monkeypatch.setattr(cluster_module, "ALONE", 0.1)
+    monkeypatch.setattr("autotest.clusters.machines.LOOK_EVERY", 0.01)
+
+    class Dying(Idle):
+        def result(self, task: Task) -> Result:
+            executor._engine.there.clear()
+            raise RuntimeError("the machine is gone")
+
+    executor = started(a=(1, Dying))
+    with pytest.raises(AutotestError, match="nobody works on the cluster: it has no machine with a free processor"):
+        carried_out(executor, tasks(1))

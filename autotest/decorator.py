@@ -20,10 +20,11 @@ from autotest.base.errors import NotDual, UsageError
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
-from autotest.frameworks import Pair, chosen
+from autotest.frameworks import Framework, Pair, all_chosen
 from autotest.report.activity import shown_on
 from autotest.results import ledger
 from autotest.running.runner import run_test
+from autotest.running.several import against_each, run_against_several
 from autotest.sources.identity import called_now, owner_of
 from autotest.sources.places import where_it_returns
 from autotest.trials.context import RunContext
@@ -134,9 +135,9 @@ def _pairs(pinned: Any) -> tuple[tuple[int, int], ...]:
     return (listed,) if listed and all(type(item) is int for item in listed) else listed
 
 
-def _pair_of(given: Pair | Callable[[], Pair] | None, candidate: str) -> Callable[[], Pair]:
+def _pair_of(given: Pair | Callable[[], Pair] | None, candidate: str) -> Callable[[], Pair | tuple[Pair, ...]]:
     if given is None:
-        return lambda: chosen(candidate)
+        return lambda: all_chosen(candidate)
     if isinstance(given, Pair):
         return lambda: given
     if not callable(given):
@@ -147,10 +148,13 @@ def _pair_of(given: Pair | Callable[[], Pair] | None, candidate: str) -> Callabl
 def decorate(
     function: F,
     settings: Settings,
-    pair: Callable[[], Pair] = chosen,
+    pair: Callable[[], Pair | tuple[Pair, ...]] = all_chosen,
     asked: Callable[[], Options] = from_environment,
 ) -> F:
-    """Make `function` a test that runs under `settings`; `pair` and `asked` are called when the test is."""
+    """Make `function` a test that runs under `settings`; `pair` and `asked` are called when the test is.
+
+    `pair` gives several pairs where there are several candidates.
+    """
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(decorate(function.__func__, settings, pair, asked))
     bound = functools.partial(_checked(function))
@@ -171,7 +175,7 @@ def decorate(
             sides = pair()
             try:
                 with _unchanged_generators(), shown_on(sys.stderr):
-                    _run(test, RunContext(sides, asked().of_test(asks), _ledger(called.file, sides.candidate.name)))
+                    _run(test, _context(sides, asked().of_test(asks), called.file))
             except NotDual as error:
                 raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None
 
@@ -195,13 +199,21 @@ def _must_fit(
         raise UsageError(f"{Path(code.co_filename).name}:{code.co_firstlineno}: {name}: {said}") from None
 
 
-def _with_graph_mode(sides: Pair) -> Pair:
-    """`sides`, whose candidate must have a graph mode: without one a check of it would silently check nothing."""
-    if not sides.candidate.graph_mode:
-        raise UsageError(
-            f"autotest(check_graph=True): {sides.candidate.name} has no graph mode, so that nothing would be checked; "
-            "leave check_graph out, or choose a candidate that has one, such as oneflow"
-        )
+def _context(sides: Pair | tuple[Pair, ...], options: Options, file: Path) -> RunContext:
+    """What the trials of a test run with, against one candidate or several."""
+    pairs = sides if isinstance(sides, tuple) else (sides,)
+    first, *others = [RunContext(each, options, _ledger(file, each.candidate)) for each in pairs]
+    return dataclasses.replace(first, others=tuple(others)) if others else first
+
+
+def _with_graph_mode(sides: Pair | tuple[Pair, ...]) -> Pair | tuple[Pair, ...]:
+    """`sides`, whose candidates must have a graph mode: without one a check of it would silently check nothing."""
+    for each in sides if isinstance(sides, tuple) else (sides,):
+        if not each.candidate.graph_mode:
+            raise UsageError(
+                f"autotest(check_graph=True): {each.candidate.name} has no graph mode, so that nothing would be "
+                "checked; leave check_graph out, or choose a candidate that has one, such as oneflow"
+            )
     return sides
 
 
@@ -257,6 +269,12 @@ _SKIPS = "__autotest_skip_grad__"
 def _run(test: Test, context: RunContext) -> None:
     """Run a test here, or where its caller or its ledger wants it to run."""
     elsewhere = driver()
+    if context.others and elsewhere is None and not any(each.ledger.expects_death(test.id) for each in context.each):
+        run_against_several(test, context)
+        return
+    if context.others:  # each candidate in a process that it may cost, without the others
+        against_each(test, context, _run)
+        return
     if elsewhere is None and context.ledger.expects_death(test.id):
         from autotest.campaigns import isolated_runner  # brings a pool of processes, which few runs need
 
@@ -280,8 +298,8 @@ def _unchanged_generators() -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=256)
-def _ledger(file: Path, candidate: str) -> ledger.Ledger:
-    return ledger.find(file, candidate)
+def _ledger(file: Path, candidate: Framework) -> ledger.Ledger:
+    return ledger.find(file, candidate.name, lambda: candidate.version)
 
 
 @contextlib.contextmanager

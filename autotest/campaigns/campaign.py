@@ -337,7 +337,9 @@ class Campaign:
         assert death.index is not None
         operator = death.operator or "tensor"
         self._deadly.killed(where.test, fatal_call(operator, death.refused), death.signature)
-        identity = death_of(operator, death.symptom, death.stage, death.side, death.how, death.last_words)
+        identity = death_of(
+            operator, death.symptom, death.stage, death.side, death.how, death.last_words, self.plan.candidate
+        )
         message = f"{operator}: the {death.side} {'hangs' if death.symptom == 'hang' else 'dies'} ({death.how})"
         message += f": {death.last_words}" if death.last_words else ""
         mismatch = Mismatch(operator, 0, death.symptom, death.stage, death.side, message)  # type: ignore[arg-type]

@@ -46,7 +46,8 @@ class IsolatedRunner:
 
     def __init__(self) -> None:
         self._workers: Workers | None = None
-        self._deadline = 0.0
+        #: The deadline of trials and the names of the frameworks, for which the worker was started.
+        self._for: tuple[float, tuple[str, str]] | None = None
 
     def __call__(self, test: Test, context: RunContext) -> None:
         """Run the trials of `test`; raises as `autotest.running.runner.run_test` does."""
@@ -58,14 +59,15 @@ class IsolatedRunner:
 
     def _ready(self, context: RunContext) -> Workers:
         options = context.options
-        if self._workers is not None and self._deadline != options.deadline:
-            self.close()  # a test may allow its trials another time
+        names = context.pair.names or chosen_names()
+        if self._workers is not None and self._for != (options.deadline, names):
+            self.close()  # a test may allow its trials another time, or have another candidate
         if self._workers is None:
-            self._deadline = options.deadline
+            self._for = options.deadline, names
             # What a trial may be refused for is tried on the candidate too: it can only cost the worker.
             conditions = Conditions(
                 options.directory,
-                context.pair.names or chosen_names(),
+                names,
                 check_errors=True,
                 shrink=options.shrink,
                 verify=options.verify,

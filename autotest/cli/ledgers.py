@@ -36,7 +36,8 @@ def add(arguments: argparse.Namespace) -> int:
     entry = find(Store(options.from_environment().directory), arguments.key)
     if not arguments.reason.strip():
         raise UsageError("--reason: say why this divergence is known")
-    path = arguments.ledger or _beside(entry.finding)
+    candidate = entry.finding.sides[1]
+    path = arguments.ledger or _beside(entry.finding, candidate)
     known = ledger.read(path) if path.exists() else []
     if entry.key in {item.key for item in known}:
         raise UsageError(f"{path} has an entry {entry.key} already")
@@ -56,6 +57,8 @@ def add(arguments: argparse.Namespace) -> int:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(entry.finding.script, encoding="utf-8")
     before = path.read_text(encoding="utf-8") if path.exists() else ""
+    if not before and candidate != options.DEFAULT_PAIR[1]:
+        before = f"candidate = {_quoted(candidate)}\n"
     path.write_text(before + entry_text(facts, separate=bool(before.strip())), encoding="utf-8")
     ledger.read(path)
     print(f"{path}: {entry.key} is expected from now on")
@@ -74,12 +77,14 @@ def _quoted(value: str) -> str:
     return re.sub(r"\\u[dD][89a-fA-F]\w\w", "?", json.dumps(value))
 
 
-def _beside(finding: Finding) -> Path:
-    """The ledger of the test's folder: the only file of that name below the working directory tells which."""
+def _beside(finding: Finding, candidate: str) -> Path:
+    """The candidate's ledger in the test's folder: the only file of that name below the working directory."""
     name = finding.test.partition("::")[0]
     files = [path for path in Path.cwd().rglob(name) if not any(part.startswith(".") for part in path.parts[1:])]
     if len(files) != 1:
         raise UsageError(
             f"{len(files)} files below this folder are called {name}; say with --ledger FILE which ledger is meant"
         )
-    return files[0].parent / ledger.FILE
+    usual = candidate == options.DEFAULT_PAIR[1]
+    own = "" if usual else re.sub(r"[^a-z0-9]+", "-", f"-{candidate.lower()}").rstrip("-")
+    return files[0].parent / ledger.FILES.replace("*", own)

@@ -26,6 +26,7 @@ from autotest.trials.context import RunContext
 def add_to(commands: Any) -> None:
     """Add the subcommands to an argparse parser."""
     parser = commands.add_parser("list", help="list the failures that are kept")
+    parser.add_argument("--candidate", metavar="NAME", default="", help="only those of this candidate")
     parser.set_defaults(run=show_all)
 
     parser = commands.add_parser("show", help="print the report of a failure")
@@ -55,13 +56,15 @@ def _store() -> Store:
 
 
 def find(store: Store, key: str) -> Stored:
-    """The failure whose key is `key` or is the only one that begins so."""
-    fitting = [entry.key for entry in store.list() if entry.key.startswith(key)]
+    """The failure whose key is `key` or is the only one that begins so, with or without its candidate."""
+    keys = [entry.key for entry in store.list()]
+    fitting = [known for known in keys if known.startswith(key)] or [known for known in keys if f"-{key}" in known]
     return store.load(fitting[0] if len(fitting) == 1 else key)
 
 
 def show_all(arguments: argparse.Namespace) -> int:
-    entries = _store().list()
+    kept = _store().list()
+    entries = [item for item in kept if not arguments.candidate or _is_of(item, arguments.candidate)]
     width = max((len(entry.key) for entry in entries), default=0)
     for entry in entries:
         if isinstance(entry, Damaged):
@@ -70,9 +73,17 @@ def show_all(arguments: argparse.Namespace) -> int:
         finding = entry.finding
         what = f"{finding.operator}: {finding.first.heading} ({finding.first.stage})"
         print(f"{entry.key:{width}}  {entry.date[:10]}  {what}; {finding.test}; {finding.verified}")
-    if not entries:
+    if kept and not entries:
+        there = ", ".join(sorted({item.finding.sides[1] for item in kept if isinstance(item, Stored)}))
+        print(f"no failures of {arguments.candidate} are kept in {_store().failures}; there are some of {there}")
+    elif not entries:
         print(f"no failures are kept in {_store().failures}")
     return NOTHING_NEW
+
+
+def _is_of(entry: Stored | Damaged, candidate: str) -> bool:
+    """Whether it is a failure of `candidate`; what cannot be read may be anybody's."""
+    return isinstance(entry, Damaged) or entry.finding.sides[1] == candidate
 
 
 def show(arguments: argparse.Namespace) -> int:

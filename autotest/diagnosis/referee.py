@@ -19,6 +19,7 @@ from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.locating import Located, locate
 from autotest.diagnosis.oracles import numeric_gradient, ties
 from autotest.diagnosis.verdict import HARMLESS, ROUNDOFF, Evidence, Measured, Verdict, judge, measure
+from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair
 from autotest.program import Array, Program
 from autotest.program.rewriting import widened, with_arrays
@@ -53,6 +54,9 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
         # Alone, a call may lack what decides: a whole program has more to differentiate, or other dtypes.
         again = judge(_evidence(agreement, located, pair, settings, laboratory))
         verdict = verdict if again.weak else again
+    if pair.others:
+        shown = focus.mismatches[0]
+        verdict = weighed(verdict, votes(focus, focus.place(shown), shown, pair, settings), pair.sides)
     return Opinion(verdict, located, laboratory)
 
 

@@ -4,7 +4,16 @@ from autotest.frameworks.base import ABSENT, Absent, Framework, Made
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.operations import StandIns
 from autotest.frameworks.pair import Both, Pair, warnings_shown
-from autotest.frameworks.registry import chosen, chosen_names, framework, names, pair, speaking_torch
+from autotest.frameworks.registry import (
+    all_chosen,
+    all_chosen_names,
+    chosen,
+    chosen_names,
+    framework,
+    names,
+    pair,
+    speaking_torch,
+)
 
 __all__ = [
     "ABSENT",
@@ -15,6 +24,8 @@ __all__ = [
     "Namespace",
     "Pair",
     "StandIns",
+    "all_chosen",
+    "all_chosen_names",
     "chosen",
     "chosen_names",
     "framework",

@@ -56,6 +56,8 @@ class Pair:
 
     def __init__(self, reference: Framework, candidate: Framework, names: tuple[str, str] | None = None) -> None:
         self.names = names
+        #: The other candidates of the run, who may be asked what they make of a program that these two differ in.
+        self.others: tuple[Framework, ...] = ()
         self.reference = reference
         self.candidate = candidate
         self.sides = (reference.name, candidate.name)

@@ -94,19 +94,47 @@ def pair(reference: str, candidate: str) -> Pair:
     return Pair(framework(reference), framework(candidate), names=(reference, candidate))
 
 
+@functools.cache
+def pairs(reference: str, candidates: tuple[str, ...]) -> tuple[Pair, ...]:
+    """The pairs of one reference with each of several candidates, which know of each other."""
+    made = tuple(Pair(framework(reference), framework(name), names=(reference, name)) for name in candidates)
+    for one in made:
+        one.others = tuple(other.candidate for other in made if other is not one)
+    return made
+
+
 def chosen(candidate: str = "") -> Pair:
     """The pair that this process was asked for, which only the doors of a process may ask; see `chosen_names`."""
     return pair(*chosen_names(candidate))
+
+
+def all_chosen(candidate: str = "") -> tuple[Pair, ...]:
+    """The pairs that this process was asked for, one for each candidate."""
+    reference, candidates = all_chosen_names(candidate)
+    return pairs(reference, candidates) if len(candidates) > 1 else (pair(reference, *candidates),)
 
 
 def chosen_names(candidate: str = "") -> tuple[str, str]:
     """The names of reference and candidate: AUTOTEST_REFERENCE and AUTOTEST_CANDIDATE, torch and oneflow.
 
     `candidate` is what a test itself says, which goes before what its project does, and not before the process.
+    Raises `UsageError` where there are several.
     """
+    reference, (first, *others) = all_chosen_names(candidate)
+    if others:
+        asked = ",".join((first, *others))
+        raise UsageError(f"candidate {asked}: expected one of them here; only pytest and autotest fuzz take several")
+    return reference, first
+
+
+def all_chosen_names(candidate: str = "") -> tuple[str, tuple[str, ...]]:
+    """The same with every candidate, of which there may be several with commas between: ``NAME,OTHER``."""
     given = environment_now()
-    other = os.environ.get("AUTOTEST_CANDIDATE") or candidate or given.get("AUTOTEST_CANDIDATE") or "oneflow"
-    return given.get("AUTOTEST_REFERENCE") or "torch", other
+    asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or given.get("AUTOTEST_CANDIDATE") or "oneflow"
+    names = tuple(dict.fromkeys(name.strip() for name in asked.split(",") if name.strip()))
+    if not names:
+        raise UsageError(f"candidate {asked!r}: expected the name of a framework, or several with commas between")
+    return given.get("AUTOTEST_REFERENCE") or "torch", names
 
 
 def variables(names: tuple[str, str]) -> dict[str, str]:

@@ -24,8 +24,9 @@ from autotest.pytest_plugin import command_line
 
 if TYPE_CHECKING:
     from autotest.campaigns.isolated_runner import IsolatedRunner
-    from autotest.report.session import FindingSummary, TestSummary
+    from autotest.report.session import CandidateSummary, FindingSummary, TestSummary
     from autotest.results.coverage import Coverage
+    from autotest.results.divergence import Divergence
     from autotest.results.finding import Finding
     from autotest.running.tally import Tally
     from autotest.sources.identity import Called
@@ -87,7 +88,7 @@ class Session:
         given = environment_now()
         asked = (given.get("AUTOTEST_REFERENCE"), given.get("AUTOTEST_CANDIDATE"))
         chosen = [name or usual for name, usual in zip(asked, DEFAULT_PAIR, strict=True)]
-        sides = [_with_version(name) for name in chosen]
+        sides = [", ".join(_with_version(name.strip()) for name in names.split(",")) for names in chosen]
         seed = given.get("AUTOTEST_SEED") or "0"
         isolated = self._config.getoption("autotest_isolate")
         header = session.header(tests, len(items) - tests, sides, seed, isolated)
@@ -162,6 +163,9 @@ class Session:
         heard = item.stash.get(self._running, None)
         if heard is not None:
             heard["found"] = found = _found(error)
+            for one in _divergences(error):
+                if one.finding is not None and one.finding.sides[1] in heard["candidates"]:
+                    heard["candidates"][one.finding.sides[1]]["found"] = one.place
             told = _properties(heard)
             item.user_properties += told
             report.user_properties += told
@@ -237,6 +241,7 @@ class Session:
                 "versions": finding.versions,
                 "found": found,
                 "covered": {},
+                "candidates": {},
             }
 
 
@@ -287,8 +292,13 @@ def _heard(tallies: Sequence[Ran], isolated: bool) -> TestSummary:
     versions = {}
     with contextlib.suppress(FrameworkMissing):
         # With its trials in a worker process, this one has imported no framework and need not.
-        sides = (context.pair.reference, context.pair.candidate)
+        sides = (context.pair.reference, *(own.pair.candidate for _, own, _ in tallies))
         versions = {side.name: _installed(side.name) if isolated else side.version for side in sides}
+    by_candidate: dict[str, CandidateSummary] = {}
+    for _, own, tally in tallies:
+        sums = by_candidate.setdefault(own.pair.candidate.name, {"accepted": 0, "absent": 0, "found": ""})
+        sums["accepted"] += tally.accepted
+        sums["absent"] += tally.absent.total()
     return {
         "test": name,
         "accepted": sum(tally.accepted for _, _, tally in tallies),
@@ -299,7 +309,15 @@ def _heard(tallies: Sequence[Ran], isolated: bool) -> TestSummary:
         "versions": versions,
         "found": None,
         "covered": merged(covered),
+        "candidates": by_candidate,
     }
+
+
+def _divergences(error: BaseException | None) -> Sequence[Divergence]:
+    """Those of every candidate."""
+    from autotest.results.divergence import Divergence
+
+    return (error, *error.others) if isinstance(error, Divergence) else ()
 
 
 def _found(error: BaseException | None) -> FindingSummary | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from autotest.base.errors import UsageError, made_by_the_test, of_the_test
-from autotest.frameworks import ABSENT, Both, Pair, chosen
+from autotest.frameworks import ABSENT, Both, Pair, all_chosen
 from autotest.program import Operand, Ref, Root
 from autotest.recording import mistakes, operators
 from autotest.recording.external_values import adopt, synchronize_module
@@ -37,7 +37,7 @@ class DualObject:
     __array_ufunc__ = None
 
     def _recorder_now(self) -> Recorder:
-        return current() or Recorder(chosen())
+        return current() or Recorder(all_chosen()[0])
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
         raise NotImplementedError
@@ -388,7 +388,7 @@ def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
         if isinstance(value, Value):
             recorder: Recorder = value._recorder
             return recorder
-    return Recorder(chosen())
+    return Recorder(all_chosen()[0])
 
 
 #: The dual of the reference's namespace, under the name that test bodies use for it.

@@ -28,6 +28,16 @@ class FindingSummary(TypedDict):
     trial: int
 
 
+class CandidateSummary(TypedDict):
+    """What one item came to against one candidate."""
+
+    accepted: int
+    #: Trials that need what it does not have.
+    absent: int
+    #: The folder of what was found against it; empty where nothing was.
+    found: str
+
+
 class TestSummary(TypedDict):
     """What one item came to. Only what JSON can hold, for reports go through pytest-xdist."""
 
@@ -43,6 +53,8 @@ class TestSummary(TypedDict):
     found: FindingSummary | None
     #: What operators were given, see `autotest.results.coverage`.
     covered: Coverage
+    #: The same by candidate.
+    candidates: dict[str, CandidateSummary]
 
 
 def header(tests: int, others: int, sides: Sequence[str], base_seed: str, apart: bool) -> str:
@@ -78,6 +90,7 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     ]
     if rejections:
         lines += ["rejected most often:", *_counted(rejections)]
+    lines += _by_candidate(items)
     if cleared:
         lines.append(rounding(cleared))
     if expected:
@@ -92,6 +105,22 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     if never:
         lines += [f"{several(len(never), 'test')} never had an accepted trial:", *(f"  {name}" for name in never)]
     lines += coverage.closing(merged(item["covered"] for item in items))
+    return lines
+
+
+def _by_candidate(items: Sequence[TestSummary]) -> list[str]:
+    """A line for each candidate, where there are several."""
+    names = list(dict.fromkeys(name for item in items for name in item["candidates"]))
+    if len(names) < 2:
+        return []
+    lines = ["by candidate:"]
+    for name in names:
+        own = [item["candidates"][name] for item in items if name in item["candidates"]]
+        found = sum(bool(one["found"]) for one in own)
+        lacks = sum(bool(one["absent"]) and not one["accepted"] for one in own)
+        trials = several(sum(one["accepted"] for one in own), "trial")
+        differing = f"{found} of {several(len(own), 'test')} {'differs' if found == 1 else 'differ'}"
+        lines.append(f"  {name}: {differing}, {lacks} need what it lacks; {trials} accepted")
     return lines
 
 

@@ -58,7 +58,7 @@ class Finding:
     @property
     def identity(self) -> Identity:
         """What makes it the same failure as another, under every door."""
-        return self.shown or identity_of(self.first, self.operator, self.program or Program((), ()))
+        return self.shown or identity_of(self.first, self.operator, self.program or Program((), ()), self.sides[1])
 
     @property
     def operator(self) -> str:

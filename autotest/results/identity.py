@@ -7,6 +7,7 @@ import json
 import re
 from typing import Final, NamedTuple
 
+from autotest.base.options import DEFAULT_PAIR
 from autotest.comparison import SPECIAL, Mismatch
 from autotest.program import Program
 
@@ -23,12 +24,15 @@ class Identity(NamedTuple):
     side: str
     message: str
     shapes: str
+    #: The candidate that failed so; empty for the one that is taken where nobody says.
+    candidate: str = ""
 
     @property
     def key(self) -> str:
         """A name that people can read, such as ``relu-gradient-3f2a9c10``, and the same wherever it is found."""
-        digest = hashlib.sha256(json.dumps([self.symptom, *self]).encode()).hexdigest()[:8]
-        words = f"{self.operator.rpartition('.')[2]} {self.symptom}".lower()
+        parts = [part for part in (self.candidate,) if part]
+        digest = hashlib.sha256(json.dumps([self.symptom, *self[:-1], *parts]).encode()).hexdigest()[:8]
+        words = " ".join([*parts, self.operator.rpartition(".")[2], self.symptom]).lower()
         return f"{re.sub(r'[^a-z0-9_]+', '-', words).strip('-')[:60]}-{digest}"
 
 
@@ -46,12 +50,18 @@ _PASSING = tuple(
 _CHECK = re.compile(r"Check failed: (.*)")
 
 
-def identity_of(mismatch: Mismatch, operator: str, program: Program) -> Identity:
-    """Which failure a trial showed, by its first mismatch."""
+def identity_of(mismatch: Mismatch, operator: str, program: Program, candidate: str = "") -> Identity:
+    """Which failure of `candidate` a trial showed, by its first mismatch."""
+    own = known_as(candidate)
     if mismatch.special:  # a flood of them is one finding
-        return Identity(operator, SPECIAL, mismatch.stage, mismatch.side, "", "")
+        return Identity(operator, SPECIAL, mismatch.stage, mismatch.side, "", "", own)
     message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", mismatch.key))
-    return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, program.shape_class())
+    return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, program.shape_class(), own)
+
+
+def known_as(candidate: str) -> str:
+    """What stands for `candidate` in identities: nothing for the usual one, so that its keys are short."""
+    return "" if candidate == DEFAULT_PAIR[1] else candidate
 
 
 def passing_left_out(text: str) -> str:
@@ -61,8 +71,10 @@ def passing_left_out(text: str) -> str:
     return text
 
 
-def death_of(operator: str, symptom: str, stage: str, side: str, how: str, last_words: str) -> Identity:
-    """Which death it was: two checks that fail in one operator are two of them."""
+def death_of(
+    operator: str, symptom: str, stage: str, side: str, how: str, last_words: str, candidate: str = ""
+) -> Identity:
+    """Which death of `candidate` it was: two checks that fail in one operator are two of them."""
     check = _CHECK.search(last_words)
     said = f"{how}: {passing_left_out(check[1].strip())}" if check else how
-    return Identity(operator, symptom, stage, side, said, "")
+    return Identity(operator, symptom, stage, side, said, "", known_as(candidate))

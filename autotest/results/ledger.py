@@ -10,7 +10,11 @@
     reproducer = "reproducers/logsumexp-minus-inf.py"
     date = 2026-11-20
 
-Where the symptom is ``crash``, ``hang`` or ``out of memory``, the test runs in a worker process, whoever calls it. One
+Whose divergences these are stands at the top of the file: ``candidate = "NAME"``, which may be a pattern, and of which
+releases: ``versions = ">=3.3,<3.4"``. Each candidate has a file of its own beside the tests: ``ledger.toml``,
+``ledger-NAME.toml``.
+
+Where the symptom is ``crash, ``hang`` or ``out of memory``, the test runs in a worker process, whoever calls it. One
 death is waited for; after it the call that kills is not made again in that run, so what kills wants a test of its own.
 """
 
@@ -20,11 +24,13 @@ import dataclasses
 import fnmatch
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import UsageError
 from autotest.base.options import environment_now
+from autotest.base.versions import within
 from autotest.comparison import Mismatch
 from autotest.results.identity import DEADLY
 
@@ -34,8 +40,10 @@ else:
     import tomli as tomllib
 
 FILE = "ledger.toml"
+#: The files of a folder that are ledgers.
+FILES = "ledger*.toml"
 _REQUIRED = ("key", "test", "symptom", "reason")
-_OPTIONAL = ("operator", "match", "reproducer", "link", "date", "candidate")
+_OPTIONAL = ("operator", "match", "reproducer", "link", "date", "candidate", "versions")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,13 +59,21 @@ class Entry:
     reproducer: str = ""
     link: str = ""
     date: str = ""
-    #: The candidate that diverges so; any one if empty.
+    #: The candidate that diverges so, as a pattern; any one if empty.
     candidate: str = ""
+    #: Of which of its versions that is said, such as ``">=3.3,<3.4"``; of all if empty.
+    versions: str = ""
 
     @property
     def kills(self) -> bool:
         """Whether the process in which it happens does not live on."""
         return self.symptom in DEADLY
+
+    def is_about(self, candidate: str, version: Callable[[], str]) -> bool:
+        """Whether it is about `candidate` in its present version, which is asked for only where that counts."""
+        if self.candidate and not (self.candidate == candidate or fnmatch.fnmatchcase(candidate, self.candidate)):
+            return False
+        return not self.versions or within(version(), self.versions)
 
     def speaks_of(self, test: str) -> bool:
         # A test's id ends in [arguments] where it has any; brackets mean something else to fnmatch. An entry that
@@ -93,15 +109,15 @@ class Ledger:
         return next((entry for entry in self.entries_for(test) if entry.covers(mismatch, operator)), None)
 
 
-def find(start: Path, candidate: str = "") -> Ledger:
+def find(start: Path, candidate: str = "", version: Callable[[], str] = str) -> Ledger:
     """The ledgers beside the file `start` and in the folders above it, up to the project's root, and the one asked for.
 
-    With a `candidate`, only what is about that one, or about any.
+    With a `candidate`, only what is about that one, or about any; and about its `version`, unless that is empty.
     """
     entries: list[Entry] = []
     for folder in start.resolve().parents:
-        if (folder / FILE).is_file():
-            entries.extend(read(folder / FILE))
+        for file in sorted(folder.glob(FILES)):
+            entries.extend(read(file))
         if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
             break
     named = environment_now().get("AUTOTEST_LEDGER")
@@ -109,7 +125,7 @@ def find(start: Path, candidate: str = "") -> Ledger:
         if not Path(named).is_file():
             raise UsageError(f"AUTOTEST_LEDGER={named}: expected a file; the ledger that is to hold for all tests")
         entries += [entry for entry in read(Path(named)) if entry not in entries]
-    return Ledger(tuple(entry for entry in entries if not candidate or entry.candidate in ("", candidate)))
+    return Ledger(tuple(entry for entry in entries if not candidate or entry.is_about(candidate, version)))
 
 
 def read(path: Path) -> list[Entry]:
@@ -118,7 +134,7 @@ def read(path: Path) -> list[Entry]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not a ledger, because it is not TOML: {error}") from error
-    common = {"candidate": content.get("candidate", "")}
+    common = {name: content.get(name, "") for name in ("candidate", "versions")}
     tables = enumerate(content.get("divergence", []), start=1)
     return [_entry(path, position, {**common, **table}) for position, table in tables]
 
@@ -135,4 +151,8 @@ def _entry(path: Path, position: int, table: dict[str, Any]) -> Entry:
         re.compile(str(table.get("match", "")))
     except re.error as error:
         raise UsageError(f"{where}: match is not a regular expression: {error}") from error
+    try:
+        within("0", str(table.get("versions", "")))
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from error
     return Entry(**{name: str(value) for name, value in table.items()})

@@ -24,7 +24,7 @@ from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
 from autotest.results import ledger
 from autotest.results.finding import Finding
-from autotest.results.identity import DEADLY, Identity, death_of
+from autotest.results.identity import DEADLY, Identity, death_of, known_as
 from autotest.results.tasks import (
     Conditions,
     DiagnoseDeath,
@@ -66,7 +66,8 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
         # A death is worth telling although nobody can say yet what brings it back.
         return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy))
     identity = autopsy.identity
-    known = ledger.find(task.where.file, pair_of(conditions).candidate.name)
+    candidate = pair_of(conditions).candidate
+    known = ledger.find(task.where.file, candidate.name, lambda: candidate.version)
     entry = known.expects(task.where.test, autopsy.first, identity.operator)
     result = kept(autopsy) if entry is None else Known(entry.key)
     if entry is not None or identity != task.identity:
@@ -105,7 +106,8 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     operator = _operator(traced, bare.first.name)
     finding = _described(bare, operator, symptom, traced, traced.death, pair_of(conditions))
     first = finding.first
-    identity = death_of(operator, symptom, first.stage, traced.side, traced.death.how, traced.last_words)
+    name = pair_of(conditions).candidate.name
+    identity = death_of(operator, symptom, first.stage, traced.side, traced.death.how, traced.last_words, name)
     finding = dataclasses.replace(finding, shown=identity)
     # What the first attempt survived does not die every time.
     finding, scripts = scripted(finding, traced.graph, conditions, (OFTEN,) if attempt else (ONCE, OFTEN))
@@ -121,7 +123,8 @@ def pair_of(conditions: Conditions) -> Pair:
 def task_of(position: Position, pair: Pair) -> DiagnoseDeath:
     """What to do about a trail that a process left: how it died is found out by doing it again."""
     operator = position.operator or "tensor"
-    identity = Identity(operator, "crash", position.stage, position.side, "left a trail", "")
+    own = known_as(pair.candidate.name)
+    identity = Identity(operator, "crash", position.stage, position.side, "left a trail", "", own)
     where = Where(position.file, position.test, position.base_seed)
     message = f"{operator}: the process ended in the middle of trial {position.index}"
     back = COMPARED_AT_ONCE - 1 if pair.candidate.asynchronous else 0

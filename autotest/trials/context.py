@@ -16,7 +16,14 @@ class RunContext:
     pair: Pair
     options: Options = dataclasses.field(default_factory=Options)
     ledger: Ledger = dataclasses.field(default_factory=Ledger)
+    #: The same run for the other candidates, where it has several.
+    others: tuple[RunContext, ...] = ()
 
     def with_base_seed(self, seed: int) -> RunContext:
         """The same run for trials of another base seed, such as that of a stored failure."""
         return dataclasses.replace(self, options=dataclasses.replace(self.options, seed=seed))
+
+    @property
+    def each(self) -> tuple[RunContext, ...]:
+        """The run for each candidate by itself."""
+        return dataclasses.replace(self, others=()), *self.others

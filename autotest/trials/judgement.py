@@ -117,4 +117,5 @@ def identity_of_trial(outcome: Outcome) -> Identity:
     """Which failure a trial with mismatches showed."""
     program = outcome.recorder.snapshot() if outcome.beyond is None else outcome.beyond
     first = leading(outcome)
-    return identity_of(first, operator_of(program.calls, first.slot) or first.name, program)
+    operator = operator_of(program.calls, first.slot) or first.name
+    return identity_of(first, operator, program, outcome.recorder.pair.candidate.name)

@@ -93,3 +93,47 @@ def test_a_ledger_may_be_about_one_candidate(tmp_path):
 
     assert find(test, "oneflow").entries
     assert not find(test, "torch").entries
+
+
+RANGES = """
+candidate = "mine*"
+versions = ">=1.10,<2"
+
+[[divergence]]
+key = "k"
+test = "test_it.py::*"
+symptom = "value"
+reason = "known"
+"""
+
+
+@pytest.mark.parametrize(
+    ("candidate", "version", "known"),
+    [
+        ("mine", "1.10", True),
+        ("mine+other", "1.99.1+cpu", True),
+        ("mine", "", True),
+        ("mine", "1.9", False),
+        ("mine", "2.0", False),
+        ("yours", "1.10", False),
+    ],
+)
+def test_a_ledger_is_about_a_candidate_and_its_versions(tmp_path, candidate, version, known):
+    (tmp_path / "ledger-mine.toml").write_text(RANGES)
+    (tmp_path / "pyproject.toml").touch()
+    assert bool(find(tmp_path / "test_it.py", candidate, lambda: version).entries) is known
+
+
+def test_a_version_is_asked_for_only_where_it_counts(tmp_path):
+    def importing():
+        raise AssertionError("nobody needs it")
+
+    (tmp_path / "ledger-mine.toml").write_text(RANGES)
+    (tmp_path / "pyproject.toml").touch()
+    assert find(tmp_path / "test_it.py", "yours", importing).entries == ()
+
+
+def test_what_is_no_range_of_versions_is_told(tmp_path):
+    written(tmp_path, RANGES.replace(">=1.10", "about 1"))
+    with pytest.raises(UsageError, match=r"divergence 1 \(k\): versions 'about 1,<2': expected a range such as"):
+        read(tmp_path / "ledger.toml")

@@ -77,7 +77,7 @@ def settle(tmp_path, monkeypatch, against):
 def test_it_is_kept_as_the_death_that_it_was_and_no_more_as_what_the_trail_said(settle):
     found, keys = settle(DIED)
     assert isinstance(found, Found)
-    assert found.identity == Identity("sinh", "crash", "forward", "candidate", "SIGABRT: N == N", "")
+    assert found.identity == Identity("sinh", "crash", "forward", "candidate", "SIGABRT: N == N", "", "torch")
     assert keys == [found.key]
     assert found.verified.holds
 

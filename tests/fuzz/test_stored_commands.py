@@ -39,6 +39,20 @@ def test_list_names_every_failure_and_skips_what_is_damaged(command, tmp_path, k
     assert "DAMAGED" in ended.output
 
 
+def test_list_is_of_one_candidate_where_that_is_asked(command, kept):
+    assert kept in command("list", "--candidate", "faulty").output
+    ended = command("list", "--candidate", "another")
+    assert kept not in ended.output
+    assert "there are some of faulty" in ended.output
+
+
+def test_what_is_expected_of_another_candidate_stands_in_its_own_ledger(command, tmp_path, kept):
+    (tmp_path / "twenty_six.py").write_text((SUITES / "twenty_six.py").read_text())
+    assert command("ledger", "add", kept, "--reason", "known").status == 0
+    (entry,) = read(tmp_path / "ledger-faulty.toml")
+    assert (entry.key, entry.candidate) == (kept, "faulty")
+
+
 def test_show_prints_the_report_of_the_only_key_that_begins_so(command, kept):
     ended = command("show", "relu")
     assert ended.output.startswith("faulty diverges from torch: relu, value (forward)")

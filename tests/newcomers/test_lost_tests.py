@@ -206,6 +206,7 @@ def test_a_pytest_run_ends_with_the_tests_that_never_had_an_accepted_trial():
         "versions": {"torch": "2.0.1"},
         "found": None,
         "covered": {},
+        "candidates": {},
     }
     told = session.summary(
         [{**heard, "test": "test_it.py::refused"}, {**heard, "test": "test_it.py::good", "accepted": 2}]

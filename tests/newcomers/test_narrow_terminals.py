@@ -20,6 +20,7 @@ HEARD = {
     "cleared": 1,
     "base_seed": 7,
     "covered": {},
+    "candidates": {},
     "versions": {"torch": "2.0.1", "oneflow": "0.9.0"},
     "found": {
         "what": "relu, value (forward)",

@@ -99,6 +99,7 @@ def test_what_the_ledger_expects_is_counted_apart():
         "versions": {"torch": "2.0.1", "oneflow": ""},
         "found": None,
         "covered": {},
+        "candidates": {},
     }
     assert session.summary([heard, heard]) == [
         "2 tests ran 14 trials: 8 accepted, 6 rejected by the reference",
@@ -109,6 +110,22 @@ def test_what_the_ledger_expects_is_counted_apart():
         "diverged as the ledger expects:",
         "    4 x relu-value",
     ]
+
+
+def test_several_candidates_have_a_line_each(suite, run, quick):
+    suite(DIVERGES)
+    result = run("--autotest-candidate", "tests.support.faults:wrong_relu,tests.support.faults:renamed")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "faulty diverges from torch: relu, value (forward)",
+            "*  faulty  *",
+            "*  right   agrees in * trials*",
+            "by candidate:",
+            "  faulty: 1 of 1 test differs, 0 need what it lacks; 0 trials accepted",
+            "  right: 0 of 1 test differ, 0 need what it lacks; * trials accepted",
+        ]
+    )
 
 
 # -- failures ------------------------------------------------------------------------------------------------

@@ -17,6 +17,11 @@ def none() -> FaultyTorch:
     return FaultyTorch(origin=f"{__name__}:none")
 
 
+def renamed() -> FaultyTorch:
+    """The same, which no other fault is called."""
+    return FaultyTorch(name="right", origin=f"{__name__}:renamed")
+
+
 def wrong_relu() -> FaultyTorch:
     """relu is off by one."""
     return FaultyTorch({"relu": plus(1.0)}, origin=f"{__name__}:wrong_relu")

@@ -1,0 +1,42 @@
+"""Whether a version lies within a range such as ``>=3.3,<3.4``."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+_CLAUSE: Final = re.compile(r"(>=|<=|==|!=|<|>)\s*(\d+(?:\.\d+)*)")
+_COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
+    {
+        ">=": operator.ge,
+        "<=": operator.le,
+        "==": operator.eq,
+        "!=": operator.ne,
+        "<": operator.lt,
+        ">": operator.gt,
+    }
+)
+
+
+def within(version: str, allowed: str) -> bool:
+    """Whether `version` fits every clause of `allowed`; an empty version, which nobody knows, fits any.
+
+    Only the numbers of a release count: ``2.0.1+cu117`` is 2.0.1. Raises `ValueError` where `allowed` is no range.
+    """
+    clauses = [_CLAUSE.fullmatch(part.strip()) for part in allowed.split(",") if part.strip()]
+    if None in clauses:
+        raise ValueError(f"versions {allowed!r}: expected a range such as '>=3.3,<3.4'")
+    found = re.search(r"\d+(?:\.\d+)*", version)
+    if found is None:
+        return True
+    return all(_fits(found[0], clause[1], clause[2]) for clause in clauses if clause is not None)
+
+
+def _fits(version: str, compared: str, bound: str) -> bool:
+    numbers = [[int(part) for part in text.split(".")] for text in (version, bound)]
+    own, other = zip(*itertools.zip_longest(*numbers, fillvalue=0), strict=True)
+    return _COMPARED[compared](own, other)

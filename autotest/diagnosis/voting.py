@@ -1,0 +1,94 @@
+"""What the other candidates of a run make of a program that a reference and a candidate differ in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch, Stage, compare_values
+from autotest.diagnosis.agreement import Agreement, Place, results
+from autotest.diagnosis.verdict import Verdict
+from autotest.frameworks import Absent, Framework, Pair
+from autotest.program import Program
+from autotest.replaying.replay import replay
+
+#: Whom somebody agrees with.
+For = Literal["reference", "candidate", "neither"]
+
+
+class Vote(NamedTuple):
+    """What one of the other candidates gives."""
+
+    name: str
+    agrees_with: For
+
+
+def votes(focus: Agreement, place: Place, first: Mismatch, pair: Pair, settings: Settings) -> tuple[Vote, ...]:
+    """The vote of each of the other candidates that has what the program of `focus` needs."""
+    if first.symptom == "exception":
+        cast = [(other.name, _carries_out(focus.program, other)) for other in pair.others]
+    else:
+        expected, actual = focus.read().get(place, (None, None))
+        cast = [
+            (other.name, _like(results(focus.program, other).get(place), expected, actual, first, settings))
+            for other in pair.others
+        ]
+    return tuple(Vote(name, given) for name, given in cast if given is not None)
+
+
+def _carries_out(program: Program, other: Framework) -> For | None:
+    """Whether `other` accepts a program that the candidate refuses."""
+    error = replay(program, other).error
+    if isinstance(error, (Absent, AttributeError)):
+        return None
+    return "reference" if error is None else "candidate"
+
+
+def _like(given: object, expected: object, actual: object, first: Mismatch, settings: Settings) -> For | None:
+    if given is None:  # it lacks something, or refuses
+        return None
+    if _same(expected, given, first, settings):
+        return "reference"
+    return "candidate" if _same(actual, given, first, settings) else "neither"
+
+
+def _same(one: object, other: object, first: Mismatch, settings: Settings) -> bool:
+    stage: Stage = first.stage
+    tolerance = settings.tolerance_at(stage)
+    # Of dtypes one of the others may have fewer: what counts is what the two sides differ in.
+    return not compare_values(
+        first.name, 0, stage, one, other, tolerance, check_dtype=first.symptom == "dtype", check_values=True
+    )
+
+
+def weighed(verdict: Verdict, cast: Sequence[Vote], sides: tuple[str, str]) -> Verdict:
+    """`verdict` with the votes among its numbers; they decide where nobody else has an opinion."""
+    told = dataclasses.replace(verdict, numbers=(*verdict.numbers, *_told(cast, sides)))
+    ways = {vote.agrees_with for vote in cast} - {"neither"}
+    if not verdict.weak or len(ways) != 1:
+        return told
+    voters = [vote.name for vote in cast if vote.agrees_with in ways]
+    names = f"{' and '.join(voters)} {'agrees' if len(voters) == 1 else 'agree'}"
+    reference, candidate = sides
+    if ways == {"reference"}:
+        line = f"{candidate}: {names} with {reference}"
+        return dataclasses.replace(told, blame="candidate", line=line, side="")
+    line = f"semantic difference: {names} with {candidate}, and {reference} alone does otherwise"
+    return dataclasses.replace(told, blame="semantic difference", line=line, side="")
+
+
+def _told(cast: Sequence[Vote], sides: tuple[str, str]) -> list[str]:
+    """The votes in words, a line for each way to vote."""
+    words: dict[For, str] = {
+        "reference": f"as {sides[0]} does",
+        "candidate": f"as {sides[1]} does, unlike {sides[0]}",
+        "neither": f"unlike both {sides[0]} and {sides[1]}",
+    }
+    lines = []
+    for way, said in words.items():
+        names = [vote.name for vote in cast if vote.agrees_with == way]
+        if names:
+            lines.append(f"{' and '.join(names)}: {said}")
+    return lines

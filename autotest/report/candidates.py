@@ -1,0 +1,50 @@
+"""One line for each candidate of a test, and the reports of those that differ under each other."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from autotest.report.plural import several
+
+#: Columns of what is said of one candidate.
+_WIDTH = 160
+
+
+class Came(NamedTuple):
+    """What the trials of one candidate came to."""
+
+    name: str
+    accepted: int
+    #: Trials that need something which the candidate does not have, and trials that differ as the ledger expects.
+    absent: int
+    expected: int
+    #: The first line of what is against it; empty where nothing is.
+    against: str = ""
+    #: The folder of its finding; empty where it has none.
+    place: str = ""
+
+
+def lines(came: Sequence[Came]) -> list[str]:
+    """One line for each candidate."""
+    width = max(len(one.name) for one in came)
+    return ["Candidates:", *(f"  {one.name.ljust(width)}  {_said(one)}" for one in came)]
+
+
+def _said(came: Came) -> str:
+    if came.against:
+        where = f"; python {came.place}/repro.py" if came.place else ""
+        return f"{textwrap.shorten(came.against, _WIDTH, placeholder='...')}{where}"
+    told = [f"agrees in {several(came.accepted, 'trial')}"]
+    told += [f"{came.expected} differ as its ledger expects"] if came.expected else []
+    told += [f"{came.absent} need what it does not have"] if came.absent else []
+    return ", ".join(told)
+
+
+def report(table: Sequence[str], divergences: Sequence[str]) -> str:
+    """The text of a test that some candidates fail: the line of each, then the report of each that differs."""
+    first, *others = divergences
+    headline, _, rest = first.partition("\n")
+    more = [part for other in others for part in ("", "-" * 80, other)]
+    return "\n".join([headline, "", *table, rest, *more])

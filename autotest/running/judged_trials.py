@@ -1,0 +1,196 @@
+"""The trials of one test against one candidate: compared, judged, counted, and told of when they differ."""
+
+from __future__ import annotations
+
+import dataclasses
+import unittest
+from pathlib import Path
+from typing import NamedTuple
+
+from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
+from autotest.comparison.rejection import ABSENT
+from autotest.diagnosis import failed_trial
+from autotest.diagnosis.beyond_known import look_beyond
+from autotest.recording.given import given
+from autotest.replaying import graph_check
+from autotest.report import text
+from autotest.results.divergence import Divergence
+from autotest.results.finding import Finding
+from autotest.running.tally import Tally
+from autotest.storage.store import Store, StoreUnwritable
+from autotest.trials.context import RunContext
+from autotest.trials.judgement import (
+    Accepted,
+    Cleared,
+    Diverged,
+    Expected,
+    GradientMissing,
+    Judgement,
+    Rejected,
+    Vacuous,
+    judge,
+)
+from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, settle
+
+# What runs a test is no part of its traceback: for pytest, for unittest.
+__tracebackhide__ = True
+__unittest = True
+
+#: How many numbers the reference's tensors may hold that wait to be compared.
+HELD_AT_MOST = 1 << 18
+
+
+class Planned(NamedTuple):
+    """A trial that is to be run: of which base seed, its index and its seed, and whether it is one that failed once."""
+
+    base: int
+    trial: int
+    seed: int
+    stored: bool
+
+
+@dataclasses.dataclass(slots=True)
+class JudgedTrials:
+    """Trials that were run are added; an asynchronous candidate is waited for once for several of them."""
+
+    test: Test
+    context: RunContext
+    tally: Tally
+    store: Store
+    waiting: list[tuple[Planned, Outcome]] = dataclasses.field(default_factory=list)
+    #: How many numbers the reference's tensors hold that wait to be compared.
+    held: int = 0
+    graphed: list[tuple[int, int, Outcome]] = dataclasses.field(default_factory=list)
+
+    @property
+    def needed(self) -> int:
+        """How many trials the reference has to accept."""
+        return self.context.options.trials(self.test.settings.n)
+
+    @property
+    def enough(self) -> bool:
+        """Whether as many were."""
+        return self.tally.accepted + self.tally.absent.total() >= self.needed
+
+    def add(self, planned: Planned, outcome: Outcome) -> None:
+        """Take a trial that has run, and compare those that wait when it is time; raises what they came to."""
+        self.waiting.append((planned, outcome))
+        if self._is_time(planned, outcome):
+            self.judge_waiting()
+
+    def finish(self) -> None:
+        """Judge what is left, and the test as a whole, when no more trials come; raises what is against it."""
+        self.judge_waiting()
+        tally = self.tally
+        if tally.absent and not tally.accepted:
+            ((what, times),) = tally.absent.most_common(1)
+            raise unittest.SkipTest(f"{what} ({times} of {sum(tally.rejections.values())} trials)")
+        if not self.enough and self.context.options.trial is None:
+            raise TooFewAccepted(
+                text.too_few_accepted(self.test.id, tally.accepted, self.needed, tally.rejections, tally.places)
+            )
+        self._agree_in_graph_mode()
+        if self.context.options.usual:
+            stale = [
+                entry for entry in self.context.ledger.entries_for(self.test.id) if entry.key not in tally.expected
+            ]
+            if stale:
+                raise StaleLedgerEntry(text.stale_entries(self.test.id, stale))
+
+    def _is_time(self, planned: Planned, latest: Outcome) -> bool:
+        """Whether the trials that wait are to be compared before another is run."""
+        if latest.pending is not None:
+            self.held += latest.pending.elements
+        recorder = latest.recorder
+        return (
+            not self.context.pair.candidate.asynchronous
+            or planned.stored
+            or len(self.waiting) >= min(COMPARED_AT_ONCE, self.needed - self.tally.accepted)
+            or self.held > HELD_AT_MOST
+            or bool(recorder.mismatches)
+            or bool(recorder.adopted)  # what another trial uses, too, may be another then
+        )
+
+    def judge_waiting(self) -> None:
+        """Compare what waits, and judge it."""
+        waiting, self.waiting, self.held = self.waiting, [], 0
+        settle([outcome for _, outcome in waiting], self.test.settings)
+        for planned, outcome in waiting:
+            if outcome.mismatches or not planned.stored:
+                self._judge(planned, outcome)
+
+    def _judge(self, planned: Planned, outcome: Outcome) -> None:
+        test, tally = self.test, self.tally
+        judgement = self._judged(outcome)
+        match judgement:
+            case Rejected(rejection):
+                tally.rejections[rejection.reason] += 1
+                tally.places.setdefault(rejection.reason, rejection.place)
+                if rejection.type == ABSENT:
+                    tally.absent[rejection.text] += 1
+            case Diverged():
+                raise self._divergence(planned.base, planned.trial, outcome)
+            case Vacuous():
+                raise NothingCompared(text.nothing_compared(test.id, outcome.seed, planned.trial))
+            case GradientMissing(complaint):
+                raise GradientNotCompared(text.gradient_not_compared(test.id, outcome.seed, planned.trial, complaint))
+            case _:
+                tally.accepted += 1
+                if self.context.options.coverage:
+                    tally.coverage.append(given(outcome.recorder, outcome.gradients))
+        tally.compared += outcome.compared
+        tally.gradients += outcome.gradients
+        if isinstance(judgement, Accepted) and self.context.pair.checks_graph(test.settings.check_graph):
+            self.graphed.append((planned.base, planned.trial, outcome))
+            if len(self.graphed) == graph_check.AT_ONCE:
+                self._agree_in_graph_mode()
+
+    def _judged(self, outcome: Outcome) -> Judgement:
+        ledger, pair = self.context.ledger, self.context.pair
+        judgement = judge(
+            self.test,
+            outcome,
+            ledger,
+            lambda: self._is_rounding(outcome),
+            lambda: look_beyond(self.test, outcome, pair, ledger),
+        )
+        if isinstance(judgement, Expected):
+            self.tally.expected.update(entry.key for entry in judgement.entries)
+        elif isinstance(judgement, Cleared):
+            self.tally.cleared += 1
+        return judgement
+
+    def _is_rounding(self, outcome: Outcome) -> bool:
+        return failed_trial.cleared(self.test, outcome, self.context.pair) is not None
+
+    def _agree_in_graph_mode(self) -> None:
+        """Replay the programs of trials that found nothing in the candidate's graph mode, all at once."""
+        graphed, self.graphed = self.graphed, []
+        if not graphed:
+            return
+        report = graph_check.check([outcome.recorder for _, _, outcome in graphed], self.test.settings)
+        self.tally.graphed += report.compared
+        self.tally.left_out += report.left_out
+        for (base, index, outcome), mismatches in zip(graphed, report.mismatches, strict=True):
+            if mismatches:
+                outcome.mismatches = mismatches
+                if isinstance(self._judged(outcome), Diverged):
+                    raise self._divergence(base, index, outcome)
+
+    def _divergence(self, base: int, index: int, outcome: Outcome) -> Divergence:
+        # A stored failure may have another base seed than this run, and is brought back by its own.
+        finding = failed_trial.diagnose(self.test, outcome, self.context.with_base_seed(base), index)
+        place, trouble = _keep(finding, self.store)
+        return Divergence(text.divergence(finding, place, trouble), finding, place)
+
+
+def _keep(finding: Finding, store: Store) -> tuple[str, str]:
+    """Where the finding was put, and what stood in the way of the proper place."""
+
+    def report(place: Path) -> str:
+        return text.divergence(finding, str(place), "")
+
+    try:
+        return str(store.save(finding, report)), ""
+    except StoreUnwritable as error:
+        return str(Store.temporary().save(finding, report)), str(error)

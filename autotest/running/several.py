@@ -1,0 +1,141 @@
+"""The loop of trials of one test against several candidates: the reference runs once, and each candidate replays."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import unittest
+from collections.abc import Callable
+
+from autotest.base.errors import AutotestError
+from autotest.report import candidates as report
+from autotest.results.divergence import Divergence
+from autotest.running import runner
+from autotest.running.judged_trials import JudgedTrials, Planned
+from autotest.running.run_hooks import run_hook
+from autotest.running.tally import Tally
+from autotest.storage.store import Store
+from autotest.trials.another import on_another
+from autotest.trials.context import RunContext
+from autotest.trials.trial import Outcome, Test, perform
+from generators import Schedule
+
+# What runs a test is no part of its traceback: for pytest, for unittest.
+__tracebackhide__ = True
+__unittest = True
+
+
+@dataclasses.dataclass(slots=True)
+class _Candidate:
+    """One of the candidates, as long as nothing was found against it."""
+
+    judged: JudgedTrials
+    #: What its trials came to, where they did not simply agree.
+    ended: Exception | None = None
+    done: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.judged.context.pair.candidate.name
+
+    def take(self, planned: Planned, outcome: Outcome) -> None:
+        self.attempt(lambda: self.judged.add(planned, outcome))
+        self.done = self.done or self.judged.enough
+
+    def finish(self) -> None:
+        if self.ended is None:
+            self.attempt(self.judged.finish)
+
+    def attempt(self, step: Callable[[], None]) -> None:
+        """Take a step; what it raises is what the candidate came to."""
+        try:
+            step()
+        except (AutotestError, unittest.SkipTest) as error:
+            self.ended, self.done = error, True
+
+
+def run_against_several(test: Test, context: RunContext) -> None:
+    """Run the trials of `test` against every candidate of `context`; one that differs does not stop the others.
+
+    Raises what `autotest.running.runner.run_test` does, when all of them are done: the first divergence with a line
+    for each candidate, or else the first other failure; `unittest.SkipTest` where none of them has what the test needs.
+    """
+    with contextlib.ExitStack() as stack:
+        for each in context.each:
+            stack.enter_context(each.pair.around_trials())
+        candidates: list[_Candidate] = []
+        lethal: set[int] = set()
+        for each in context.each:
+            judged, avoided = runner.begun(test, each)
+            candidates.append(_Candidate(judged))
+            lethal |= avoided
+        with runner.left_behind(context.options) as trail:
+            schedule = Schedule(candidates[0].judged.needed * runner.ATTEMPTS_PER_TRIAL)
+            trials = runner.plan(test, context.options, Store(context.options.directory), schedule)
+            for planned in runner.followed(trail, test, trials, lethal):
+                _one_trial(test, planned, candidates, schedule)
+                if all(candidate.done for candidate in candidates):
+                    break
+            for candidate in candidates:
+                candidate.finish()
+    _tell(candidates)
+
+
+def against_each(test: Test, context: RunContext, run: Callable[[Test, RunContext], None]) -> None:
+    """Let `run` run the trials of `test` against one candidate after the other; raises what they came to, together."""
+    candidates: list[_Candidate] = []
+    tallies: list[Tally] = []
+    with run_hook(lambda _, __, tally: tallies.append(tally)):
+        for each in context.each:
+            candidate = _Candidate(JudgedTrials(test, each, Tally(), Store(each.options.directory)))
+            candidate.attempt(functools.partial(run, test, each))
+            candidate.judged.tally = tallies[-1] if tallies else candidate.judged.tally
+            tallies.clear()
+            candidates.append(candidate)
+    _tell(candidates)
+
+
+def _one_trial(test: Test, planned: Planned, candidates: list[_Candidate], schedule: Schedule) -> None:
+    """Run one trial live with the first of the candidates that are not done, and replay it on the others."""
+    first, *others = [candidate for candidate in candidates if not candidate.done]
+    context = first.judged.context
+    outcome = runner.performed(test, planned, context, lambda: _judge_waiting(candidates))
+    if not planned.stored:
+        schedule.tell(planned.trial, outcome.features, refused=outcome.rejection is not None)
+    replayed = [(candidate, on_another(outcome, candidate.judged.context.pair)) for candidate in others]
+    first.take(planned, outcome)
+    for candidate, another in replayed:
+        pair = candidate.judged.context.pair
+        candidate.take(planned, another or perform(test.body, planned.seed, test.settings, pair))
+
+
+def _judge_waiting(candidates: list[_Candidate]) -> None:
+    for candidate in candidates:
+        if candidate.ended is None:
+            candidate.judged.judge_waiting()
+
+
+def _came(candidate: _Candidate) -> report.Came:
+    tally, ended = candidate.judged.tally, candidate.ended
+    against = "" if ended is None else str(ended).partition("\n")[0].removeprefix(f"{candidate.judged.test.id}: ")
+    place = ended.place if isinstance(ended, Divergence) else ""
+    return report.Came(candidate.name, tally.accepted, tally.absent.total(), tally.expected.total(), against, place)
+
+
+def _tell(candidates: list[_Candidate]) -> None:
+    """Raise what is to be told of all of them."""
+    lines = report.lines([_came(each) for each in candidates])
+    found = [each.ended for each in candidates if isinstance(each.ended, Divergence)]
+    if found:
+        first, *others = found
+        told = Divergence(report.report(lines, [str(one) for one in found]), first.finding, first.place)
+        told.others = tuple(others)
+        raise told from None
+    failed = [each for each in candidates if isinstance(each.ended, AutotestError)]
+    if failed:
+        error = failed[0].ended
+        assert error is not None
+        raise type(error)("\n".join([str(error), "", *lines])) from error
+    if all(isinstance(each.ended, unittest.SkipTest) for each in candidates):
+        raise unittest.SkipTest("; ".join(f"{each.name}: {each.ended}" for each in candidates))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -16,6 +17,7 @@ from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_lowering import Builder
+from autotest.frameworks.torch_options import changed_options, option_values
 from autotest.frameworks.torch_search import Drawer, accepted, module_inputs
 from autotest.frameworks.torch_testing import internal
 from autotest.program import Ref
@@ -26,11 +28,11 @@ _NO_OPERATORS: Final = frozenset(
 )
 #: Constructor arguments that are tried, in this order.
 _CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
-    (), (4,), (2,), (4, 4), (2, 4), (4, 6), (4, 4, 3), (4, 4, 4), (2, 2), (4, 2), ((2, 2),), (8, 2), (2, 0.5),
-    (-1.0, 1.0),
+    (), (4,), (2,), (4, 4), (2, 4), (4, 6), (4, 4, 3), (4, 4, 4), (4, 2, 2), (2, 2), (4, 2), ((2, 2),), (8, 2),
+    (2, 0.5), (-1.0, 1.0),
 )  # fmt: skip
 #: Accepted inputs for one constructor, constructors of one module, and programs of one module.
-_INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 40
+_INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 72
 
 
 class _Made(NamedTuple):
@@ -126,6 +128,9 @@ class ModuleDatabase:
                 builder.call("load_state", "", (Ref(slot), captured), {})
             builder.call("method", "train", (Ref(slot), made.training), {})
             inputs = tuple(builder.operand(item) for item in made.inputs)
+            if made.kwargs.get("inplace") and type(inputs[0]) is Ref:
+                # A leaf that asks for its gradient must not be written into.
+                inputs = (Ref(builder.call("method", "clone", (inputs[0],), {})), *inputs[1:])
             named = {name: builder.operand(item) for name, item in made.named.items()}
             builder.call("method", "__call__", (Ref(slot), *inputs), named)
         except NotReplayable as error:
@@ -136,6 +141,7 @@ class ModuleDatabase:
 def _searched(kind: Any, drawer: Drawer) -> Iterator[_Made]:
     """Ways to make and call `kind` that torch accepts, then the same with one option of the constructor changed."""
     inputs = module_inputs(drawer)
+    offered = option_values(drawer)
     found = 0
     first: _Made | None = None
     for args in _CONSTRUCTED:
@@ -147,10 +153,19 @@ def _searched(kind: Any, drawer: Drawer) -> Iterator[_Made]:
             found += 1
         if found >= _CONSTRUCTORS * _INPUTS:
             break
-    if first is not None:
-        for name, value in _options(kind, len(first.args)):
-            for accepted_inputs in _called(kind, first.args, {name: value}, [first.inputs, *inputs])[:1]:
-                yield _Made(first.args, {name: value}, accepted_inputs, {}, True)
+    if first is None:
+        return
+    found_options = [
+        _Made(first.args, {name: value}, accepted_inputs, {}, True)
+        for name, value in changed_options(kind, len(first.args), offered)
+        for accepted_inputs in _called(kind, first.args, {name: value}, [first.inputs, *inputs])[:1]
+    ]
+    yield from found_options
+    # Two of them at once: some options matter beside others only.
+    for one, other in itertools.pairwise(found_options):
+        both = {**one.kwargs, **other.kwargs}
+        for accepted_inputs in _called(kind, first.args, both, [one.inputs, other.inputs])[:1]:
+            yield _Made(first.args, both, accepted_inputs, {}, True)
 
 
 def _called(
@@ -161,26 +176,3 @@ def _called(
         module = kind(*args, **kwargs)
         return accepted(module, inputs, _INPUTS)
     return []
-
-
-def _options(kind: Any, positional: int) -> Iterator[tuple[str, Any]]:
-    """Options of a constructor with another value than their default."""
-    with contextlib.suppress(ValueError, TypeError):
-        for name, parameter in list(inspect.signature(kind).parameters.items())[positional:]:
-            default = parameter.default
-            if default is inspect.Parameter.empty or name in ("device", "dtype"):
-                continue
-            if name == "reduction":
-                yield from ((name, value) for value in ("none", "sum", "mean") if value != default)
-            elif isinstance(default, bool):
-                yield name, not default
-            elif isinstance(default, int):
-                yield from ((name, value) for value in (default + 1, 2) if value != default)
-            elif isinstance(default, float):
-                yield name, default + 0.25
-            elif name == "padding_mode":
-                yield from ((name, value) for value in ("reflect", "replicate", "circular"))
-            elif name == "approximate":
-                yield name, "tanh"
-            elif default is None:
-                yield from ((name, value) for value in (2, 0.5, True))

@@ -25,6 +25,8 @@ from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_testing import internal
 from autotest.program import CallKind, Operand, Ref
 
+#: Operators that the database does not tell of, by the entry whose function they are, and their in-place forms.
+_WRITTEN: Final = {"floor_divide": "floordiv", "div:no_rounding_mode": "truediv"}
 #: Needs a CUDA compiler, and is no operator of its own.
 _NOT_AN_OPERATOR: Final = "jiterator"
 
@@ -119,10 +121,21 @@ class _Operator:
                 yield form, path
         if info.supports_out and _is_at(self.name, own.op):
             yield "out=", self.name
-        if self.own and info.operator_variant is not None and hasattr(operator, info.operator_variant.__name__):
+        if self._written("operator"):
             yield "operator", ""
-        if self.own and info.inplace_operator_variant is not None:
+        if self._written("in-place operator"):
             yield "in-place operator", ""
+
+    def _written(self, form: Form) -> str:
+        """The function of :mod:`operator` that this entry is as `form`; empty if there is none."""
+        if not self.own:
+            return ""
+        if self.key in _WRITTEN:
+            return f"{'i' if form != 'operator' else ''}{_WRITTEN[self.key]}"
+        info = self.info
+        variant = info.operator_variant if form == "operator" else info.inplace_operator_variant
+        name: str = getattr(variant, "__name__", "")
+        return name if hasattr(operator, name) else ""
 
     def lower(self, builder: Builder, form: Form, sample: Any) -> None:
         """Write the call of one sample into `builder`; raises `NotReplayable` with a reason."""
@@ -141,8 +154,7 @@ class _Operator:
         elif form in ("operator", "in-place operator"):
             if sample.kwargs or len(sample.args) > 1:
                 raise NotReplayable("an operator takes one operand or two")
-            variant = self.info.operator_variant if form == "operator" else self.info.inplace_operator_variant
-            _call(builder, "operator", variant.__name__, args, {}, written=form != "operator")
+            _call(builder, "operator", self._written(form), args, {}, written=form != "operator")
         elif form in ("method", "in-place"):
             variant = self._callables.method_variant if form == "method" else self._callables.inplace_variant
             if not isinstance(sample.input, torch.Tensor):

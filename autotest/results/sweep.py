@@ -46,6 +46,11 @@ class CellKey(NamedTuple):
     def __str__(self) -> str:
         return "/".join(self)
 
+    @property
+    def name(self) -> str:
+        """The operator without its variant."""
+        return self.operator.partition(":")[0]
+
 
 @dataclasses.dataclass(slots=True)
 class Divergence:
@@ -173,7 +178,7 @@ class SweepMap:
         """The rows of each operator, without its variants."""
         found: dict[str, list[Row]] = {}
         for row in self.rows.values():
-            found.setdefault(row.key.operator.partition(":")[0], []).append(row)
+            found.setdefault(row.key.name, []).append(row)
         return found
 
 

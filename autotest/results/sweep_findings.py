@@ -34,6 +34,12 @@ class SweepFinding:
     #: Why the ledger expects it; empty where it does not.
     known: str = ""
 
+    @property
+    def calls(self) -> list[str]:
+        """What its program calls, which for a method or an operator is called otherwise than its cell."""
+        made = self.program.calls if self.program is not None else ()
+        return list(dict.fromkeys(call.target for call in made if call.kind != "tensor" and call.target))
+
 
 def findings(swept: SweepMap) -> list[SweepFinding]:
     """The distinct findings of a map, by operator and check."""
@@ -85,6 +91,11 @@ _SYMPTOMS: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
+def symptoms_of(check: str) -> frozenset[str]:
+    """The symptoms of a ledger that a failed `check` corresponds to."""
+    return _SYMPTOMS.get(check, frozenset())
+
+
 def known(found: Sequence[SweepFinding], entries: Sequence[Entry]) -> None:
     """Note at each finding the reason of the ledger's entry about the same operator, symptom and message, if any."""
     for finding in found:
@@ -92,7 +103,7 @@ def known(found: Sequence[SweepFinding], entries: Sequence[Entry]) -> None:
         for entry in entries:
             if not entry.operator or plain_operator(entry.operator) not in names:
                 continue
-            if entry.symptom in _SYMPTOMS.get(finding.check, ()) and re.search(entry.match, finding.message):
+            if entry.symptom in symptoms_of(finding.check) and re.search(entry.match, finding.message):
                 finding.known = entry.reason
                 break
 

@@ -68,6 +68,7 @@ def _finding(finding: SweepFinding) -> dict[str, Any]:
         "number": finding.number,
         "operator": finding.operator,
         "check": finding.check,
+        "calls": finding.calls,
         "message": finding.message,
         "sample": finding.sample,
         "cells": [str(key) for key in finding.cells],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,43 @@ from autotest.program.semantics import is_backward
 from autotest.replaying.replay import Replayed, perform
 
 
-def with_backward(program: Program, expected: Replayed) -> Program:
+def with_backward(program: Program, expected: Replayed, *, gaps: bool = False) -> Program:
     """`program`, and a backward from all of its results that carry a gradient on the reference.
 
-    `expected` is what the reference gave, and is extended by what the appended calls give. Where the reference
-    implements no derivative, both stay as they were.
+    With `gaps` what is pushed back is not contiguous. `expected` is what the reference gave, and is extended by what
+    the appended calls give. Where the reference implements no derivative, both stay as they were.
     """
     framework = expected.framework
     calls, arrays = list(program.calls), list(program.arrays)
+    outputs, tensors = differentiable(program, expected, calls)
+    if not outputs:
+        return program
+    cotangents = [_pushed(calls, arrays, cotangent(framework, tensor), gaps=gaps) for tensor in tensors]
+    if len(outputs) == 1:
+        calls.append(Call("method", "backward", (outputs[0], cotangents[0]), {}, len(calls)))
+    else:
+        calls.append(Call("function", "autograd.backward", (outputs, cotangents), {}, len(calls)))
+    return extended(program, expected, calls, arrays)
+
+
+def extended(program: Program, expected: Replayed, calls: Sequence[Call], arrays: Sequence[Array]) -> Program:
+    """`program` with the rest of `calls`, which are carried out on the reference; as it was where that refuses them."""
+    values = list(expected.values)
+    try:
+        for call in calls[len(values) :]:
+            values.append(perform(call, expected.framework, values, tuple(arrays), {}))
+    except Exception:  # noqa: BLE001 - torch says itself where it has no derivative
+        return program
+    expected.values = values
+    return Program(tuple(calls), tuple(arrays), program.undefined)
+
+
+def differentiable(program: Program, expected: Replayed, calls: list[Call]) -> tuple[list[Operand], list[Any]]:
+    """The results that carry a gradient: what stands for each, by calls appended to `calls`, and the tensor."""
     outputs: list[Operand] = []
     tensors: list[Any] = []
     for slot, path, tensor in results(program, expected):
-        if not framework.can_backpropagate(tensor) or slot in program.undefined:
+        if not expected.framework.can_backpropagate(tensor) or slot in program.undefined:
             continue
         if any(tensor is other for other in tensors):
             continue
@@ -35,25 +60,19 @@ def with_backward(program: Program, expected: Replayed) -> Program:
             at = len(calls) - 1
         outputs.append(Ref(at))
         tensors.append(tensor)
-    if not outputs:
-        return program
-    cotangents: list[Operand] = []
-    for tensor in tensors:
-        arrays.append(cotangent(framework, tensor))
-        calls.append(tensor_call(len(calls), len(arrays) - 1, arrays[-1], requires_grad=False, note="cotangent"))
-        cotangents.append(Ref(len(calls) - 1))
-    if len(outputs) == 1:
-        calls.append(Call("method", "backward", (outputs[0], cotangents[0]), {}, len(calls)))
-    else:
-        calls.append(Call("function", "autograd.backward", (outputs, cotangents), {}, len(calls)))
-    values = list(expected.values)
-    try:
-        for call in calls[len(values) :]:
-            values.append(perform(call, framework, values, tuple(arrays), {}))
-    except Exception:  # noqa: BLE001 - torch says itself where it has no derivative
-        return program
-    expected.values = values
-    return Program(tuple(calls), tuple(arrays), program.undefined)
+    return outputs, tensors
+
+
+def _pushed(calls: list[Call], arrays: list[Array], pushed: Array, *, gaps: bool) -> Operand:
+    """Append what makes a cotangent; returns what stands for it."""
+    if gaps and pushed.data.ndim:
+        pushed = Array(np.repeat(pushed.data, 2, axis=-1), pushed.dtype)
+    arrays.append(pushed)
+    calls.append(tensor_call(len(calls), len(arrays) - 1, pushed, requires_grad=False, note="cotangent"))
+    if gaps and pushed.data.ndim:
+        every_second = (Ellipsis, slice(None, None, 2))
+        calls.append(Call("operator", "getitem", (Ref(len(calls) - 1), every_second), {}, len(calls), "view"))
+    return Ref(len(calls) - 1)
 
 
 def results(program: Program, ran: Replayed) -> Iterator[tuple[int, tuple[int, ...], Any]]:

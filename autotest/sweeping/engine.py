@@ -25,7 +25,9 @@ from autotest.sweeping.worker import Listed, Part, list_entries, work
 #: it is only counted.
 PATIENCE, DEATHS = 4, 8
 #: The same where another unit of the operator has ended processes before.
-AGAIN: Final = 2
+AGAIN: Final = 4
+#: Deaths over the same arguments of an operator after which these are left out, in all of its cells.
+KNOWN: Final = 2
 #: What a worker imports before it is forked.
 _PRELOADED: Final = ("autotest.sweeping.preload",)
 
@@ -71,6 +73,8 @@ class Engine:
         self._made = 0
         #: operator -> the units of it over which processes ended
         self._deadly: dict[str, set[int]] = {}
+        #: operator, without its variant -> arguments that ended processes, and how often
+        self._killers: dict[str, collections.Counter[str]] = {}
 
     def __enter__(self) -> Engine:
         return self
@@ -133,6 +137,9 @@ class Engine:
             worker = self._spare or self._fresh()
             # A process that has died is followed by one that has started meanwhile.
             self._spare = self._fresh() if self._deadly else None
+        killers = self._killers.get(unit.key.name)
+        if killers:
+            unit = dataclasses.replace(unit, deadly=frozenset(it for it, times in killers.items() if times >= KNOWN))
         worker.unit, worker.upto, worker.given = unit, unit.start, time.monotonic()
         with contextlib.suppress(OSError):  # one that is gone is met when it is listened to
             worker.process.connection.send(unit)
@@ -157,6 +164,8 @@ class Engine:
         except (EOFError, OSError):
             return self._died(worker, report)
         worker.upto = part.upto
+        if part.deadly:
+            self._killers.setdefault(worker.unit.key.name, collections.Counter())[part.deadly] += 1
         report(worker.unit, part.cell, part.done)
         if part.done:
             del self._workers[worker.number]

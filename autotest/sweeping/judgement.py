@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 from autotest.program import Program
 from autotest.results.sweep import Check
+
+
+class Failure(NamedTuple):
+    """One check that failed."""
+
+    check: Check
+    #: What differs, without what changes from sample to sample.
+    key: str
+    message: str
+    program: Program
 
 
 @dataclasses.dataclass(slots=True)
@@ -25,9 +36,9 @@ class Judgement:
     vacuous: bool = False
     rounded: bool = False
     checks: dict[Check, bool] = dataclasses.field(default_factory=dict)
-    #: check, key and message of everything that failed
-    divergences: list[tuple[Check, str, str]] = dataclasses.field(default_factory=list)
+    failures: list[Failure] = dataclasses.field(default_factory=list)
 
-    def fail(self, check: Check, key: str, message: str) -> None:
+    def fail(self, check: Check, key: str, message: str, program: Program | None = None) -> None:
+        """Note that `check` failed, shown by the judged program unless it is another."""
         self.checks[check] = False
-        self.divergences.append((check, key, message))
+        self.failures.append(Failure(check, key, message, program or self.program))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 import numpy as np
@@ -12,22 +11,22 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, raised, record_of, refused
-from autotest.frameworks import ABSENT, Framework, Pair
-from autotest.program import Array, Call, Program, Ref
-from autotest.program.semantics import in_place
+from autotest.frameworks import Framework, Pair
+from autotest.program import Program
 from autotest.recording.observation import Observed, compare, observe
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping import probing
-from autotest.sweeping.backward import results, with_backward
+from autotest.sweeping.arguments import arguments
+from autotest.sweeping.backward import with_backward
+from autotest.sweeping.checks import check_of, has_nonfinite, says_nothing
+from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import Judgement
-from autotest.sweeping.undefined import flat, marked
+from autotest.sweeping.lacking import Lacking
+from autotest.sweeping.undefined import marked
 
-#: What an exception says when it is the arguments that were not understood, and not their values.
-_SIGNATURE: Final = re.compile(
-    r"unexpected keyword|positional argument|got an invalid combination|missing .*argument|takes .* argument"
-    r"|must be .*, not |incompatible function arguments|signature|has no attribute|is not callable|unsupported operand"
-)
+#: Why a sample is not judged whose arguments ended processes before.
+SET_ASIDE: Final = "not run: such arguments ended the process before"
 #: How often what differs in the same way is examined by the referee without being cleared, before it is taken as it is.
 _EXAMINED: Final = 3
 
@@ -40,42 +39,43 @@ class Judge:
         asks: called with the side that is asked next: 0 for the reference, 1 for the candidate, 2 for a probe of it.
     """
 
-    def __init__(self, pair: Pair, asks: Callable[[int], object] = lambda side: None) -> None:
+    def __init__(
+        self, pair: Pair, asks: Callable[[int], object] = lambda side: None, deadly: Collection[str] = ()
+    ) -> None:
         self._pair = pair
         self._asks = asks
+        self._deadly = deadly
         self._settings = Settings(check_errors=True)
-        self._lacking: dict[tuple[str, str], str] = {}
+        self._lacking = Lacking(pair)
         self._examined: dict[tuple[str, str], int] = {}
 
-    def judge(self, program: Program, *, closely: bool = False) -> Judgement:
-        """Judge `program`; `closely` also runs it again, and writes into its results to see what shares memory."""
-        found = Judgement(program, absent=self.absent(program))
+    def judge(self, program: Program, *, closely: bool = False, gaps: bool = False) -> Judgement:
+        """Judge `program`.
+
+        `closely` also runs it again, writes into its results to see what shares memory, and compares the gradients of
+        its gradients; with `gaps` what is pushed back is not contiguous.
+        """
+        found = Judgement(program, absent=self._lacking.of_program(program))
         if found.absent:
             return found
         self._asks(0)
         pair = self._pair
         before = pair.reference.random_state()
         expected = replay(program, pair.reference)
+        if self._deadly and arguments(program, refused=expected.error is not None) in self._deadly:
+            found.left_out = SET_ASIDE
+            return found
         if expected.error is not None:
             self._judge_refusal(found, expected)
             return found
-        found.program = marked(program, drawn=pair.reference.random_state() != before)
-        found.program = with_backward(found.program, expected)
-        found.vacuous = _says_nothing(found.program, expected)
+        plain = marked(program, drawn=pair.reference.random_state() != before)
+        found.program = with_backward(plain, expected, gaps=gaps)
+        found.vacuous = says_nothing(found.program, expected)
         self._asks(1)
         actual = replay(found.program, pair.candidate)
-        record = record_of(found.program, pair, expected, actual)
-        if actual.error is not None:
-            record.mismatches.append(raised(found.program, len(actual.values), pair, actual.error))
-        observed = observe(record)
-        mismatches = compare([observed], self._settings)[0]
-        if any(item.symptom in ("value", "gradient") for item in mismatches):
-            if probing.wavers(found.program, pair.reference):
-                found.left_out = f"{pair.sides[0]} does not agree with itself"
-                return found
-            if self._cleared(Agreement(found.program, record, mismatches)):
-                found.rounded = True
-                mismatches = []
+        observed, mismatches = self._compared(found, expected, actual)
+        if found.left_out:
+            return found
         self._sort(found, observed, mismatches, complete=actual.error is None)
         if actual.error is None:
             found.checks["strides"] = True
@@ -83,10 +83,45 @@ class Judge:
                 found.fail(check, key, message)
             if closely:
                 self._asks(2)
+                if found.program is not plain and found.checks.get("gradient"):
+                    self._double_gradient(found, plain, expected)
                 probing.probe(found, expected, actual, pair)
         return found
 
-    # -- what the candidate has -------------------------------------------------------------------------
+    def _compared(
+        self, found: Judgement, expected: Replayed, actual: Replayed, program: Program | None = None
+    ) -> tuple[Observed, list[Mismatch]]:
+        """What both sides gave for the program of `found`, or another, and how it differs if nothing excuses it."""
+        program = program or found.program
+        record = record_of(program, self._pair, expected, actual)
+        if actual.error is not None:
+            record.mismatches.append(raised(program, len(actual.values), self._pair, actual.error))
+        observed = observe(record)
+        mismatches = compare([observed], self._settings)[0]
+        if any(item.symptom in ("value", "gradient") for item in mismatches):
+            if probing.wavers(program, self._pair.reference):
+                found.left_out = f"{self._pair.sides[0]} does not agree with itself"
+            elif self._cleared(Agreement(program, record, mismatches)):
+                found.rounded = True
+                mismatches = []
+        return observed, mismatches
+
+    def _double_gradient(self, found: Judgement, plain: Program, once: Replayed) -> None:
+        """Compare the gradients of the gradients, where the reference has some."""
+        reference = self._pair.reference
+        leaves = [call.slot for call in plain.inputs() if reference.holds_gradient(once.values[call.slot])]
+        expected = replay(plain, reference)
+        program = with_double_gradient(plain, expected, leaves)
+        if program is None or self._lacking.of_program(program):
+            return
+        actual = replay(program, self._pair.candidate)
+        _, mismatches = self._compared(found, expected, actual, program)
+        if found.left_out:
+            found.left_out = ""  # of the first gradients enough is known
+            return
+        found.checks["double gradient"] = True
+        for mismatch in mismatches[:1]:
+            found.fail("double gradient", mismatch.key, mismatch.message, program)
 
     @property
     def reference(self) -> Framework:
@@ -100,43 +135,13 @@ class Judge:
 
     def lacks_all(self, path: str, dtype: str) -> str:
         """What a whole cell needs and the candidate does not have: the operator at `path`, tensors of `dtype`."""
-        calls = [Call("tensor", dtype, (), {}, 0)]
-        if path.startswith("Tensor."):
-            calls.append(Call("method", path.removeprefix("Tensor."), (), {}, 0))
-        elif path:
-            calls.append(Call("function", path, (), {}, 0))
-        return next(filter(None, map(self._lacks_known, calls)), "")
+        return self._lacking.of_cell(path, dtype)
 
-    def absent(self, program: Program) -> str:
-        """What of `program` the candidate does not have at all; empty if it has everything."""
-        return next(filter(None, map(self._lacks_known, program.calls)), "")
-
-    def _lacks_known(self, call: Call) -> str:
-        name = (call.kind, call.target)
-        if name not in self._lacking:
-            self._lacking[name] = self._lacks(call)
-        return self._lacking[name]
-
-    def _lacks(self, call: Call) -> str:
-        candidate = self._pair.candidate
-        if call.kind == "function":
-            try:
-                there = self._pair.resolve(call.target).actual is not ABSENT
-            except AttributeError:
-                return ""  # the reference's own refusal, which is judged as one
-            return "" if there else f"{candidate.name} has no {call.target}"
-        if call.kind in ("method", "getattr") and not call.target.startswith("__"):
-            known = any(hasattr(kind, call.target) for kind in (*candidate.tensor_types, *candidate.module_types))
-            return "" if known else f"{candidate.name} has no Tensor.{call.target}"
-        if call.kind == "tensor":
-            carrier = "float32" if call.target == "bfloat16" else call.target
-            try:
-                candidate.values([candidate.tensor(Array(np.zeros(1, carrier), call.target))])
-            except Exception:  # noqa: BLE001 - however it says so
-                return f"{candidate.name} has no {call.target} tensors"
-        return ""
-
-    # -- what differs -----------------------------------------------------------------------------------
+    def whole(self, program: Program) -> tuple[Program, str]:
+        """What is run on the candidate for `program`, with its backward, and what of its arguments matters."""
+        expected = replay(program, self._pair.reference)
+        refuses = expected.error is not None
+        return program if refuses else with_backward(program, expected), arguments(program, refused=refuses)
 
     def _judge_refusal(self, found: Judgement, expected: Replayed) -> None:
         found.refused = True
@@ -171,67 +176,13 @@ class Judge:
             passed += ["shape", "dtype", "alias"]
             passed += [] if found.vacuous else ["value"]
             passed += ["gradient"] if observed.gradients else []
-            if _has_nonfinite(observed):
+            if has_nonfinite(observed):
                 passed.append("nonfinite")
         for check in passed:
             found.checks[check] = True
         for mismatch in mismatches:
             if not complete and mismatch.stage == "backward" and mismatch.symptom != "exception":
                 continue  # what was not reached has no gradient
-            found.fail(_check_of(mismatch, found.program), mismatch.key, mismatch.message)
+            found.fail(check_of(mismatch, found.program), mismatch.key, mismatch.message)
         if any(item.symptom in ("exception", "out of memory") and item.stage != "backward" for item in mismatches):
             found.failed = True
-
-
-def _check_of(mismatch: Mismatch, program: Program) -> Check:
-    """Which check a mismatch belongs to."""
-    if mismatch.symptom in ("exception", "out of memory"):
-        if mismatch.stage == "backward":
-            return "gradient"
-        return "signature" if _SIGNATURE.search(mismatch.message) else "errors"
-    if mismatch.stage == "backward" or mismatch.symptom in ("gradient", "requires_grad"):
-        return "gradient"
-    if mismatch.symptom == "value":
-        if _is_input(program, mismatch.slot):
-            return "alias"
-        numbers = mismatch.statistics
-        return "nonfinite" if numbers is not None and numbers.nonfinite == numbers.mismatched else "value"
-    if mismatch.symptom in ("dtype", "device"):
-        return "dtype"
-    return "shape"
-
-
-def _is_input(program: Program, slot: int) -> bool:
-    """Whether `slot` holds an input that no call is meant to write into."""
-    if program.calls[slot].kind != "tensor":
-        return False
-    written = any(in_place(call) and call.args[:1] == (Ref(slot),) for call in program.calls)
-    return not written and not any(Ref(slot) in flat(call.kwargs.get("out")) for call in program.calls)
-
-
-def _says_nothing(program: Program, expected: Replayed) -> bool:
-    """Whether no result of the reference has an element whose contents are specified."""
-    backward = ("backward", "autograd.backward")
-    made = [call for call in program.calls if call.kind != "tensor" and call.target not in backward]
-    values = [expected.values[call.slot] for call in made if call.slot not in program.undefined]
-    types = expected.framework.tensor_types
-    plain = any(value is not None and not isinstance(value, (*types, tuple, list)) for value in values)
-    tensors = [value for value in values if isinstance(value, types)]
-    tensors += [tensor for slot, _, tensor in results(program, expected) if slot not in program.undefined]
-    return not plain and all(0 in tensor.shape for tensor in tensors)
-
-
-def _has_nonfinite(observed: Observed) -> bool:
-    """Whether a result of the reference holds a NaN or an infinity."""
-    reference = observed.record.pair.reference
-    tensors = [
-        item.expected
-        for item in observed.pairings
-        if item.stage == "forward"
-        and item.defined
-        and isinstance(item.expected, reference.tensor_types)
-        and observed.record.calls[item.slot].kind != "tensor"
-    ]
-    return any(
-        value.data.dtype.kind in "fc" and not np.isfinite(value.data).all() for value in reference.values(tensors)
-    )

@@ -10,7 +10,7 @@ from autotest.program.randomness import Contents, contents_of
 from autotest.program.semantics import in_place
 
 #: Calls that put an input into its place, and draw nothing.
-_ARRANGING: Final = frozenset("clone permute expand as_strided getitem".split())
+_ARRANGING: Final = frozenset("clone permute expand as_strided getitem view_as".split())
 
 
 def marked(program: Program, *, drawn: bool) -> Program:

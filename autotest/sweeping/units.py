@@ -11,10 +11,12 @@ from autotest.frameworks.samples import Entry, Form, Kind
 from autotest.results.sweep import CellKey
 
 #: Calls that everything has; the other forms come after them.
-_FIRST: Final = frozenset(("function", "module", "reflected"))
+FIRST: Final = frozenset(("function", "module", "reflected"))
 _KINDS: Final[Mapping[Kind, int]] = {"sample": 0, "error": 1, "noncontiguous": 1, "mutation": 3, "reference": 5}
 
 
+#: Of these dtypes there are mutations, too, for those forms.
+_MUTATED_DTYPES: Final = frozenset(("float64", "int64", "int32", "uint8", "bool"))
 #: What is made of an entry's samples besides.
 _MUTATED: Final[tuple[Kind, ...]] = ("mutation",)
 
@@ -39,12 +41,16 @@ class Unit:
     kind: Kind
     seed: int
     path: str = ""
+    #: The dtypes of which its operator has cells.
+    dtypes: tuple[str, ...] = ()
     #: The first sample to judge. Those before it have been.
     start: int = 0
     #: Samples that ended a worker before.
     ended: Mapping[int, Ended] = dataclasses.field(default_factory=dict)
     #: Why no more samples are judged, but only counted; empty if they are.
     abandoned: str = ""
+    #: Arguments of its operator that ended processes before (`autotest.sweeping.arguments`), which are left out.
+    deadly: frozenset[str] = frozenset()
 
 
 def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) -> Iterator[Unit]:
@@ -64,7 +70,7 @@ def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) ->
         # The form has no part in it: all forms are given the same samples.
         drawn = "sample" if kind == "mutation" else kind
         own = digest(seed, f"{key.operator}/{key.dtype}/{drawn}")
-        yield Unit(number, entry.database, key, kind, own, path)
+        yield Unit(number, entry.database, key, kind, own, path, entry.dtypes)
 
 
 def round_of(form: Form, dtype: str, kind: Kind) -> int:
@@ -72,15 +78,17 @@ def round_of(form: Form, dtype: str, kind: Kind) -> int:
     if kind != "sample":
         return _KINDS[kind] + (dtype != "float32")
     if dtype == "float32":
-        return 0 if form in _FIRST else 2
-    return 4 if form in _FIRST else 6
+        return 0 if form in FIRST else 2
+    return 4 if form in FIRST else 6
 
 
 def _applies(entry: Entry, form: Form, dtype: str, kind: Kind) -> bool:
     if kind == "error":
         # They come with dtypes of their own.
-        return form in _FIRST and dtype == ("float32" if "float32" in entry.dtypes else entry.dtypes[0])
-    return kind == "sample" or (form in _FIRST and dtype in ("float32", "int64"))
+        return form in FIRST and dtype == ("float32" if "float32" in entry.dtypes else entry.dtypes[0])
+    if kind == "mutation":
+        return dtype == "float32" or (form in FIRST and dtype in _MUTATED_DTYPES)
+    return kind == "sample" or (form in FIRST and dtype in ("float32", "int64"))
 
 
 def digest(seed: int, text: str) -> int:

@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
@@ -19,21 +19,23 @@ from autotest.base.errors import FrameworkMissing
 from autotest.frameworks import Framework, Pair, chosen
 from autotest.frameworks.samples import Entry, Sample, SampleDatabase
 from autotest.processes.endings import limit_memory
-from autotest.program import Program
+from autotest.program import Program, operator_of
 from autotest.replaying.replay import replay
-from autotest.results.sweep import Cell, Check, Divergence
+from autotest.results.sweep import Cell, CellKey, Check, Divergence
 from autotest.sources.mutations import mutations
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.trail import Trail
-from autotest.sweeping.units import Unit, digest
+from autotest.sweeping.units import FIRST, Unit, digest
 
 #: Seconds after which what was found so far is handed in, so that a death costs no more than that.
 _HAND_IN: Final = 0.2
 #: Samples of a unit that are looked at more closely: run twice, written into.
 _CLOSELY: Final = 2
-#: About how many samples of a unit are mutated, and how often at least.
-_MUTATED, _LEAST_MUTATIONS = 20, 2
+#: About how many samples of a unit are mutated; into how many, by dtype, and elsewhere.
+_MUTATED: Final = 24
+_MUTATIONS: Final[Mapping[str, int]] = {"float32": 80, "int64": 48}
+_FEW: Final = 24
 #: Seconds that the reference may take alone with a sample that ended a process, and how often it is asked.
 _ALONE, _DAMAGED = 20.0, 4
 #: Bytes of the largest program that is handed in with a divergence.
@@ -59,6 +61,8 @@ class Part:
     cell: Cell
     #: Whether these were the last.
     done: bool
+    #: What of the arguments matters that ended a worker before; empty where none did.
+    deadly: str = ""
 
 
 def list_entries(connection: Connection, server: socket.socket) -> None:
@@ -105,7 +109,7 @@ def work(connection: Connection, server: socket.socket, trail_path: Path, memory
 
 def judged(unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None = None) -> Iterator[Part]:
     """Judge the samples of `unit`, handing in what they showed every now and then."""
-    judge = Judge(pair, trail.asks if trail is not None else lambda side: None)
+    judge = Judge(pair, trail.asks if trail is not None else lambda side: None, unit.deadly)
     cell = Cell()
     lacking = judge.lacks_all(unit.path, unit.key.dtype)
     if lacking:
@@ -120,9 +124,9 @@ def judged(unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None
             continue
         if trail is not None:
             trail.sample(unit.number, index)
-        _judge_one(unit, index, sample, judge, cell)
-        if time.monotonic() - handed_in > _HAND_IN:
-            yield Part(index + 1, cell, done=False)
+        killed = _judge_one(unit, index, sample, judge, cell)
+        if killed or time.monotonic() - handed_in > _HAND_IN:
+            yield Part(index + 1, cell, done=False, deadly=killed)
             cell, handed_in = Cell(), time.monotonic()
     yield Part(index + 1, cell, done=True)
 
@@ -133,14 +137,26 @@ def _samples(unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
     if unit.kind != "mutation":
         yield from database.samples(key.operator, key.form, key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
         return
-    originals = list(database.samples(key.operator, key.form, key.dtype, "sample", unit.seed))  # type: ignore[arg-type]
-    # Of many samples, some that lie far apart; of few, more mutations each.
-    some = originals[:: max(1, len(originals) // _MUTATED)]
-    each = max(_LEAST_MUTATIONS, _MUTATED // max(1, len(some)))
-    for number, sample in enumerate(some):
-        if sample.program is not None:
-            for _, mutated in mutations(sample.program, digest(unit.seed, f"{key.form}/{number}"), each):
-                yield Sample(mutated)
+    originals = database.samples(key.operator, key.form, key.dtype, "sample", unit.seed)  # type: ignore[arg-type]
+    programs = [sample.program for sample in originals if sample.program is not None]
+    # Of many samples, some that lie far apart.
+    some = programs[:: max(1, len(programs) // _MUTATED)]
+    for _, mutated in mutations(some, digest(unit.seed, key.form), _times(key)):
+        if not _belongs_elsewhere(mutated, unit):
+            yield Sample(mutated)
+
+
+def _belongs_elsewhere(program: Program, unit: Unit) -> bool:
+    """Whether it has no tensor of its cell's dtype any more, but of others that have cells of their own."""
+    dtypes = {call.target for call in program.inputs()}
+    return unit.key.dtype not in dtypes and not dtypes.isdisjoint(unit.dtypes)
+
+
+def _times(key: CellKey) -> int:
+    """How many mutations a cell is worth: most in the forms and dtypes that everything has, some in the others."""
+    if key.form in FIRST:
+        return _MUTATIONS.get(key.dtype, _FEW)
+    return _FEW
 
 
 def _kills(program: Program, framework: Framework) -> bool:
@@ -162,25 +178,27 @@ def _kills(program: Program, framework: Framework) -> bool:
     return True
 
 
-def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell) -> None:
-    """Judge one sample and count it, whatever comes of it."""
+def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell) -> str:
+    """Judge one sample and count it, whatever comes of it; returns its arguments if it ended a worker before."""
     ended = unit.ended.get(index)
     if sample.program is None:
         cell.left_out[sample.left_out] += 1
     elif ended is not None and ended.side != 2:
-        _count_death(unit, index, sample.program, judge, cell)
+        return _count_death(unit, index, sample.program, judge, cell)
     elif unit.abandoned:
         cell.left_out[unit.abandoned] += 1
     else:
         try:
-            found = judge.judge(sample.program, closely=index < _CLOSELY and ended is None)
+            gaps = unit.kind in ("noncontiguous", "mutation") and index % 2 == 0
+            found = judge.judge(sample.program, closely=index < _CLOSELY and ended is None, gaps=gaps)
         except MemoryError:
             cell.left_out["not enough memory"] += 1
-            return
+            return ""
         except Exception as error:  # noqa: BLE001 - a fault of this library costs one sample, and is told
             cell.left_out[f"could not be judged: {type(error).__name__}: {str(error)[:200]}"] += 1
-            return
+            return ""
         count(cell, found, f"{unit.kind} {index}")
+    return ""
 
 
 def count(cell: Cell, found: Judgement, sample: str) -> None:
@@ -201,8 +219,8 @@ def count(cell: Cell, found: Judgement, sample: str) -> None:
     cell.rounded += found.rounded
     for check, passed in found.checks.items():
         cell.check(check, passed)
-    for check, key, message in found.divergences:
-        cell.diverged(_divergence(check, key, message, sample, found.program))
+    for failure in found.failures:
+        cell.diverged(_divergence(failure.check, failure.key, failure.message, sample, failure.program))
 
 
 def _divergence(check: Check, key: str, message: str, sample: str, program: Program) -> Divergence:
@@ -212,20 +230,23 @@ def _divergence(check: Check, key: str, message: str, sample: str, program: Prog
     return Divergence(check, key, message, sample, size=elements, program=kept)
 
 
-def _count_death(unit: Unit, index: int, program: Program, judge: Judge, cell: Cell) -> None:
-    """Count a sample that ended a worker before. It is not run again."""
+def _count_death(unit: Unit, index: int, program: Program, judge: Judge, cell: Cell) -> str:
+    """Count a sample that ended a worker before, which is not run again; returns what of its arguments matters."""
     side, how, words = unit.ended[index]
     if side == 0 or _kills(program, judge.reference):
         cell.left_out["the reference ends the process, too"] += 1
-        return
+        return ""
+    operator = operator_of(program.calls, len(program.calls) - 1)
+    program, deadly = judge.whole(program)
     cell.accepted += 1
     cell.failed += 1
     cell.check("exists", passed=True)
     cell.check("survives", passed=False)
     what = how + (f": {words}" if words else "")
     key = f"dies: {how}"
-    message = f"{program.calls[-1].target}: {judge.candidate} ends with {what}"
+    message = f"{operator}: {judge.candidate} ends with {what}"
     cell.diverged(_divergence("survives", key, message, f"{unit.kind} {index}", program))
+    return deadly
 
 
 __all__ = ["Listed", "Part", "count", "judged", "list_entries", "listed", "work"]

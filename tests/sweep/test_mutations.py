@@ -29,29 +29,53 @@ def program() -> Program:
     return Program(tuple(calls), arrays)
 
 
-def changed(name: str) -> Program:
-    mutated = MUTATIONS[name](program(), random.Random(1))
-    assert mutated is not None
-    return mutated
+def in_place() -> Program:
+    """A call in place on an image, with a flag and a fraction."""
+    arrays = (Array((np.arange(16, dtype="float32") + 0.25).reshape(1, 2, 2, 4), "float32"),)
+    calls = [tensor_call(0, 0, arrays[0], requires_grad=True)]
+    calls.append(Call("method", "clone", (Ref(0),), {}, 1))
+    calls.append(Call("method", "argsort", (Ref(1), 0), {"descending": True}, 2))
+    calls.append(Call("method", "add_", (Ref(1), 0.5), {}, 3))
+    return Program(tuple(calls), arrays)
+
+
+def changed(name: str, seed: int = 1) -> Program:
+    """One of the programs, mutated."""
+    mutated = [MUTATIONS[name](made(), random.Random(seed)) for made in (program, in_place)]
+    return next(one for one in mutated if one is not None)
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_mutation_changes_the_copy_only(name: str) -> None:
-    original = program()
-    before = str(to_json(original)), pack_arrays(original)
-    mutated = MUTATIONS[name](original, random.Random(3))
-    assert mutated is not None
-    assert (str(to_json(mutated)), pack_arrays(mutated)) != before
-    assert (str(to_json(original)), pack_arrays(original)) == before
+    fitting = 0
+    for original in (program(), in_place()):
+        before = str(to_json(original)), pack_arrays(original)
+        mutated = MUTATIONS[name](original, random.Random(3))
+        if mutated is not None:
+            fitting += 1
+            assert (str(to_json(mutated)), pack_arrays(mutated)) != before
+        assert (str(to_json(original)), pack_arrays(original)) == before
+    assert fitting
 
 
 def test_the_same_seed_gives_the_same_mutations() -> None:
-    once, again, other = ([name for name, _ in mutations(program(), seed, 6)] for seed in (1, 1, 2))
+    once, again, other = ([name for name, _ in mutations([program()], seed, 6)] for seed in (1, 1, 2))
     assert once == again != other
     assert len(once) == 6
 
 
-@pytest.mark.parametrize("name", ["permuted", "expanded", "offset view"])
+def test_every_mutation_that_fits_has_its_turn() -> None:
+    named = {name.partition(",")[0] for name, _ in mutations([program(), in_place()], 0, 2 * len(MUTATIONS))}
+    assert named == set(MUTATIONS)
+
+
+def test_a_call_in_place_through_a_view_changes_what_is_read_of_its_base() -> None:
+    ran = replay(changed("in place through a view"), TORCH)
+    assert ran.error is None
+    assert np.array_equal(ran.values[-1].detach().numpy(), in_place().arrays[0].data + 0.5)
+
+
+@pytest.mark.parametrize("name", ["permuted", "expanded", "offset view", "gaps"])
 def test_a_layout_reaches_torch(name: str) -> None:
     ran = replay(changed(name), TORCH, upto=4)
     assert ran.error is None

@@ -1,0 +1,129 @@
+"""Changes the arguments of a program's calls: other numbers, flags and types, fewer of them, one tensor twice."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from autotest.program import Call, Program, Ref, leaves, map_operand
+from autotest.program.semantics import is_class, is_setting
+
+#: Calls that put an input into its place.
+_ARRANGING: Final = frozenset("clone permute expand as_strided view_as".split())
+#: Fractions that single precision does not hold exactly, limits, and nothing.
+_FRACTIONS: Final = (0.0, 0.1, -0.1, 1.0, -1.0, 0.7, 1.1, 2.5, 1e-30, 1e30, float("inf"), float("-inf"), float("nan"))
+
+
+def _subjects(program: Program) -> list[int]:
+    """The calls whose arguments are worth changing: those that compute something, and always the last."""
+    last = len(program.calls) - 1
+    found = [
+        call.slot
+        for call in program.calls[:-1]
+        if call.kind in ("function", "method")
+        and call.target not in _ARRANGING
+        and not (call.note or is_setting(call) or is_class(call))
+    ]
+    return [*found, last]
+
+
+def _changed(
+    program: Program, source: random.Random, fits: Callable[[Any], bool], change: Callable[[Any], Sequence[Any]]
+) -> Program | None:
+    """One argument that fits, of one call, set to one of what `change` offers for it."""
+    places = [
+        (slot, place)
+        for slot in _subjects(program)
+        for place, item in enumerate(leaves((program.calls[slot].args, program.calls[slot].kwargs)))
+        if fits(item)
+    ]
+    if not places:
+        return None
+    slot, chosen = source.choice(places)
+    seen = -1
+
+    def leaf(item: Any) -> Any:
+        nonlocal seen
+        seen += 1
+        return (
+            source.choice([new for new in change(item) if new != item or type(new) is not type(item)])
+            if (seen == chosen)
+            else item
+        )
+
+    call = program.calls[slot]
+    args, kwargs = map_operand((call.args, call.kwargs), leaf)
+    return _with_call(program, call._replace(args=args, kwargs=kwargs))
+
+
+def _with_call(program: Program, call: Call) -> Program:
+    return dataclasses.replace(program, calls=(*program.calls[: call.slot], call, *program.calls[call.slot + 1 :]))
+
+
+def number(program: Program, source: random.Random) -> Program | None:
+    """One whole number, such as a dim, negative, zero, one off, or out of range."""
+    return _changed(
+        program, source, lambda item: type(item) is int, lambda old: (-1, 0, 1, 2, old - 1, old + 1, -old, 7, -7, 100)
+    )
+
+
+def fraction(program: Program, source: random.Random) -> Program | None:
+    return _changed(
+        program, source, lambda item: type(item) is float, lambda old: (*_FRACTIONS, -old, old + 0.3, old * 1.1)
+    )
+
+
+def flag(program: Program, source: random.Random) -> Program | None:
+    return _changed(program, source, lambda item: type(item) is bool, lambda old: (not old,))
+
+
+def other_type(program: Program, source: random.Random) -> Program | None:
+    """A whole number where there was a fraction, a fraction or a flag where there was a whole number."""
+    return _changed(
+        program,
+        source,
+        lambda item: type(item) in (int, float),
+        lambda old: (float(old), bool(old)) if type(old) is int else (2, True),
+    )
+
+
+def dropped(program: Program, source: random.Random) -> Program | None:
+    """An argument of a call left out: an optional one by its name, or the last one by its position."""
+    slots = [slot for slot in _subjects(program) if program.calls[slot].kwargs or len(program.calls[slot].args) > 1]
+    if not slots:
+        return None
+    call = program.calls[source.choice(slots)]
+    choices: list[str | None] = [*sorted(call.kwargs)]
+    if len(call.args) > 1 and call.kind != "operator":
+        choices.append(None)
+    if not choices:
+        return None
+    gone = source.choice(choices)
+    if gone is None:
+        return _with_call(program, call._replace(args=call.args[:-1]))
+    return _with_call(
+        program, call._replace(kwargs={name: value for name, value in call.kwargs.items() if name != gone})
+    )
+
+
+def twice(program: Program, source: random.Random) -> Program | None:
+    """The same tensor in place of two."""
+    last = program.calls[-1]
+    tensors = [item for item in last.args if type(item) is Ref]
+    if len(tensors) < 2:
+        return None
+    args = tuple(tensors[0] if item == tensors[1] else item for item in last.args)
+    return _with_call(program, last._replace(args=args))
+
+
+def number_of_a_tensor(program: Program, source: random.Random) -> Program | None:
+    """A number in place of the last of several tensors."""
+    last = program.calls[-1]
+    tensors = [place for place, item in enumerate(last.args) if type(item) is Ref]
+    if len(tensors) < 2:
+        return None
+    value = source.choice((2, 0.1, -1, True))
+    args = tuple(value if place == tensors[-1] else item for place, item in enumerate(last.args))
+    return _with_call(program, last._replace(args=args))

@@ -1,0 +1,232 @@
+"""Changes what the tensors of a program hold: shapes, dtypes and values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.program import Array, Call, Program
+
+#: Elements of the greatest array that is changed: larger ones say no more and take longer.
+_LARGEST: Final = 1 << 14
+
+Mutation = Callable[[Program, random.Random], "Program | None"]
+
+
+def with_array(program: Program, index: int, data: np.ndarray[Any, Any], dtype: str | None = None) -> Program:
+    """`program` with another captured array `index`."""
+    arrays = list(program.arrays)
+    arrays[index] = Array(np.ascontiguousarray(data).reshape(data.shape), dtype or arrays[index].dtype)
+    calls = [
+        call._replace(target=arrays[index].dtype, kwargs={**call.kwargs, "requires_grad": _differentiable(call, dtype)})
+        if call.kind == "tensor" and call.args[0].index == index
+        else call
+        for call in program.calls
+    ]
+    return dataclasses.replace(program, calls=tuple(calls), arrays=tuple(arrays))
+
+
+def _differentiable(call: Call, dtype: str | None) -> bool:
+    wanted: bool = call.kwargs["requires_grad"]
+    return wanted and (dtype is None or dtype.startswith(("float", "bfloat", "complex")))
+
+
+def inputs(program: Program) -> list[int]:
+    """The captured arrays that tensors are made of, and that are small enough to be changed."""
+    found = [call.args[0].index for call in program.calls if call.kind == "tensor"]
+    return [index for index in found if program.arrays[index].data.size <= _LARGEST]
+
+
+def one(program: Program, source: random.Random, fits: Callable[[Array], bool]) -> int | None:
+    """One of its small inputs that fits, if there is any."""
+    fitting = [index for index in inputs(program) if fits(program.arrays[index])]
+    return source.choice(fitting) if fitting else None
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def _resized(
+    program: Program, source: random.Random, change: Callable[[int], int], fits: Callable[[int], bool]
+) -> Program | None:
+    """One size, wherever an input has it, changed: cut, or repeated."""
+    shapes = [program.arrays[index].data.shape for index in inputs(program)]
+    sizes = sorted({length for shape in shapes for length in shape if fits(length)})
+    if not sizes:
+        return None
+    old = source.choice(sizes)
+    if any(math.prod(change(old) if length == old else length for length in shape) > _LARGEST for shape in shapes):
+        return None
+    for index in inputs(program):
+        data = program.arrays[index].data
+        for dim, length in enumerate(data.shape):
+            if length == old:
+                data = np.take(data, np.arange(change(old)) % old, axis=dim)
+        program = with_array(program, index, data)
+    return program
+
+
+def zero_size(program: Program, source: random.Random) -> Program | None:
+    return _resized(program, source, lambda size: 0, lambda size: size > 0)
+
+
+def size_one(program: Program, source: random.Random) -> Program | None:
+    return _resized(program, source, lambda size: 1, lambda size: size > 1)
+
+
+def another_size(program: Program, source: random.Random) -> Program | None:
+    return _resized(program, source, lambda size: size + 1, lambda size: size > 0)
+
+
+def large(program: Program, source: random.Random) -> Program | None:
+    """One size past a block of 256."""
+    return _resized(program, source, lambda size: 257, lambda size: 0 < size < 257)
+
+
+def one_empty(program: Program, source: random.Random) -> Program | None:
+    """A single input without elements, as an optional part or an `out=` may be."""
+    index = one(program, source, lambda array: array.data.size > 0)
+    return None if index is None else with_array(program, index, program.arrays[index].data.reshape(-1)[:0])
+
+
+def scalar(program: Program, source: random.Random) -> Program | None:
+    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.size > 0)
+    return None if index is None else with_array(program, index, program.arrays[index].data.reshape(-1)[0].reshape(()))
+
+
+def scalars(program: Program, source: random.Random) -> Program | None:
+    """All inputs without a dimension."""
+    changed = program
+    for index in inputs(program):
+        data = program.arrays[index].data
+        if data.size == 0:
+            return None
+        if data.ndim:
+            changed = with_array(changed, index, data.reshape(-1)[0].reshape(()))
+    return None if changed is program else changed
+
+
+def more_dimensions(program: Program, source: random.Random) -> Program | None:
+    index = one(program, source, lambda array: array.data.ndim < 8)
+    return None if index is None else with_array(program, index, program.arrays[index].data[None])
+
+
+def fewer_dimensions(program: Program, source: random.Random) -> Program | None:
+    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.shape[0] > 0)
+    return None if index is None else with_array(program, index, program.arrays[index].data[0])
+
+
+# -- dtypes -----------------------------------------------------------------------------------------------------
+
+_OTHER_DTYPES: Final[Mapping[str, tuple[str, ...]]] = {
+    "float32": ("float64", "float16", "int64", "bool", "int32"),
+    "float64": ("float32", "int32"),
+    "int64": ("int32", "float32", "uint8", "bool"),
+    "int32": ("int64", "float32"),
+    "bool": ("int64", "float32", "uint8"),
+}
+
+
+def _cast(program: Program, index: int, dtype: str) -> Program:
+    with np.errstate(all="ignore"):
+        return with_array(program, index, program.arrays[index].data.astype(dtype), dtype)
+
+
+def one_dtype(program: Program, source: random.Random) -> Program | None:
+    index = one(program, source, lambda array: array.dtype in _OTHER_DTYPES)
+    if index is None:
+        return None
+    return _cast(program, index, source.choice(_OTHER_DTYPES[program.arrays[index].dtype]))
+
+
+def all_dtypes(program: Program, source: random.Random) -> Program | None:
+    first = one(program, source, lambda array: array.dtype in _OTHER_DTYPES)
+    if first is None:
+        return None
+    old = program.arrays[first].dtype
+    new = source.choice(_OTHER_DTYPES[old])
+    for index in inputs(program):
+        if program.arrays[index].dtype == old:
+            program = _cast(program, index, new)
+    return program
+
+
+# -- values -----------------------------------------------------------------------------------------------------
+
+
+def _is_floating(array: Array) -> bool:
+    return array.data.dtype.kind == "f" and array.data.size > 0
+
+
+def special(values: tuple[float, ...], *, everywhere: bool = False) -> Mutation:
+    """One element of an input, or all of them, set to one of `values`."""
+
+    def mutated(program: Program, source: random.Random) -> Program | None:
+        index = one(program, source, _is_floating)
+        if index is None:
+            return None
+        data = np.array(program.arrays[index].data)
+        with np.errstate(all="ignore"):
+            data.reshape(-1)[slice(None) if everywhere else source.randrange(data.size)] = source.choice(values)
+        return with_array(program, index, data)
+
+    return mutated
+
+
+def computed(compute: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]], kinds: str = "f") -> Mutation:
+    """All values of an input computed from what they were."""
+
+    def mutated(program: Program, source: random.Random) -> Program | None:
+        index = one(program, source, lambda array: array.data.dtype.kind in kinds and array.data.size > 0)
+        if index is None:
+            return None
+        data = program.arrays[index].data
+        with np.errstate(all="ignore"):
+            changed = compute(data).astype(data.dtype)
+        return (
+            None
+            if np.array_equal(changed, data, equal_nan=data.dtype.kind == "f")
+            else with_array(program, index, changed)
+        )
+
+    return mutated
+
+
+def ties(program: Program, source: random.Random) -> Program | None:
+    index = one(program, source, lambda array: array.data.size > 1)
+    if index is None:
+        return None
+    data = program.arrays[index].data
+    return with_array(program, index, np.full_like(data, data.reshape(-1)[0]))
+
+
+def integers(choose: Callable[[np.ndarray[Any, Any]], tuple[int, ...]]) -> Mutation:
+    """One element of a whole-numbered input set to what `choose` offers for it."""
+
+    def mutated(program: Program, source: random.Random) -> Program | None:
+        index = one(program, source, lambda array: array.data.dtype.kind in "iu" and array.data.size > 0)
+        if index is None:
+            return None
+        data = np.array(program.arrays[index].data)
+        limits = np.iinfo(data.dtype)
+        value = min(max(source.choice(choose(data)), int(limits.min)), int(limits.max))
+        data.reshape(-1)[source.randrange(data.size)] = value
+        return with_array(program, index, data)
+
+    return mutated
+
+
+def no_gradient(program: Program, source: random.Random) -> Program | None:
+    """One input that does not require a gradient any more, beside others that do."""
+    asking = [call.slot for call in program.inputs() if call.kwargs["requires_grad"]]
+    if len(asking) < 2:
+        return None
+    slot = source.choice(asking)
+    calls = list(program.calls)
+    calls[slot] = calls[slot]._replace(kwargs={**calls[slot].kwargs, "requires_grad": False})
+    return dataclasses.replace(program, calls=tuple(calls))

@@ -1,0 +1,94 @@
+"""Changes how the tensors of a program lie in memory: permuted, expanded, with gaps, as views that are written into."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.program import Call, Program, Ref, map_operand
+from autotest.program.rewriting import assembled
+from autotest.program.semantics import in_place
+from autotest.sources.mutated_inputs import one, with_array
+
+#: A call that makes a view: its kind, its target, and its operands after the first.
+_View = tuple[str, str, tuple[Any, ...]]
+#: The dimensions of images in the order of their memory, and where they then stand.
+_CHANNELS_LAST: Final = {4: ((0, 2, 3, 1), (0, 3, 1, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
+
+
+def _viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: _View) -> Program:
+    """`program` with a view between the input of array `index`, which becomes `data`, and all that reads it."""
+    program = with_array(program, index, data)
+    calls: list[Call] = []
+    place: dict[int, int] = {}
+    extra = len(program.calls)
+    for call in program.calls:
+
+        def leaf(item: Any) -> Any:
+            return Ref(place[item.slot]) if type(item) is Ref and item.slot in place else item
+
+        calls.append(call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf)))
+        if call.kind == "tensor" and call.args[0].index == index:
+            kind, target, rest = view
+            calls.append(Call(kind, target, (Ref(call.slot), *rest), {}, extra, "view"))  # type: ignore[arg-type]
+            place[call.slot] = extra
+            extra += 1
+    return assembled(calls, program.arrays, program.undefined)[0]
+
+
+def permuted(program: Program, source: random.Random) -> Program | None:
+    index = one(program, source, lambda array: array.data.ndim > 1)
+    if index is None:
+        return None
+    data = program.arrays[index].data
+    order = list(range(data.ndim))[::-1]
+    return _viewed(program, index, data.transpose(order), ("method", "permute", tuple(order)))
+
+
+def channels_last(program: Program, source: random.Random) -> Program | None:
+    index = one(program, source, lambda array: array.data.ndim in _CHANNELS_LAST)
+    if index is None:
+        return None
+    data = program.arrays[index].data
+    in_memory, back = _CHANNELS_LAST[data.ndim]
+    return _viewed(program, index, data.transpose(in_memory), ("method", "permute", back))
+
+
+def expanded(program: Program, source: random.Random) -> Program | None:
+    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.shape[0] > 1)
+    if index is None:
+        return None
+    data = program.arrays[index].data
+    return _viewed(program, index, data[:1], ("method", "expand", data.shape))
+
+
+def offset(program: Program, source: random.Random) -> Program | None:
+    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.shape[0] > 0)
+    if index is None:
+        return None
+    data = program.arrays[index].data
+    return _viewed(program, index, np.concatenate([data[:1], data]), ("operator", "getitem", (slice(1, None),)))
+
+
+def gaps(program: Program, source: random.Random) -> Program | None:
+    """Every second element of a longer tensor, along the last dimension."""
+    index = one(program, source, lambda array: array.data.ndim > 0 and array.data.size > 0)
+    if index is None:
+        return None
+    data = np.repeat(program.arrays[index].data, 2, axis=-1)
+    return _viewed(program, index, data, ("operator", "getitem", ((Ellipsis, slice(None, None, 2)),)))
+
+
+def through_a_view(program: Program, source: random.Random) -> Program | None:
+    """A call in place on a view of a tensor, which is read afterwards."""
+    last = program.calls[-1]
+    if not in_place(last) or not last.args or type(last.args[0]) is not Ref:
+        return None
+    end = len(program.calls)
+    base = Call("method", "clone", (last.args[0],), {}, end)
+    view = Call("method", "view_as", (Ref(end), Ref(end)), {}, end + 1, "view")
+    written = last._replace(args=(Ref(end + 1), *last.args[1:]))
+    read = Call("method", "clone", (Ref(end),), {}, end + 2)
+    return assembled([*program.calls[:-1], base, view, written, read], program.arrays, program.undefined)[0]

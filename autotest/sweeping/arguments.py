@@ -1,0 +1,42 @@
+"""What of arguments tends to decide whether a process ends over them: ranks, emptiness, flags, signs of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autotest.program import Program, Ref, Root
+from autotest.program.calls import LAYOUT
+from autotest.program.semantics import base_name, is_setting
+
+
+def arguments(program: Program, *, refused: bool) -> str:
+    """Such as ``matmul(1-d, 3-d)``: the same for all forms and dtypes, and for calls that differ in numbers only.
+
+    `refused` says whether the reference refuses it.
+    """
+    told = [
+        f"{base_name(call).rstrip('_')}({', '.join(_told(program, item) for item in (call.args, call.kwargs) if item)})"
+        for call in program.calls
+        if call.kind != "tensor" and not call.note and call.note != LAYOUT and not is_setting(call)
+    ]
+    return "; ".join(told) + (" refused" if refused else "")
+
+
+def _told(program: Program, operand: Any) -> str:
+    if isinstance(operand, (tuple, list)):
+        return f"[{', '.join(_told(program, item) for item in operand)}]"
+    if isinstance(operand, dict):
+        return ", ".join(f"{name}={_told(program, item)}" for name, item in operand.items())
+    if type(operand) is Ref:
+        call = program.calls[operand.slot]
+        if call.kind != "tensor":
+            return "result"
+        shape = program.arrays[call.args[0].index].data.shape
+        return "empty" if 0 in shape else f"{len(shape)}-d"
+    if type(operand) is Root:
+        return str(operand.path)
+    if operand is None or isinstance(operand, (bool, str)):
+        return repr(operand)
+    if isinstance(operand, (int, float)):
+        return "number" if operand > 0 else "0" if operand == 0 else "negative"
+    return type(operand).__name__

@@ -1,0 +1,54 @@
+"""Appends to a program that has run the gradients of its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from autotest.program import Call, Operand, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.replaying.replay import Replayed
+from autotest.sweeping.backward import cotangent, differentiable, extended
+
+#: Of these dtypes a second derivative has digits enough to be compared.
+_DTYPES: Final = frozenset(("float32", "float64"))
+
+
+def with_double_gradient(program: Program, expected: Replayed, differentiated: Sequence[int]) -> Program | None:
+    """`program`, its gradients with a graph of their own, and a backward from these; None where there is no such thing.
+
+    `expected` is what the reference gave for `program`, which has no backward, and is extended as it is.
+    `differentiated` are the slots of the inputs that gradients reach.
+    """
+    framework = expected.framework
+    calls, arrays = list(program.calls), list(program.arrays)
+    leaves: list[Operand] = [Ref(slot) for slot in differentiated if program.calls[slot].target in _DTYPES]
+    outputs, tensors = differentiable(program, expected, calls)
+    if not leaves or not outputs:
+        return None
+    pushed: list[Operand] = []
+    for tensor in tensors:
+        arrays.append(cotangent(framework, tensor))
+        calls.append(tensor_call(len(calls), len(arrays) - 1, arrays[-1], requires_grad=False, note="cotangent"))
+        pushed.append(Ref(len(calls) - 1))
+    first = len(calls)
+    calls.append(Call("function", "autograd.grad", (outputs, leaves, pushed), {"create_graph": True}, first))
+    once = extended(program, expected, calls, arrays)
+    if once is program:
+        return None
+    given = expected.values[first]
+    roots: list[Operand] = []
+    seconds: list[Operand] = []
+    for index, gradient in enumerate(given):
+        if not framework.can_backpropagate(gradient):
+            continue
+        calls.append(Call("operator", "getitem", (Ref(first), index), {}, len(calls)))
+        roots.append(Ref(len(calls) - 1))
+        arrays.append(cotangent(framework, gradient))
+        calls.append(tensor_call(len(calls), len(arrays) - 1, arrays[-1], requires_grad=False, note="cotangent"))
+        seconds.append(Ref(len(calls) - 1))
+    if not roots:
+        return None
+    calls.append(Call("function", "autograd.backward", (roots, seconds), {}, len(calls)))
+    twice = extended(once, expected, calls, arrays)
+    return None if twice is once else twice

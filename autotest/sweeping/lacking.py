@@ -1,0 +1,54 @@
+"""Finds out what of a program the candidate does not have at all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autotest.frameworks import ABSENT, Pair
+from autotest.program import Array, Call, Program
+
+
+class Lacking:
+    """What the candidate of a pair lacks; remembers what it has looked up."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self._lacking: dict[tuple[str, str], str] = {}
+
+    def of_cell(self, path: str, dtype: str) -> str:
+        """What a whole cell needs and the candidate does not have: the operator at `path`, tensors of `dtype`."""
+        calls = [Call("tensor", dtype, (), {}, 0)]
+        if path.startswith("Tensor."):
+            calls.append(Call("method", path.removeprefix("Tensor."), (), {}, 0))
+        elif path:
+            calls.append(Call("function", path, (), {}, 0))
+        return next(filter(None, map(self._lacks_known, calls)), "")
+
+    def of_program(self, program: Program) -> str:
+        """What of `program` the candidate does not have at all; empty if it has everything."""
+        return next(filter(None, map(self._lacks_known, program.calls)), "")
+
+    def _lacks_known(self, call: Call) -> str:
+        name = (call.kind, call.target)
+        if name not in self._lacking:
+            self._lacking[name] = self._lacks(call)
+        return self._lacking[name]
+
+    def _lacks(self, call: Call) -> str:
+        candidate = self._pair.candidate
+        if call.kind == "function":
+            try:
+                there = self._pair.resolve(call.target).actual is not ABSENT
+            except AttributeError:
+                return ""  # the reference's own refusal, which is judged as one
+            return "" if there else f"{candidate.name} has no {call.target}"
+        if call.kind in ("method", "getattr") and not call.target.startswith("__"):
+            known = any(hasattr(kind, call.target) for kind in (*candidate.tensor_types, *candidate.module_types))
+            return "" if known else f"{candidate.name} has no Tensor.{call.target}"
+        if call.kind == "tensor":
+            carrier = "float32" if call.target == "bfloat16" else call.target
+            try:
+                candidate.values([candidate.tensor(Array(np.zeros(1, carrier), call.target))])
+            except Exception:  # noqa: BLE001 - however it says so
+                return f"{candidate.name} has no {call.target} tensors"
+        return ""

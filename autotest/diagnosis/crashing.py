@@ -26,6 +26,8 @@ class Smaller:
     program: Program
     executions: int
     complete: bool
+    #: Whether it was found in forks of this process, which lack threads that it may have.
+    in_forks: bool = False
 
 
 def shrink(
@@ -64,7 +66,8 @@ def shrink(
             if wanted.death:
                 operator = operator_of(program.calls, len(program.calls) - 1) if graph is None else ""
                 search = _Search(program, wanted, operator, children, pool, time.monotonic() + seconds)
-                return search.run(_alone(program, pair.reference) if operator else [])
+                found = search.run(_alone(program, pair.reference) if operator else [])
+                return dataclasses.replace(found, in_forks=one is not server)
     return None
 
 

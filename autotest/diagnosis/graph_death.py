@@ -85,7 +85,7 @@ def _script(staged: Stage, runs: Runs, origin: str) -> str:
         compared,
         title=f"{operator_of(record.calls, last)}: {pair.candidate.graph_mode} of {pair.candidate.name} ends its "
         "process, where eager mode returns.",
-        header=[f"{versions}; {origin}.", *([often(runs)] if runs != ONCE else [])],
+        header=[f"{versions}; {origin}.", *([often(runs)] if runs.often else [])],
         dies=runs,
     )
 

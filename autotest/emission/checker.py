@@ -17,6 +17,13 @@ class Runs(NamedTuple):
     processes: int = 1
     #: In each process.
     calls: int = 1
+    #: In forks of a process that has the frameworks, instead of interpreters that import them once more.
+    forked: bool = False
+
+    @property
+    def often(self) -> bool:
+        """Whether it is for what does not die every time."""
+        return self.processes > 1 or self.calls > 1
 
 
 ONCE = Runs()
@@ -228,11 +235,13 @@ def refuses(sides: dict[str, str], *, accepted: bool) -> str:
 
 
 def dies(sides: dict[str, str], *, timeout: float, memory: int | None, raising: bool, runs: Runs = ONCE) -> str:
-    """The part for a candidate that dies or hangs; with `raising`, giving up by an exception counts as dying."""
+    """The part for a candidate that dies or hangs in another interpreter; with `raising`, giving up by an exception
+    counts as dying.
+    """
     alive = 'child.stdout.endswith("returns\\n")' if raising else "child.stdout"
     limit = _LIMIT.format(bytes=memory) if memory is not None else ""
     told = f"run({sides['candidate']})"
-    return (_CHILD + (_DIES if runs == ONCE else _DIES_IN_SOME_RUNS)).format(
+    return (_CHILD + (_DIES_IN_SOME_RUNS if runs.often else _DIES)).format(
         alive=f"(child.returncode == 0 and {alive})",
         timeout=f"{timeout:g}",
         limit=limit,
@@ -240,6 +249,11 @@ def dies(sides: dict[str, str], *, timeout: float, memory: int | None, raising: 
         processes=runs.processes,
         **sides,
     )
+
+
+def running(sides: dict[str, str], check: str) -> str:
+    """`check`, for a script that runs and reads its program by ``run``, which says how that ended."""
+    return _RUN.format(**sides) + check
 
 
 def often(runs: Runs) -> str:

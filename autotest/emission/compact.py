@@ -6,7 +6,7 @@ import re
 import textwrap
 
 from autotest.comparison.elementwise import Statistics
-from autotest.emission import literals, naming
+from autotest.emission import forked, literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer
 from autotest.emission.script import Script, quotable
@@ -227,10 +227,14 @@ def dying_candidate(
     # What a call changes in place is read: on one side or the other it may return nothing.
     changed = next(refs(last), None) if in_place(last) else None
     check = READ + _IMPORTS.format(imports=_imports(sides))
-    check += (_DIES if runs == ONCE else _DIES_IN_SOME_RUNS).format(
-        root=sides[0].namespace, processes=runs.processes, calls=runs.calls, **_names(sides)
-    )
-    modules = "contextlib, os, subprocess, sys"
+    if runs.forked:
+        check += forked.short(sides[0].namespace, sides[1].namespace, sides[1].name, runs)
+        modules = "contextlib, os, signal, sys"
+    else:
+        check += (_DIES_IN_SOME_RUNS if runs.often else _DIES).format(
+            root=sides[0].namespace, processes=runs.processes, calls=runs.calls, **_names(sides)
+        )
+        modules = "contextlib, os, subprocess, sys"
     expression = own[last.slot if changed is None else changed.slot]
     return _script(program, sides[0].namespace, title, notes, expression, modules, check)
 

@@ -64,7 +64,7 @@ def emit(
     header = [
         f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}.",
         *finding.verdict[:1],
-        *([often(runs)] if runs != ONCE else []),
+        *([often(runs)] if runs.often else []),
     ]
     kept = Settings.kept(finding.settings)
     return _compact(finding, program, sides, title, header, isolated, runs) or reproducer(

@@ -9,7 +9,7 @@ from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, naming
-from autotest.emission.checker import ONCE, Runs
+from autotest.emission.checker import Runs
 from autotest.emission.code import Printer
 from autotest.emission.compact import READ
 from autotest.emission.header import opening
@@ -159,8 +159,8 @@ def graph_script(
         limits = [(one.rtol, one.atol, one.values) for one in ordered]
         check = _CHECK.format(names=[one.name for one in ordered], limits=limits, mode=side.mode)
     else:
-        check = READ + (_CHILD + (_DIES if dies == ONCE else _DIES_IN_SOME_RUNS)).format(
-            **dies._asdict(), mode=side.mode
+        check = READ + (_CHILD + (_DIES_IN_SOME_RUNS if dies.often else _DIES)).format(
+            processes=dies.processes, calls=dies.calls, mode=side.mode
         )
     return "\n".join(
         [

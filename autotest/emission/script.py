@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from autotest.base.settings import Tolerance
-from autotest.emission import checker, literals, naming
+from autotest.emission import checker, forked, literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer, Statement
 from autotest.program import Program
@@ -81,7 +81,8 @@ def reproducer(
         seed: given to the framework's `manual_seed` before the program, when it draws numbers by itself.
         timeout: seconds after which an isolated candidate counts as hanging.
         memory: bytes of address space for an isolated candidate.
-        runs: how often an isolated candidate is tried, before it counts as surviving.
+        runs: how often an isolated candidate is tried, before it counts as surviving. Forks are only for a ``crash``,
+            and for frameworks that can be used in them.
 
     Raises:
         NotReplayable: an operand has no source text; the message names the call.
@@ -110,7 +111,10 @@ def reproducer(
         "candidate_name": quotable(candidate.name),
     }
     imports = {"sys"} | printer.imports
-    if dies:
+    if dies and runs.forked:
+        check = checker.running(sides, forked.whole(sides, runs))
+        imports |= {"os", "signal"}
+    elif dies:
         check = checker.dies(sides, timeout=timeout, memory=memory, raising=symptom == "out of memory", runs=runs)
         imports |= {"os", "signal", "subprocess"} | ({"resource"} if memory is not None else set())
     elif refuses:

@@ -10,27 +10,40 @@ from autotest.base.errors import NotReplayable
 from autotest.diagnosis.graph_death import GraphDeath
 from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
-from autotest.emission.checker import ONCE, Runs
+from autotest.emission.checker import OFTEN, ONCE, Runs
 from autotest.frameworks import registry
 from autotest.results.finding import Finding
 from autotest.results.tasks import Conditions
 from autotest.results.verification import Verification
 
 
+def kinds(finding: Finding, conditions: Conditions, *, sometimes: bool = False) -> tuple[Runs, ...]:
+    """The runs that scripts of `finding` may make, the cheapest first; with `sometimes`, only those that make many.
+
+    A fork has what its parent has imported, which takes seconds; but a program may need threads that a fork lacks.
+    """
+    plain = (OFTEN,) if sometimes else (ONCE, OFTEN)
+    pair = registry.pair(*conditions.frameworks)
+    if finding.first.symptom != "crash" or not all(side.forkable for side in (pair.reference, pair.candidate)):
+        return plain
+    return (*(runs._replace(forked=True) for runs in plain), *plain)
+
+
 def scripted(
-    finding: Finding, death: GraphDeath | None, conditions: Conditions, kinds: Sequence[Runs]
+    finding: Finding, death: GraphDeath | None, conditions: Conditions, ways: Sequence[Runs]
 ) -> tuple[Finding, list[str]]:
-    """With the first of the scripts of its program, one for each of `kinds`; and all of them."""
+    """With the first of the scripts of its program, one for each of `ways`; and all of them."""
     if finding.program is None:
         return dataclasses.replace(finding, verified=Verification.lacking("the program cannot be replayed")), []
     try:
-        if death is not None:
-            scripts = _of_graph(death, kinds)
-        else:
-            scripts = [_script(finding, conditions, runs) for runs in kinds]
+        scripts = _single(finding, conditions, ways) if death is None else _of_graph(death, ways)
     except NotReplayable as error:
         return dataclasses.replace(finding, verified=Verification.lacking(str(error))), []
     return dataclasses.replace(finding, script=scripts[0], verified=Verification()), scripts
+
+
+def _single(finding: Finding, conditions: Conditions, ways: Sequence[Runs]) -> list[str]:
+    return [_script(finding, conditions, runs) for runs in ways]
 
 
 def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:
@@ -43,10 +56,11 @@ def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:
     return emit(finding, sides, isolated=True, timeout=patience, runs=runs)
 
 
-def _of_graph(death: GraphDeath, kinds: Sequence[Runs]) -> list[str]:
+def _of_graph(death: GraphDeath, ways: Sequence[Runs]) -> list[str]:
     if death.lacking:
         raise NotReplayable(death.lacking)
-    return [death.once if runs == ONCE else death.often for runs in kinds]
+    # A fork has none of the threads of a graph.
+    return [death.often if runs.often else death.once for runs in ways if not runs.forked]
 
 
 @contextlib.contextmanager
@@ -71,4 +85,4 @@ def verified(finding: Finding, scripts: Sequence[str], conditions: Conditions) -
     return finding
 
 
-__all__ = ["expecting", "scripted", "verified"]
+__all__ = ["expecting", "kinds", "scripted", "verified"]

@@ -13,7 +13,7 @@ from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.diagnosis import failed_trial, graph_death
 from autotest.diagnosis.verdict import Evidence, judge
 from autotest.diagnosis.verification import verify
-from autotest.emission.checker import OFTEN, ONCE, Runs
+from autotest.emission.checker import Runs
 from autotest.frameworks import Pair, chosen_names, registry
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Position
@@ -33,7 +33,7 @@ from autotest.results.tasks import (
     Where,
 )
 from autotest.results.verification import State, Verification
-from autotest.running.death_scripts import expecting, scripted, verified
+from autotest.running.death_scripts import expecting, kinds, scripted, verified
 from autotest.running.tracing import Traced, trace
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
@@ -110,7 +110,8 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     identity = death_of(operator, symptom, first.stage, traced.side, traced.death.how, traced.last_words, name)
     finding = dataclasses.replace(finding, shown=identity)
     # What the first attempt survived does not die every time.
-    finding, scripts = scripted(finding, traced.graph, conditions, (OFTEN,) if attempt else (ONCE, OFTEN))
+    ways = kinds(finding, conditions, sometimes=attempt > 0)
+    finding, scripts = scripted(finding, traced.graph, conditions, ways)
     # How to divide a program into a graph and what stands around it is known here alone.
     return finding if traced.graph is None else verified(finding, scripts, conditions)
 
@@ -248,15 +249,16 @@ def _proved(finding: Finding, conditions: Conditions, server: Server) -> Finding
     if finding.first.stage == "replay":
         return _proved_in_graph(finding, conditions, server)
     with expecting(finding, conditions):
-        kinds = (OFTEN,) if finding.script in scripted(finding, None, conditions, (OFTEN,))[1] else (ONCE, OFTEN)
-        told, less, kind = _smaller(finding, conditions, server, kinds)
+        often = kinds(finding, conditions, sometimes=True)
+        ways = often if finding.script in scripted(finding, None, conditions, often)[1] else kinds(finding, conditions)
+        told, less, ways_of_less = _smaller(finding, conditions, server, ways)
         if less is not None:
-            less = verified(*scripted(less, None, conditions, (kind,)), conditions)
+            less = verified(*scripted(less, None, conditions, ways_of_less), conditions)
             if less.verified.holds or not conditions.verify:
                 return less
         # A long script that was seen to fail goes before a short one that was not.
         whole = dataclasses.replace(finding, shrinking=told)
-        return verified(*scripted(whole, None, conditions, kinds), conditions)
+        return verified(*scripted(whole, None, conditions, ways), conditions)
 
 
 def _proved_in_graph(finding: Finding, conditions: Conditions, server: Server) -> Finding:
@@ -279,41 +281,42 @@ def _proved_in_graph(finding: Finding, conditions: Conditions, server: Server) -
     less = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
     origin = f"{finding.test}, trial {finding.index} of base seed {finding.base_seed}"
     death = graph_death.of_program(smaller.program, pair, settings, origin)
-    less = verified(*scripted(less, death, conditions, (ONCE, OFTEN)), conditions)
+    less = verified(*scripted(less, death, conditions, kinds(less, conditions)), conditions)
     return less if less.verified.holds or death.lacking or not conditions.verify else finding
 
 
 def _smaller(
-    finding: Finding, conditions: Conditions, server: Server, kinds: Sequence[Runs]
-) -> tuple[tuple[str, ...], Finding | None, Runs]:
-    """What is said of shrinking, the finding about a smaller program, and which of `kinds` of runs it dies in."""
+    finding: Finding, conditions: Conditions, server: Server, ways: Sequence[Runs]
+) -> tuple[tuple[str, ...], Finding | None, Sequence[Runs]]:
+    """What is said of shrinking, the finding about a smaller program, and which of `ways` to run it that dies in."""
     first = finding.first
     assert finding.program is not None
     if not conditions.shrink or first.symptom == "out of memory" or first.side == "reference":
-        return (), None, kinds[0]
+        return (), None, ways
     # Every success costs a process, so that seconds buy less here than elsewhere.
     from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
 
     seconds = 4 * conditions.shrink
     try:
-        for kind in kinds:
+        for times in dict.fromkeys(runs.calls for runs in ways):
             smaller = crashing.shrink(
                 finding.program,
                 pair_of(conditions),
                 server,
                 seconds=seconds,
                 deadline=conditions.deadline,
-                times=kind.calls,
+                times=times,
             )
             if smaller is not None:
                 break
         else:
-            return ("Shrunk:     not at all, since its program alone survives",), None, kind
+            return ("Shrunk:     not at all, since its program alone survives",), None, ways
     except (OSError, NotReplayable) as error:
-        return (f"Shrunk:     not at all ({error})",), None, kinds[0]
+        return (f"Shrunk:     not at all ({error})",), None, ways
+    dying = [runs for runs in ways if runs.calls == times and (smaller.in_forks or not runs.forked)]
     line = failed_trial.sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
     first = dataclasses.replace(first, slot=max(0, len(smaller.program.calls) - 1))
-    return (), dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,)), kind
+    return (), dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,)), dying
 
 
 def known(test: str, context: RunContext) -> Iterator[tuple[Finding, str]]:

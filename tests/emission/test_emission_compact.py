@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from autotest.comparison.elementwise import differing, statistics
-from autotest.emission import compact
-from autotest.emission.checker import Runs
+from autotest.emission import compact, forked
+from autotest.emission.checker import ONCE, Runs
 from tests.emission.toys import run, toys
 
 
@@ -90,9 +90,10 @@ def test_an_attribute_of_one_tensor(tmp_path, program, symptom, fault, output):
     assert run(tmp_path, text) == (output != "same\n", output)
 
 
-@pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("aborts", 1), ("leaves", 1)])
-def test_a_dying_candidate(tmp_path, program, fault, status):
-    text = compact.dying_candidate(program, toys(tmp_path, "toy", fault), "relu", [])
+@pytest.mark.parametrize("runs", [ONCE, Runs(forked=True)], ids=["interpreter", "fork"])
+@pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("raises", 0), ("aborts", 1), ("leaves", 1)])
+def test_a_dying_candidate(tmp_path, program, fault, status, runs):
+    text = compact.dying_candidate(program, toys(tmp_path, "toy", fault), "relu", [], runs)
 
     assert len([line for line in text.splitlines() if line.strip()]) < 30
     assert run(tmp_path, text)[0] == status
@@ -121,12 +122,23 @@ def test_a_death_in_what_is_still_being_computed_is_waited_for(tmp_path, build, 
         (Runs(4, 1), 1, "DIFFERS: every_third dies in 1 of 4 runs: [0, 0, -6, 0]"),
         (Runs(1, 3), 1, "DIFFERS: every_third dies in 1 of 1 runs: [-6]"),
         (Runs(2, 1), 0, "same"),
+        (Runs(4, 1, forked=True), 1, "DIFFERS: every_third dies in 1 of 4 runs: [0, 0, -6, 0]"),
+        (Runs(1, 3, forked=True), 1, "DIFFERS: every_third dies in 1 of 1 runs: [-6]"),
+        (Runs(2, 1, forked=True), 0, "same"),
     ],
 )
 def test_a_candidate_that_does_not_die_every_time_is_tried_as_often_as_is_said(tmp_path, program, runs, status, said):
     text = compact.dying_candidate(program, toys(tmp_path, "toy", "every_third"), "relu", [], runs)
 
     assert run(tmp_path, text) == (status, f"{said}\n")
+
+
+@pytest.mark.parametrize("runs", [Runs(forked=True), Runs(3, 2, forked=True)], ids=["once", "often"])
+def test_a_fork_that_hangs_proves_no_death(tmp_path, program, runs, monkeypatch):
+    monkeypatch.setattr(forked, "PATIENCE", 1)
+    text = compact.dying_candidate(program, toys(tmp_path, "toy", "hangs"), "relu", [], runs)
+
+    assert run(tmp_path, text) == (2, "cannot tell: no answer in 1 s\n")
 
 
 def test_what_is_not_plain_gets_the_full_form(tmp_path, build, found):

@@ -122,6 +122,12 @@ def test_a_candidate_that_dies_does_so_in_a_child_process(tmp_path, program, sym
         ("crash", "every_third", Runs(1, 3), 1, "every_third dies in 1 of 1 runs: SIGABRT"),
         ("crash", "every_third", Runs(2, 1), 0, "same"),
         ("out of memory", "raises", Runs(2, 2), 1, "raises dies in 2 of 2 runs: 0, 0"),
+        ("crash", "every_third", Runs(4, 1, forked=True), 1, "every_third dies in 1 of 4 runs: SIGABRT; toy returns"),
+        ("crash", "every_third", Runs(2, 1, forked=True), 0, "same"),
+        ("crash", "aborts", Runs(forked=True), 1, "aborts dies: SIGABRT; toy returns"),
+        ("crash", "leaves", Runs(forked=True), 1, "leaves dies: 3; toy returns"),
+        ("crash", "raises", Runs(forked=True), 0, "same"),
+        ("crash", "healthy", Runs(forked=True), 0, "same"),
         ("hang", "hangs", Runs(5, 1), 1, "hangs dies in 1 of 1 runs: no answer in 1.5 s"),
     ],
 )

@@ -9,6 +9,7 @@ import signal
 import numpy as np
 import pytest
 
+from autotest.frameworks.torch import TorchFramework
 from autotest.processes.client import Server
 from autotest.processes.endings import death_by, last_words, no_answer
 from autotest.program import Array, Call, Captured, Program, Ref
@@ -117,7 +118,7 @@ def test_one_that_happens_in_a_later_attempt_is_told_with_a_script_that_tries_of
     found, _ = settle(LIVED, LIVED, DIED)
     (entry,) = Store(tmp_path / "kept").list()
     assert found.verified.holds
-    assert "for _ in range(20 if sys.argv[1:] else 1)" in entry.finding.script
+    assert "for _ in range(20)" in entry.finding.script
 
 
 def test_a_script_that_was_survived_gives_way_to_one_that_tries_often(settle, tmp_path):
@@ -128,6 +129,27 @@ def test_a_script_that_was_survived_gives_way_to_one_that_tries_often(settle, tm
     (often,) = Store(tmp_path / "kept").list()
     assert str(found.verified) == str(often.finding.verified) == "verified in a fresh interpreter: dies in 3 of 10 runs"
     assert "for _ in range(10)" in often.finding.script
+
+
+def test_a_script_forks_where_both_frameworks_can_be_and_starts_an_interpreter_where_a_fork_does_not_die(
+    settle, tmp_path, monkeypatch
+):
+    settle(DIED)
+    (plain,) = Store(tmp_path / "kept").list()
+    assert "os.fork()" in plain.finding.script
+    settle(DIED, verified=(*[Verification(State.MISSED)] * 2, Verification(State.VERIFIED)))
+    (another,) = Store(tmp_path / "kept").list()
+    assert "subprocess.run(" in another.finding.script
+    monkeypatch.setattr(TorchFramework, "forkable", False)
+    settle(DIED)
+    (unforkable,) = Store(tmp_path / "kept").list()
+    assert unforkable.finding.script == another.finding.script
+
+
+def test_what_hangs_is_shown_by_an_interpreter_since_a_fork_may_hang_by_itself(settle, tmp_path):
+    settle(Traced("no answer in 20 s", DIED.program, ""))
+    (entry,) = Store(tmp_path / "kept").list()
+    assert "os.fork()" not in entry.finding.script
 
 
 def test_a_python_exception_in_the_process_that_runs_it_again_is_no_death(settle):

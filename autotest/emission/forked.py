@@ -1,0 +1,88 @@
+"""The lower part of a reproducer of a death: the program runs in forks of the script, which has imported everything.
+
+Only for frameworks that a fork can use. What a fork hangs in proves nothing: it has none of its parent's threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autotest.emission.checker import Runs
+
+#: Seconds after which a fork is ended that does not answer.
+PATIENCE = 60
+
+_ONCE = """\
+child = os.fork()
+signal.alarm(0 if child else {patience})
+with contextlib.suppress(Exception):  # raising is no dying, on either side
+    read(program({reference} if child else {candidate}))
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else os._exit(0)
+if status in (0, -signal.SIGALRM):
+    sys.exit(print("cannot tell: no answer in {patience} s") or 2 if status else print("same"))
+print(f"DIFFERS: {candidate_name} ends with status {{status}} (a negative one is the signal that killed it)")
+sys.exit(1)
+"""
+
+_OFTEN = """\
+statuses = []
+for _ in range({processes}):
+    child = os.fork()
+    if not child:
+        signal.alarm({patience})
+        for _ in range({calls}):
+            with contextlib.suppress(Exception):  # raising is no dying, on either side
+                read(program({candidate}))
+        os._exit(0)
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    if statuses[-1] == -signal.SIGALRM:
+        sys.exit(print("cannot tell: no answer in {patience} s") or 2)
+with contextlib.suppress(Exception):
+    read(program({reference}))
+deaths = [status for status in statuses if status != 0]
+if not deaths:
+    sys.exit(print("same"))
+print(f"DIFFERS: {candidate_name} dies in {{len(deaths)}} of {{len(statuses)}} runs: {{statuses}}")
+sys.exit(1)
+"""
+
+_WHOLE = """\
+    deaths = []
+    for _ in range({processes}):
+        child = os.fork()  # before {reference_name} has threads, which a fork would lack
+        if not child:
+            signal.alarm({patience})
+            for _ in range({calls}):
+                run({candidate})
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status == -signal.SIGALRM:
+            sys.exit(print("cannot tell: no answer in {patience} s") or 2)
+        if status:
+            deaths.append(signal.Signals(-status).name if status < 0 else str(status))
+    expected = run({reference})
+    told = f"{{', '.join(deaths)}}; {reference_name} {{expected}}"
+    print(f"DIFFERS: {candidate_name} dies{some}: {{told}}" if deaths else "same")
+    sys.exit(1 if deaths else 0)
+"""
+
+
+def short(reference: str, candidate: str, candidate_name: str, runs: Runs) -> str:
+    """For a script whose program is read by ``read``: the two sides are expressions for their namespaces."""
+    return (_OFTEN if runs.often else _ONCE).format(
+        reference=reference,
+        candidate=candidate,
+        candidate_name=candidate_name,
+        patience=PATIENCE,
+        processes=runs.processes,
+        calls=runs.calls,
+    )
+
+
+def whole(sides: Mapping[str, str], runs: Runs) -> str:
+    """For a script that runs and reads its program by ``run``, which says how that ended."""
+    some = f" in {{len(deaths)}} of {runs.processes} runs" if runs.often else ""
+    return _WHOLE.format(patience=PATIENCE, processes=runs.processes, calls=runs.calls, some=some, **sides)
+
+
+__all__ = ["PATIENCE", "short", "whole"]

@@ -36,7 +36,7 @@ class _Lockstep:
 
     def run(self) -> int | None:
         sides = list(zip((self._pair.reference, self._pair.candidate), self._values, strict=True))
-        with Contexts() as contexts:
+        with Contexts(self._pair.reference, self._pair.candidate) as contexts:
             for call in self._program.calls:
                 if is_step(call):
                     self._share_gradients()

@@ -72,6 +72,13 @@ class OneFlowFramework(Namespace):
             return _distribution(repr(value))
         return neutral
 
+    def modes(self) -> Any:
+        return self.root.get_default_dtype()  # whether gradients are on is an object's, which the trial lets go of
+
+    def restore(self, modes: Any) -> None:
+        if modes != self.modes():
+            self.root.set_default_dtype(modes)
+
     graph_mode = "nn.Graph"
 
     def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:

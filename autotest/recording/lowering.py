@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import generators
-from autotest.base.errors import of_the_test
+from autotest.base.errors import UsageError, of_the_test
 from autotest.frameworks import ABSENT, Made
 from autotest.program import Array, CallKind, Operand, Ref, Root, plain_container
 from autotest.recording.record import Record, as_array
@@ -156,6 +156,11 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
         if isinstance(value, framework.tensor_types):
             slot = recorder.tensor(as_array(framework.values([value])[0]), requires_grad=value.requires_grad)
             return recorder.expected[slot], recorder.actual[slot], Ref(slot)
+        if isinstance(value, framework.module_types):
+            raise UsageError(
+                f"a dual call was given a module of {framework.name}'s own, {type(value).__name__}: build it on both "
+                "sides, as `from autotest import torch` and torch.nn.Linear(...) do"
+            )
     plain = plain_container(value)
     if plain is not None:
         return lower(recorder, plain, lambda: None)

@@ -48,7 +48,7 @@ def replay(
     """
     result = Replayed(framework, [])
     captured = program.arrays if arrays is None else tuple(arrays(array) for array in program.arrays)
-    with Contexts() as contexts:
+    with Contexts(framework) as contexts:
         for call in program.calls[:upto]:
             if look is not None:
                 look(len(result.values), result.values)
@@ -74,12 +74,14 @@ def replay(
 
 
 class Contexts:
-    """What a program that is run has entered and not left yet; all of it is left with the block, last first.
+    """What a program that is run on `frameworks` has entered and not left yet; all of it is left with the block, last
+    first, and what it set for the whole process is set back.
 
     A program may end inside of a context: cut short, made smaller, or refused by the framework.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *frameworks: Framework) -> None:
+        self._modes = [(framework, framework.modes()) for framework in frameworks]
         self._entered: list[tuple[Framework, list[Any], int]] = []
 
     def note(self, framework: Framework, call: Call, values: list[Any]) -> None:
@@ -99,6 +101,8 @@ class Contexts:
             with contextlib.suppress(Exception):
                 framework.invoke("exit", "", (values[slot],), {})
             values[slot] = None
+        for framework, modes in self._modes:
+            framework.restore(modes)
 
 
 def perform(

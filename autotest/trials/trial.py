@@ -114,7 +114,7 @@ def perform(
     pair.reference.seed(seed & 0xFFFFFFFF)
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002 - whatever a body draws with, it draws the same in every run
-    modes = pair.reference.modes()
+    modes = [(side, side.modes()) for side in (pair.reference, pair.candidate)]
     with generators.using(source), recording(recorder):
         try:
             returned = _returned(body, pair)
@@ -125,7 +125,8 @@ def perform(
         except TrialEnd:
             pass
         finally:
-            pair.reference.restore(modes)
+            for side, found in modes:
+                side.restore(found)
     if recorder.rejection is not None and not recorder.mismatches:
         return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
     observed = observe(recorder)

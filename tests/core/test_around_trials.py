@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch as plain
 
-from autotest import autotest, random_tensor, torch
+from autotest import Divergence, autotest, random_tensor, torch
 from autotest.base.errors import TooFewAccepted
 from autotest.running.runner import BEFORE_COLLECTION
 from tests.support.faulty import FaultyTorch
@@ -119,3 +119,18 @@ def test_what_a_framework_warns_of_is_no_refusal(quick, against):
         warnings.filterwarnings("ignore", "relu will", DeprecationWarning, r"autotest\.")
         test_relu()
     assert not shown
+
+
+@pytest.mark.oneflow
+def test_a_default_dtype_that_a_failing_body_set_is_neither_sides_afterwards(quick: object) -> None:
+    import oneflow
+
+    @autotest(n=2)
+    def test_other_default():
+        torch.set_default_dtype(torch.float64)
+        return torch.lgamma(torch.ones(2, requires_grad=True))  # which has no gradient in OneFlow
+
+    with pytest.raises(Divergence):
+        test_other_default()
+    assert plain.get_default_dtype() is plain.float32
+    assert oneflow.get_default_dtype() == oneflow.float32

@@ -66,6 +66,9 @@ MISTAKES = {
         "return nn.Sequential(torch.nn.Linear(3, 4))(x)",
         "torch.nn.Sequential is torch's own and was given a dual object",
     ),
+    "layer_of_torch": Mistake(
+        "return torch.nn.Sequential(nn.Linear(3, 4))(x)", "was given a module of torch's own, Linear: build it on both"
+    ),
     "autograd_of_torch": Mistake("real.autograd.grad(x.sum(), x)", "torch.autograd.grad is torch's own and was given"),
     "misspelt_keyword": Mistake("return torch.softmax(x, dmi=1)", "no argument 'dmi'. Did you mean 'dim'\\?"),
     "generator_counted": Mistake(

@@ -11,6 +11,7 @@ import torch as plain
 
 from autotest import Divergence, autotest, random_tensor, torch
 from autotest.base.errors import TooFewAccepted
+from autotest.frameworks.registry import pair
 from autotest.running.runner import BEFORE_COLLECTION
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials
@@ -125,7 +126,7 @@ def test_what_a_framework_warns_of_is_no_refusal(quick, against):
 def test_a_default_dtype_that_a_failing_body_set_is_neither_sides_afterwards(quick: object) -> None:
     import oneflow
 
-    @autotest(n=2)
+    @autotest(n=2, pair=lambda: pair("torch", "oneflow"))
     def test_other_default():
         torch.set_default_dtype(torch.float64)
         return torch.lgamma(torch.ones(2, requires_grad=True))  # which has no gradient in OneFlow

@@ -14,11 +14,13 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, Place, agree
+from autotest.diagnosis.inputs import as_inputs
 from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair
-from autotest.program import Array, Call, Captured, Program, Ref, map_operand, operator_of, refs
-from autotest.program.rewriting import assembled, bypassed, tensor_call
+from autotest.program import Array, Call, Captured, Program, Ref, map_operand, refs
+from autotest.program.rewriting import assembled, bypassed
 from autotest.program.semantics import in_place, is_backward, is_class
+from autotest.results.identity import operator_behind
 from autotest.results.ledger import Entry, Ledger
 from autotest.trials.trial import Outcome, Test
 
@@ -33,7 +35,7 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
     """Whether `outcome`, whose first mismatch `ledger` expects, has one that it does not; these it has afterwards."""
 
     def known(program: Program, mismatch: Mismatch) -> Entry | None:
-        return ledger.expects(test.id, mismatch, operator_of(program.calls, mismatch.slot))
+        return ledger.expects(test.id, mismatch, operator_behind(program.calls, mismatch))
 
     try:
         program = outcome.program
@@ -63,7 +65,7 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
     if first.symptom in _ENDS:
         return _upto(program, first.slot), settings
     aside = dataclasses.replace(
-        settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator_of(program.calls, first.slot)}")
+        settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator_behind(program.calls, first)}")
     )
     if any(item.name == first.name and item.symptom != first.symptom for item in agreement.mismatches):
         return program, aside  # what else is wrong with it is looked at before its value is another's
@@ -113,24 +115,14 @@ def _given(program: Program, call: Call, agreement: Agreement) -> Program | None
     """`program` in which the results of `call` are inputs, with the values that the reference computed."""
     read = agreement.read()
     if type(read.get((call.slot, ""), (None,))[0]) is TensorValue and not in_place(call):
-        return _as_input(program, {call.slot: read[call.slot, ""][0]})
+        return as_inputs(program, {call.slot: read[call.slot, ""][0]})
     parts: dict[int, TensorValue] = {}
     for later in program.calls:
         if later.target == "getitem" and later.args[0] == Ref(call.slot) and type(later.args[1]) is int:
             value = read.get((later.slot, ""), (None,))[0]
             if type(value) is TensorValue:
                 parts[later.slot] = value
-    return _without_result(_as_input(program, parts), call.slot) if parts else None
-
-
-def _as_input(program: Program, values: dict[int, TensorValue]) -> Program:
-    arrays = list(program.arrays)
-    calls = list(program.calls)
-    for slot, value in values.items():
-        arrays.append(Array(np.array(value.data), value.dtype))
-        made = tensor_call(slot, len(arrays) - 1, arrays[-1], requires_grad=value.requires_grad, device=value.device)
-        calls[slot] = made._replace(note="as the reference computes it")
-    return assembled(calls, tuple(arrays), program.undefined)[0]
+    return _without_result(as_inputs(program, parts), call.slot) if parts else None
 
 
 def _without_result(program: Program, slot: int) -> Program:

@@ -18,6 +18,7 @@ from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain
 from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - deaths are told of alike
 from autotest.diagnosis.gradient_finding import is_numeric, understood
+from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine
@@ -30,6 +31,7 @@ from autotest.program import Program, operator_of
 from autotest.program.semantics import is_class
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
+from autotest.results.identity import operator_behind
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
 from autotest.trials.judgement import identity_of_trial
@@ -135,12 +137,24 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunCont
         verdict = "no verdict: the recorded program does not show it again when it is replayed"
         seen = seen_live(finding.program.calls, finding.mismatches)
         return dataclasses.replace(finding, verdict=(verdict,), network=seen)
+    agreement = _on_inputs(agreement, pair, settings)
     opinion = examine(agreement, pair, settings)
     finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
     if not options.shrink:
         return _told(finding, agreement, opinion, pair)
     failure = failure_of(agreement, opinion, pair, settings)
     return _Whole(finding, agreement, opinion, failure, test, outcome, pair).shrunk(options.shrink)
+
+
+def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:
+    """`agreement`, or the same failure of gradients where every leaf is an input, whose values can be varied."""
+    first = agreement.mismatches[0]
+    program = with_plain_leaves(agreement) if first.stage == "backward" else agreement.program
+    if program is agreement.program:
+        return agreement
+    found = agree(program, pair, settings)
+    alike = found.mismatches and (found.mismatches[0].symptom, found.mismatches[0].slot) == (first.symptom, first.slot)
+    return found if alike else agreement
 
 
 def _as_good(verdict: Verdict) -> tuple[Blame, ...]:
@@ -209,8 +223,8 @@ class _Whole:
 def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> Failure:
     """In what way the first mismatch of `agreement` fails, for everything smaller to fail alike."""
     first = agreement.mismatches[0]
-    slot = first.slot if opinion.located.slot is None else opinion.located.slot
-    operator = operator_of(agreement.program.calls, slot)
+    calls, slot = agreement.program.calls, opinion.located.slot
+    operator = operator_behind(calls, first) if slot is None else operator_of(calls, slot)
     wide = first.symptom in _CLEARABLE and differs_widely(agreement, pair, settings)
     return Failure(first.symptom, first.stage, first.side, operator, message_of(first), wide)
 

@@ -24,6 +24,7 @@ from autotest.program import Array, Call, Program, Ref, call_reduction, operator
 from autotest.program.rewriting import widened, with_arrays
 from autotest.program.semantics import in_place, pushes_gradients, returns_gradients
 from autotest.replaying.replay import replay
+from autotest.results.identity import operator_behind
 from autotest.trials.trial import Outcome, Test, run_trial
 
 #: Runs a program, and says in what it fails.
@@ -77,7 +78,7 @@ def _operator_fits(program: Program, first: Mismatch, operator: str) -> bool:
     if first.stage != "backward" and call.kind != "tensor" and not in_place(call):
         written = any(in_place(later) and Ref(first.slot) in set(refs(later)) for later in program.calls)
         if not written:
-            return operator_of(program.calls, first.slot) == operator
+            return operator_behind(program.calls, first) == operator
     return any(operator_of(program.calls, one.slot) == operator for one in program.calls)
 
 

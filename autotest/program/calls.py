@@ -194,19 +194,19 @@ _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "set
 LAYOUT = "layout"
 
 
-def operator_of(calls: Sequence[Call], slot: int) -> str:
-    """The name of the operation that the value in `slot` is best known by.
+def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> str:
+    """The name of the operation that the value in `slot`, or its `gradient`, is best known by.
 
     A module's call and an optimizer's step are named after their class, an input (whose gradient is meant) and the
-    view that lays it out in memory after the first call that computes something of it, what is read of an input
-    after the attribute, anything else after its own call.
+    view that lays it out in memory after the first call that computes something of it, as is the gradient of a leaf
+    that was made in another way; what is read of an input after the attribute, anything else after its own call.
     """
     if slot >= len(calls):
         return ""
     call = calls[slot]
-    if call.kind == "tensor" or call.note == LAYOUT:
-        readers = (later for later in calls if later.target != "backward" and _computes_of(later, Ref(slot)))
-        return next((operator_of(calls, later.slot) for later in readers), "tensor")
+    if call.kind == "tensor" or call.note == LAYOUT or (gradient and _makes_leaf(call)):
+        own = "tensor" if call.kind == "tensor" else call.target
+        return next((operator_of(calls, reader) for reader in _readers(calls, slot)), own)
     if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
     if call.kind in _ABOUT_THEIR_OWNER and type(call.args[0]) is Ref:
@@ -214,6 +214,22 @@ def operator_of(calls: Sequence[Call], slot: int) -> str:
         # The name of an input is that of a later call, which may be this one.
         return (call.target or call.kind) if owner.kind == "tensor" else operator_of(calls, owner.slot)
     return call.target
+
+
+def _makes_leaf(call: Call) -> bool:
+    """Whether a call makes what may be a leaf: ``torch.ones(2)``, which is no module, and a parameter."""
+    made_of_nothing = call.target.rpartition(".")[2][:1].islower() and not [*refs(call)]
+    return call.kind == "function" and (made_of_nothing or call.target == "nn.Parameter")
+
+
+def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
+    """The slots of the calls that compute something of the value in `slot`, under whichever name it has."""
+    names = [Ref(slot)]
+    for later in calls[slot + 1 :]:
+        if later.target == "requires_grad_" and later.args[0] in names:
+            names.append(Ref(later.slot))
+        elif later.target != "backward" and any(_computes_of(later, name) for name in names):
+            yield later.slot
 
 
 def _computes_of(call: Call, operand: Ref) -> bool:

@@ -61,7 +61,9 @@ def _program(finding: Finding) -> list[str]:
     if finding.program is None:
         return []
     marked = finding.first.slot if finding.divergent is None else finding.divergent
-    lines = program_text(finding.program, marked).splitlines()
+    # An input is no call that could be wrong: the mismatch is that of its gradient.
+    inputs = {call.slot for call in finding.program.inputs()}
+    lines = program_text(finding.program, None if marked in inputs else marked).splitlines()
     hidden = len(lines) - LINES
     if hidden > 0:
         lines = [*lines[: LINES // 2], f"... {hidden} more lines ...", *lines[-(LINES - LINES // 2) :]]

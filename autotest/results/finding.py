@@ -8,7 +8,7 @@ from typing import Any
 
 from autotest.comparison import Mismatch
 from autotest.program import Program, operator_of
-from autotest.results.identity import Identity, identity_of
+from autotest.results.identity import Identity, identity_of, operator_behind
 from autotest.results.layers import ByLayer
 from autotest.results.verification import Verification
 
@@ -65,4 +65,4 @@ class Finding:
         """The operation that diverged, or else the one that the first mismatch is a result of."""
         if self.program is not None and self.divergent is not None:
             return operator_of(self.program.calls, self.divergent) or self.first.name
-        return (operator_of(self.program.calls, self.first.slot) if self.program else "") or self.first.name
+        return (operator_behind(self.program.calls, self.first) if self.program else "") or self.first.name

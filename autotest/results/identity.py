@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from autotest.base.options import DEFAULT_PAIR
 from autotest.comparison import SPECIAL, Mismatch
-from autotest.program import Program
+from autotest.program import Call, Program, operator_of
 
 #: Symptoms that a trial cannot be run again for in a process that is to live on.
 DEADLY: Final = ("crash", "hang", "out of memory")
@@ -48,6 +49,11 @@ _PASSING = tuple(
     )
 )
 _CHECK = re.compile(r"Check failed: (.*)")
+
+
+def operator_behind(calls: Sequence[Call], mismatch: Mismatch) -> str:
+    """The operator that a mismatch of a program of `calls` is known by."""
+    return operator_of(calls, mismatch.slot, gradient=mismatch.stage == "backward")
 
 
 def identity_of(mismatch: Mismatch, operator: str, program: Program, candidate: str = "") -> Identity:

@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
-from autotest.program import operator_of
-from autotest.results.identity import Identity, identity_of
+from autotest.results.identity import Identity, identity_of, operator_behind
 from autotest.results.ledger import Entry, Ledger
 from autotest.trials.trial import Outcome, Test
 
@@ -104,7 +103,7 @@ def judge(
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[Entry]:
     """The entries of `ledger` that cover a mismatch of the trial, each once."""
     calls = outcome.recorder.calls
-    found = (ledger.expects(test.id, item, operator_of(calls, item.slot)) for item in outcome.mismatches)
+    found = (ledger.expects(test.id, item, operator_behind(calls, item)) for item in outcome.mismatches)
     return list(dict.fromkeys(entry for entry in found if entry is not None))
 
 
@@ -117,5 +116,5 @@ def identity_of_trial(outcome: Outcome) -> Identity:
     """Which failure a trial with mismatches showed."""
     program = outcome.recorder.snapshot() if outcome.beyond is None else outcome.beyond
     first = leading(outcome)
-    operator = operator_of(program.calls, first.slot) or first.name
+    operator = operator_behind(program.calls, first) or first.name
     return identity_of(first, operator, program, outcome.recorder.pair.candidate.name)

@@ -1,0 +1,35 @@
+"""Rewrites programs so that values which calls compute are inputs, with what the reference has there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from autotest.comparison import TensorValue
+from autotest.diagnosis.agreement import Agreement
+from autotest.program import Array, Program, refs
+from autotest.program.rewriting import assembled, tensor_call
+
+
+def as_inputs(program: Program, values: Mapping[int, TensorValue]) -> Program:
+    """`program` in which the slots of `values` are inputs that hold these."""
+    arrays = list(program.arrays)
+    calls = list(program.calls)
+    for slot, value in values.items():
+        arrays.append(Array(np.array(value.data), value.dtype))
+        made = tensor_call(slot, len(arrays) - 1, arrays[-1], requires_grad=value.requires_grad, device=value.device)
+        calls[slot] = made._replace(note="as the reference computes it")
+    return assembled(calls, tuple(arrays), program.undefined)[0]
+
+
+def with_plain_leaves(agreement: Agreement) -> Program:
+    """The program of `agreement` with inputs for the leaves that calls make of plain arguments alone, such as
+    ``torch.ones(2, requires_grad=True)``: the values of inputs can be varied, and so their gradients be judged."""
+    made: dict[int, TensorValue] = {}
+    for call in agreement.program.calls:
+        if call.kind == "function" and call.kwargs.get("requires_grad") is True and not [*refs(call)]:
+            value = agreement.read().get((call.slot, ""), (None,))[0]
+            if type(value) is TensorValue and value.requires_grad:
+                made[call.slot] = value
+    return as_inputs(agreement.program, made) if made else agreement.program

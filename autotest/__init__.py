@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from autotest.base.settings import Settings
     from autotest.decorator import autotest, skip_grad_check
     from autotest.frameworks import Framework, Pair
+    from autotest.frameworks.harvesting import harvest
     from autotest.gradients.public import gradcheck, gradgradcheck
     from autotest.program import Program
     from autotest.recording.dual import DualObject, torch
@@ -65,6 +66,7 @@ __all__ = [
     "constant",
     "gradcheck",
     "gradgradcheck",
+    "harvest",
     "nothing",
     "oneof",
     "random",
@@ -93,6 +95,7 @@ _HOME = {
     ),
     "autotest.base.settings": ("Settings",),
     "autotest.frameworks": ("Framework", "Pair"),
+    "autotest.frameworks.harvesting": ("harvest",),
     "autotest.gradients.public": ("gradcheck", "gradgradcheck"),
     "autotest.program": ("Program",),
     "autotest.results.divergence": ("Divergence",),

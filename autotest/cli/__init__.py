@@ -52,13 +52,13 @@ def _check_project() -> None:
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line. Importing what carries it out takes a moment, in which Ctrl-C may come, too."""
     from autotest import __version__
-    from autotest.cli import align, conformance, fuzz, gradients, init, ledgers, stored, sweep, verdicts
+    from autotest.cli import align, conformance, fuzz, gradients, harvest, init, ledgers, stored, sweep, verdicts
 
     parser = argparse.ArgumentParser(
         prog="autotest", description="Differential autotesting of two deep-learning frameworks."
     )
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for part in (init, fuzz, sweep, stored, ledgers, gradients, verdicts, align, conformance):
+    for part in (init, fuzz, sweep, harvest, stored, ledgers, gradients, verdicts, align, conformance):
         part.add_to(commands)
     return parser.parse_args(arguments)

@@ -12,9 +12,9 @@ from typing import Literal, Protocol, TypeAlias
 from autotest.program import Program
 
 #: How an operator is called: ``torch.add(x, y)``, ``x.add(y)``, ``x.add_(y)``, ``torch.add(x, y, out=z)``, ``x + y``,
-#: ``2 + x``, ``x += y``, ``torch.nn.ReLU()(x)``.
+#: ``2 + x``, ``x += y``, ``torch.nn.ReLU()(x)``, ``x.T``.
 Form: TypeAlias = Literal[
-    "function", "method", "in-place", "out=", "operator", "reflected", "in-place operator", "module"
+    "function", "method", "in-place", "out=", "operator", "reflected", "in-place operator", "module", "attribute"
 ]
 #: What is sampled: ordinary inputs, the larger set that a reference is compared on, inputs that must be refused,
 #: strided copies of ordinary inputs, and mutations of ordinary inputs (which no database has to know of).
@@ -35,6 +35,8 @@ class Entry:
     kinds: tuple[Kind, ...]
     #: form -> where the namespace has it: ``"nn.functional.relu"``, ``"Tensor.add_"``; left out where it is not known.
     paths: Mapping[str, str]
+    #: Whether what its samples are made into by small changes is judged, too.
+    mutated: bool = True
 
     @property
     def key(self) -> str:

@@ -9,35 +9,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.torch_lowering import Builder
-from autotest.program import CallKind
-
-#: Special methods -> names in `operator`, for those that arrive as they were written.
-_OPERATORS: Mapping[str, str] = {
-    **{f"__{name}__": name for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()},
-    **{f"__i{name}__": f"i{name}" for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()},
-    **{f"__{name}__": name for name in "eq ne lt le gt ge neg pos abs invert getitem setitem".split()},
-    "__div__": "truediv",
-    "__idiv__": "itruediv",
-}
-REFLECTED: Mapping[str, str] = {
-    **{f"__r{name}__": name for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()},
-    "__rdiv__": "truediv",
-}
-
-
-class Named(NamedTuple):
-    """How a program spells a public function: the kind of the call, its target, and whether operands are swapped."""
-
-    kind: CallKind
-    target: str
-    swapped: bool = False
+from autotest.frameworks.torch_names import Named, spelt
 
 
 @functools.cache
@@ -47,22 +26,7 @@ def public_name(function: Any) -> Named | None:
         name = resolve_name(function)
     except Exception:  # noqa: BLE001 - an object that is no function of torch, such as a builtin without a name
         name = None
-    if not name or not name.startswith("torch."):
-        return None
-    path = name.removeprefix("torch.")
-    if path.startswith("Tensor."):
-        member = path.removeprefix("Tensor.")
-        if member.endswith((".__get__", ".__set__", ".__delete__")):
-            attribute, _, access = member.rpartition(".")
-            return Named("getattr" if access == "__get__" else "setattr", attribute)
-        if member in _OPERATORS:
-            return Named("operator", _OPERATORS[member])
-        if member in REFLECTED:
-            return Named("operator", REFLECTED[member], swapped=True)
-        return Named("method", member)
-    if any(part.startswith("_") for part in path.split(".")):
-        return None
-    return Named("function", path)
+    return spelt(name.removeprefix("torch.")) if name and name.startswith("torch.") else None
 
 
 def without_defaults(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:

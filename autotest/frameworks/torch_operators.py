@@ -20,8 +20,9 @@ from autotest.base.errors import NotReplayable
 from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES, Namespace
 from autotest.frameworks.samples import Entry, Form, Kind, Sample
-from autotest.frameworks.torch_functions import REFLECTED, Recording
+from autotest.frameworks.torch_functions import Recording
 from autotest.frameworks.torch_lowering import Builder
+from autotest.frameworks.torch_names import REFLECTED
 from autotest.frameworks.torch_testing import internal
 from autotest.program import CallKind, Operand, Ref
 

@@ -60,7 +60,7 @@ def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) ->
         for entry in entries
         for form in entry.forms
         for dtype in entry.dtypes
-        for kind in (*entry.kinds, *_MUTATED)
+        for kind in (*entry.kinds, *(_MUTATED if entry.mutated else ()))
         if _applies(entry, form, dtype, kind)
         if chosen(str(key := CellKey(entry.key, form, dtype)))
     ]

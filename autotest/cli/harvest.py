@@ -1,0 +1,98 @@
+"""`autotest harvest`: run a torch program as it is, and keep the distinct calls that it makes."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from autotest.base.errors import UsageError
+from autotest.cli.fuzz import positive
+from autotest.frameworks import harvesting
+from autotest.report.plural import several
+from autotest.sources import calls_file
+
+#: Where the calls are written unless it is told.
+CALLS: Final = Path("calls.jsonl")
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand to an argparse parser."""
+    parser = commands.add_parser(
+        "harvest",
+        help="run a torch program, and keep the distinct calls that it makes for `autotest sweep --calls`",
+        description="Run a torch program unchanged, and write the distinct public calls that it makes into a file. "
+        "The exit status is the program's.",
+        usage="autotest harvest [-h] [-o FILE] [--limit N] -- COMMAND ...",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=CALLS, metavar="FILE", help="where to (default %(default)s)"
+    )
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="how many distinct calls of one name are kept (default 100)"
+    )
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="such as: python train.py --lr 1")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the program; returns its exit status."""
+    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    if not command:
+        raise UsageError("what is to be run? Write it behind two dashes: autotest harvest -- python train.py")
+    if command[0].endswith(".py") and not os.access(command[0], os.X_OK):
+        command = [sys.executable, *command]
+    output: Path = arguments.output
+    harvesting.begin(output)
+    try:
+        status = _run(command, harvesting.environment(output, arguments.limit))
+    except FileNotFoundError as error:
+        raise UsageError(f"{command[0]}: there is no such command; write it as you type it: python train.py") from error
+    except OSError as error:
+        raise UsageError(f"{command[0]} cannot be run: {error.strerror}") from error
+    print(f"autotest: {_told(output, command)}", file=sys.stderr)
+    # What a signal ended has the status that a shell gives it.
+    return status if status >= 0 else 128 - status
+
+
+def _run(command: list[str], environment: dict[str, str]) -> int:
+    sys.stdout.flush()
+    with subprocess.Popen(command, env=environment) as process, _handing_on(process):
+        return process.wait()
+
+
+@contextlib.contextmanager
+def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Ctrl-C reaches the program by itself, which then decides; SIGTERM is handed on."""
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, lambda number, frame: process.terminate()),
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _told(output: Path, command: list[str]) -> str:
+    if not output.stat().st_size:
+        return (
+            f"nothing was recorded: {command[0]} never imported torch, or is no Python that reads PYTHONPATH and "
+            "sitecustomize (python -I, -E and -S do not)"
+        )
+    found = calls_file.read(output)
+    names = len({call.name for call in found.calls})
+    lines = [f"{several(len(found.calls), 'distinct call')} of {several(names, 'name')} in {output}"]
+    if found.left_out:
+        most = sorted(found.left_out.items(), key=lambda item: -item[1])[:3]
+        shown = ", ".join(f"{name} {times:,}" for name, times in most)
+        lines.append(f"  calls that were not kept, by name (--limit raises it): {shown}")
+    lines.append(f"  would they work on another framework? autotest sweep --calls {output}")
+    return "\n".join(lines)

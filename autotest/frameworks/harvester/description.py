@@ -1,0 +1,170 @@
+"""Describes the arguments of a call: in short, to know it again, and in full, as values that JSON holds."""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import math
+import zlib
+from typing import Any
+
+import torch
+
+#: Bytes of the largest tensor whose contents are written down.
+LARGEST = 1 << 24
+#: Elements of the largest tensor of floats whose contents are written down because they hold an infinity or a NaN, as
+#: masks do, and of any other.
+MASK, FEW = 1 << 16, 8
+#: Items of the longest list of numbers that is written down.
+LONGEST = 10_000
+
+_PARAMETER = torch.nn.Parameter
+_TENSOR = torch.Tensor
+_SIMPLE = (type(None), bool, int, str, type(Ellipsis))
+_NAMED = (torch.dtype, torch.layout, torch.memory_format)
+
+
+class TooLong(Exception):
+    """Arguments with more items than are written down."""
+
+
+def short(value: Any, floats: list[float]) -> Any:
+    """What tells arguments apart: not the contents of tensors, and not floats, which are appended to `floats`."""
+    kind = type(value)
+    if kind is _TENSOR or kind is _PARAMETER:
+        try:
+            return value.dtype, value.shape, value.stride(), value.requires_grad, value.device.type
+        except RuntimeError:  # a sparse tensor has no strides
+            return value.dtype, value.shape, value.layout
+    if kind is int or kind is str:
+        return value
+    if kind is float:
+        floats.append(value)
+        return float
+    if kind is bool:
+        return "True" if value else "False"  # 1 == True
+    if kind is tuple or kind is list:
+        if len(value) > LONGEST:
+            return kind, len(value)
+        return kind, tuple([short(item, floats) for item in value])
+    if kind is torch.Size:
+        return tuple(value)
+    if kind is dict:
+        return kind, tuple([(key, short(item, floats)) for key, item in value.items()])
+    if kind is slice:
+        return kind, short((value.start, value.stop, value.step), floats)
+    if kind in _NAMED or kind is torch.device or value is None or value is Ellipsis:
+        return value
+    if isinstance(value, _TENSOR):
+        return kind, short(value.as_subclass(_TENSOR), floats)
+    return kind
+
+
+class Writer:
+    """Writes the arguments of one call; a tensor that comes twice is written once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._items = 0
+
+    def tree(self, value: Any) -> Any:
+        """`value` as JSON: what JSON has stands for itself, anything else is an object with one key that names it."""
+        kind = type(value)
+        self._items += 1
+        if self._items > LONGEST:
+            raise TooLong
+        if isinstance(value, _TENSOR):
+            return self._tensor(value)
+        if value is Ellipsis:
+            return {"ellipsis": True}
+        if kind in _SIMPLE:
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if kind is complex:
+            return {"complex": [self.tree(value.real), self.tree(value.imag)]}
+        if isinstance(value, tuple):  # torch.Size, too
+            return {"tuple": [self.tree(item) for item in value]}
+        if isinstance(value, (list, range)):
+            return [self.tree(item) for item in value]
+        if isinstance(value, dict):
+            return {"dict": [[self.tree(key), self.tree(item)] for key, item in value.items()]}
+        if kind is slice:
+            return {"slice": [self.tree(part) for part in (value.start, value.stop, value.step)]}
+        if kind in _NAMED:
+            return {"root": str(value).partition(".")[2]}
+        if kind is torch.device:
+            return {"device": value.type}
+        if any(value is one for one in (bool, int, float, complex)):
+            return {"type": value.__name__}
+        item = _number(value)
+        return {"object": f"{kind.__module__}.{kind.__qualname__}"} if item is None else self.tree(item)
+
+    def _tensor(self, tensor: Any) -> Any:
+        known = self._numbers.get(id(tensor))
+        if known is not None:
+            return {"same": known}
+        self._numbers[id(tensor)] = len(self._numbers)
+        return {"tensor": tensor_facts(tensor)}
+
+
+def _number(value: Any) -> Any:
+    """The Python number that a NumPy scalar is; None for anything else."""
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+        item = value.item()
+        return item if isinstance(item, (bool, int, float, complex)) else None
+    return None
+
+
+def tensor_facts(tensor: Any) -> dict[str, Any]:
+    """What is written of a tensor."""
+    plain = tensor.detach()
+    facts: dict[str, Any] = {
+        "dtype": str(plain.dtype).partition(".")[2],
+        "shape": list(plain.shape),
+        "requires_grad": bool(tensor.requires_grad),
+        "device": plain.device.type,
+    }
+    if plain.layout is not torch.strided or plain.is_quantized:
+        return {**facts, "layout": str(plain.layout).partition(".")[2] if not plain.is_quantized else "quantized"}
+    facts["strides"] = list(plain.stride())
+    if plain.device.type != "meta" and plain.numel():
+        _values(plain, facts)
+    return facts
+
+
+def _values(plain: Any, facts: dict[str, Any]) -> None:
+    """Note the range of the values; the contents, too, where a range does not say what matters of them."""
+    floating = plain.dtype.is_floating_point or plain.dtype.is_complex
+    numbers = plain.resolve_conj().resolve_neg()
+    if plain.dtype.is_complex:
+        numbers = torch.view_as_real(numbers)
+    if floating:
+        facts["range"], facts["nonfinite"] = value_range(numbers)
+        exact = plain.numel() <= (MASK if facts["nonfinite"] else FEW)
+    else:
+        if plain.dtype is not torch.bool:
+            facts["range"] = [int(numbers.min()), int(numbers.max())]
+        exact = True
+    if exact and plain.numel() * plain.element_size() <= LARGEST:
+        facts["contents"] = contents(plain.resolve_conj().resolve_neg())
+
+
+def value_range(numbers: Any) -> tuple[list[float] | None, list[str]]:
+    """The least and the greatest finite value, None if there is none, and which others there are."""
+    numbers = numbers if numbers.dtype is torch.float64 else numbers.float()
+    low, high = torch.aminmax(numbers)
+    ends = [float(low), float(high)]
+    if all(map(math.isfinite, ends)):
+        return ends, []
+    names = [("nan", torch.isnan(numbers)), ("inf", numbers == math.inf), ("-inf", numbers == -math.inf)]
+    nonfinite = [name for name, there in names if bool(there.any())]
+    finite = numbers[torch.isfinite(numbers)]
+    return ([float(finite.min()), float(finite.max())] if finite.numel() else None), nonfinite
+
+
+def contents(tensor: Any) -> str:
+    """The elements in row-major order, little-endian, compressed by zlib, in base64."""
+    flat = tensor.cpu().contiguous()
+    data = ctypes.string_at(flat.data_ptr(), flat.numel() * flat.element_size())
+    return base64.b64encode(zlib.compress(data)).decode("ascii")

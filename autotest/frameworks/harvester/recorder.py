@@ -1,0 +1,337 @@
+"""Records the public calls that a program makes, while it runs as it always does."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from .calls_file import CallsFile
+from .description import TooLong, Writer, short
+from .names import Called, called, module_classes
+
+#: Of one name, how many distinct calls are kept, and of calls that differ in floating-point arguments only.
+LIMIT, FLOATS = 100, 3
+#: How a module was made, as JSON, is kept with it under this name, so that copies have it, too.
+_MADE = "_autotest_made"
+
+
+class _Seen:
+    """One distinct call."""
+
+    __slots__ = ("floats", "number", "times")
+
+    def __init__(self, number: int) -> None:
+        #: None where it was not kept.
+        self.number = number
+        self.times = 0
+        self.floats: set[tuple[float, ...]] = set()
+
+
+class _Here(threading.local):
+    """What one thread is doing."""
+
+    def __init__(self) -> None:
+        #: How many of torch's own functions run whose calls are theirs: constructors of modules, steps of optimizers.
+        self.apart = 0
+        #: The public modules whose forward runs.
+        self.within: list[str] = []
+
+
+class Recorder:
+    """Writes each distinct call of public functions, methods and modules of torch into `file`.
+
+    Calls are distinct by name, form, argument tree, and the dtypes, shapes, strides and requires_grad of tensors.
+    """
+
+    def __init__(self, file: CallsFile, limit: int = LIMIT) -> None:
+        self._file = file
+        self._limit = limit
+        self._here = _Here()
+        self._seen: dict[Any, _Seen] = {}
+        self._names: dict[Any, Called | None] = {}
+        #: name -> how many distinct calls of it were kept, and were seen after that
+        self._kept: dict[str, int] = {}
+        self._left_out: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._restore: list[Callable[[], None]] = []
+        self._classes = module_classes()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        self._lock = threading.Lock()
+        for seen in self._seen.values():
+            seen.times = 0
+
+    # -- from when to when --------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to record in this thread and in those that are started from now on."""
+        self._file.begin(str(torch.__version__))
+        self._watch_modules()
+        if hasattr(threading.Thread, "_bootstrap_inner"):
+            self._replace(threading.Thread, "_bootstrap_inner", self._in_threads(threading.Thread._bootstrap_inner))
+        self._mode = _Mode(self)
+        self._mode.__enter__()
+
+    def stop(self) -> None:
+        """Stop, and write how often each call was made."""
+        for restore in reversed(self._restore):
+            restore()
+        self._restore.clear()
+        self._mode.__exit__(None, None, None)
+        self.summarise()
+
+    def summarise(self) -> None:
+        """Write how often each call of this process was made, and what was left out."""
+        times = {str(seen.number): seen.times for seen in self._seen.values() if seen.number and seen.times}
+        self._file.write({"process": os.getpid(), "times": times, "left_out": self._left_out})
+
+    def _in_threads(self, run: Any) -> Any:
+        """What a new thread does from its beginning to its end. A mode holds for the thread that entered it."""
+        recorder = self
+
+        def _bootstrap_inner(self: Any) -> None:
+            with _Mode(recorder):
+                run(self)
+
+        return _in_place_of(run, _bootstrap_inner)
+
+    # -- functions and methods ----------------------------------------------------------------------------
+
+    def function(self, function: Any, args: Any, kwargs: Any) -> None:
+        """Note a call that is about to be made."""
+        try:
+            name = self._names[function]
+        except KeyError:
+            name = self._names[function] = called(function)
+        except TypeError:  # not hashable
+            return
+        if name is None or self._here.apart or not self._restore:
+            return
+        form = "out=" if kwargs and "out" in kwargs and name.form == "function" else name.form
+        try:
+            floats: list[float] = []
+            key = (function, short(args, floats), short(kwargs, floats) if kwargs else None, torch.is_grad_enabled())
+            seen = self._seen.get(key)
+            if seen is None or (floats and self._differs(seen, floats)):
+                self._new(key, tuple(floats), name.name, form, args, kwargs, {})
+            else:
+                seen.times += 1
+        except Exception:  # noqa: BLE001 - whatever is wrong with recording must not end somebody's script
+            self._count_left_out(name.name)
+
+    @staticmethod
+    def _differs(seen: _Seen, floats: list[float]) -> bool:
+        return seen.number > 0 and len(seen.floats) < FLOATS and tuple(floats) not in seen.floats
+
+    def _new(
+        self, key: Any, floats: tuple[float, ...], name: str, form: str, args: Any, kwargs: Any, more: dict[str, Any]
+    ) -> None:
+        """Write a call that was not seen before."""
+        if torch.jit.is_tracing() or _is_transformed():
+            return
+        with self._lock:
+            seen = self._seen.get(key)
+            if seen is None:
+                kept = self._kept.get(name, 0)
+                number = 0 if kept >= self._limit else self._number()
+                seen = self._seen[key] = _Seen(number)
+                self._kept[name] = kept + 1
+            else:
+                number = self._number()
+            seen.times += 1
+            seen.floats.add(floats)
+        if not number:
+            self._count_left_out(name)
+            return
+        writer = Writer()
+        written = _written(key[0], kwargs or {})
+        line: dict[str, Any] = {"call": number, "process": os.getpid(), "name": name, "form": form}
+        try:
+            with torch.no_grad():
+                line.update({what: value(writer) if callable(value) else value for what, value in more.items()})
+                line["args"] = [writer.tree(item) for item in args]
+                line["kwargs"] = {word: writer.tree(item) for word, item in written.items()}
+        except TooLong:
+            self._count_left_out(name)
+            return
+        line["gradients"] = torch.is_grad_enabled()
+        line["within"] = self._here.within[-1] if self._here.within else ""
+        self._file.write(line)
+
+    def _number(self) -> int:
+        self._kept[""] = self._kept.get("", 0) + 1
+        return self._kept[""]
+
+    def _count_left_out(self, name: str) -> None:
+        self._left_out[name] = self._left_out.get(name, 0) + 1
+
+    # -- modules ------------------------------------------------------------------------------------------
+
+    def _watch_modules(self) -> None:
+        """Wrap the making and the calling of torch's own modules."""
+        making = {base for kind in self._classes for base in kind.__mro__ if "__init__" in vars(base)}
+        for kind in making - {torch.nn.Module, object}:
+            if issubclass(kind, torch.nn.Module):
+                self._replace(kind, "__init__", self._making(vars(kind)["__init__"]))
+        for kind in {one for one in vars(torch.optim).values() if isinstance(one, type) and "step" in vars(one)}:
+            self._replace(kind, "step", self._apart(vars(kind)["step"]))
+        self._replace(torch.nn.Module, "__call__", self._calling(torch.nn.Module.__call__))
+
+    def _replace(self, owner: Any, name: str, new: Any) -> None:
+        old = vars(owner)[name]
+        setattr(owner, name, new)
+        self._restore.append(lambda: setattr(owner, name, old) if vars(owner).get(name) is new else None)
+
+    def _making(self, initialise: Any) -> Any:
+        recorder, apart = self, self._apart(initialise)
+
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it stands for one
+            if type(self) in recorder._classes and _MADE not in self.__dict__:
+                self.__dict__[_MADE] = recorder._made(args, kwargs)
+            apart(self, *args, **kwargs)
+
+        return _in_place_of(initialise, __init__)
+
+    def _apart(self, function: Any) -> Any:
+        """`function`, which is torch's own, and whose calls nobody else wrote."""
+        here = self._here
+
+        def carried_out(*args: Any, **kwargs: Any) -> Any:
+            here.apart += 1
+            try:
+                return function(*args, **kwargs)
+            finally:
+                here.apart -= 1
+
+        return _in_place_of(function, carried_out)
+
+    def _made(self, args: Any, kwargs: Any) -> str:
+        writer = Writer()
+        try:
+            with torch._C.DisableTorchFunction():
+                positional = [writer.tree(item) for item in args]
+                keywords = {word: writer.tree(item) for word, item in kwargs.items()}
+                return json.dumps({"args": positional, "kwargs": keywords})
+        except Exception:  # noqa: BLE001 - as above
+            return json.dumps({"args": [{"object": "something that cannot be written down"}], "kwargs": {}})
+
+    def _calling(self, call: Any) -> Any:
+        recorder = self
+        classes = self._classes
+        here = self._here
+
+        def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - it stands for one
+            name = classes.get(type(self))
+            if name is None:
+                return call(self, *args, **kwargs)
+            recorder._module(name, self, args, kwargs)
+            here.within.append(name)
+            try:
+                return call(self, *args, **kwargs)
+            finally:
+                here.within.pop()
+
+        return _in_place_of(call, __call__)
+
+    def _module(self, name: str, module: Any, args: Any, kwargs: Any) -> None:
+        """Note a module that is about to be called."""
+        try:
+            with torch._C.DisableTorchFunction():
+                self._note_module(name, module, args, kwargs)
+        except Exception:  # noqa: BLE001 - as above
+            self._count_left_out(name)
+
+    def _note_module(self, name: str, module: Any, args: Any, kwargs: Any) -> None:
+        made = module.__dict__.get(_MADE)
+        if made is None:
+            made = module.__dict__[_MADE] = _by_attributes(module, Writer())
+        floats: list[float] = []
+        keywords = short(kwargs, floats) if kwargs else None
+        key = (name, made, module.training, short(args, floats), keywords, torch.is_grad_enabled())
+        seen = self._seen.get(key)
+        if seen is not None and not (floats and self._differs(seen, floats)):
+            seen.times += 1
+            return
+        more = {
+            "constructor": json.loads(made),
+            "training": module.training,
+            "state": lambda writer: _state(module, writer),
+        }
+        self._new(key, tuple(floats), name, "module", args, kwargs, more)
+
+
+def _written(function: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """`kwargs` without those that torch hands on as if they had been written: at their defaults, or its own."""
+    try:
+        parameters = inspect.signature(function).parameters if kwargs and callable(function) else {}
+    except (TypeError, ValueError):  # a built-in function, which hands on what was written
+        return kwargs
+    usual = {name: parameter.default for name, parameter in parameters.items()}
+    return {
+        name: value
+        for name, value in kwargs.items()
+        if not (name.startswith("_") or value is usual.get(name, inspect.Parameter.empty))
+        and not (type(value) in (bool, int, float, str) and value == usual.get(name))
+    }
+
+
+def _is_transformed() -> bool:
+    """Whether tensors are those of a transformation such as `torch.func.vmap`, which have no values of their own."""
+    functorch = getattr(torch._C, "_functorch", None)
+    peek = getattr(functorch, "peek_interpreter_stack", None)
+    return peek is not None and peek() is not None
+
+
+class _Mode(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
+    """Hands the public calls of one thread to the recorder."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self._function = recorder.function
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._function(func, args, kwargs)
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+
+def _in_place_of(old: Any, new: Any) -> Any:
+    """`new`, which says of itself what `old` does."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        if hasattr(old, name):
+            setattr(new, name, getattr(old, name))
+    new.__wrapped__ = old
+    return new
+
+
+def _state(module: Any, writer: Writer) -> dict[str, Any]:
+    """Parameters and buffers, as `load_state_dict` names them."""
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return {name: writer.tree(tensor) for name, tensor in named}
+
+
+def _by_attributes(module: Any, writer: Writer) -> str:
+    """How a module was made that was there before, by what it says of itself."""
+    given: dict[str, Any] = {}
+    for name, parameter in inspect.signature(type(module).__init__).parameters.items():
+        if name in ("self", "device", "dtype") or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        value = getattr(module, name, None)
+        if isinstance(value, torch.Tensor) and name.endswith("bias"):
+            value = True
+        if hasattr(module, name) and not (value is None and name.endswith("bias")):
+            given[name] = value
+        elif name == "bias":
+            given[name] = getattr(module, "in_proj_bias", None) is not None
+        elif parameter.default is parameter.empty:
+            given[name] = object()
+    return json.dumps({"args": [], "kwargs": {word: writer.tree(item) for word, item in given.items()}})

@@ -1,0 +1,16 @@
+"""Records from now on until this process ends."""
+
+from __future__ import annotations
+
+import atexit
+import os
+
+from .calls_file import CallsFile
+from .recorder import LIMIT, Recorder
+
+
+def record(path: str) -> None:
+    """Begin; raises `OSError` where `path` cannot be written."""
+    recorder = Recorder(CallsFile(path), int(os.environ.get("AUTOTEST_HARVEST_LIMIT") or LIMIT))
+    recorder.start()
+    atexit.register(recorder.summarise)

@@ -1,0 +1,46 @@
+"""How a program spells what torch calls a public function, a method or an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from autotest.program import CallKind
+
+#: Special methods -> names in `operator`, for those that arrive as they were written.
+_OPERATORS: Mapping[str, str] = {
+    **{f"__{name}__": name for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()},
+    **{f"__i{name}__": f"i{name}" for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()},
+    **{f"__{name}__": name for name in "eq ne lt le gt ge neg pos abs invert getitem setitem".split()},
+    "__div__": "truediv",
+    "__idiv__": "itruediv",
+}
+REFLECTED: Mapping[str, str] = {
+    **{f"__r{name}__": name for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()},
+    "__rdiv__": "truediv",
+}
+
+
+class Named(NamedTuple):
+    """How a program spells a public function: the kind of the call, its target, and whether operands are swapped."""
+
+    kind: CallKind
+    target: str
+    swapped: bool = False
+
+
+def spelt(path: str) -> Named | None:
+    """How a program spells the function at a dotted path below torch; None for what is not public."""
+    if path.startswith("Tensor."):
+        member = path.removeprefix("Tensor.")
+        if member.endswith((".__get__", ".__set__", ".__delete__")):
+            attribute, _, access = member.rpartition(".")
+            return Named("getattr" if access == "__get__" else "setattr", attribute)
+        if member in _OPERATORS:
+            return Named("operator", _OPERATORS[member])
+        if member in REFLECTED:
+            return Named("operator", REFLECTED[member], swapped=True)
+        return Named("method", member)
+    if any(part.startswith("_") for part in path.split(".")):
+        return None
+    return Named("function", path)

@@ -1,0 +1,136 @@
+"""Reads a file of harvested calls: what is whole, and what was wrong with the rest."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from autotest.base.errors import UsageError
+from autotest.frameworks.harvester.calls_file import FORMAT, VERSION
+from autotest.frameworks.samples import Form
+
+_FORMS = frozenset(get_args(Form))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HarvestedCall:
+    """One distinct call that a program made, its arguments still as JSON."""
+
+    name: str
+    form: Form
+    args: list[Any]
+    kwargs: Mapping[str, Any]
+    #: Whether autograd was on.
+    gradients: bool
+    #: The module in whose forward it was made; empty outside of all.
+    within: str
+    #: Where it stands in its file.
+    line: int
+    #: Of a module: how it was made, its parameters and buffers, and its mode.
+    constructor: Mapping[str, Any] | None = None
+    state: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    training: bool = False
+    #: How often it was made, by processes that came to their end.
+    times: int = 0
+
+    @property
+    def signature(self) -> str:
+        """The same for two calls that differ in the contents of tensors only."""
+        return json.dumps([self.name, self.form, _plain(self.args), _plain(self.kwargs), self.gradients,
+                           _plain(self.constructor), _plain(self.state), self.training], sort_keys=True)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Harvest:
+    """What a file of harvested calls holds."""
+
+    calls: list[HarvestedCall]
+    #: What the program was run by, and its version of torch.
+    command: list[str]
+    torch: str
+    #: Numbers of lines that could not be read, with what is wrong with the first of them.
+    broken: list[int]
+    why: str
+    #: name -> calls that were not kept
+    left_out: Mapping[str, int]
+
+
+def read(path: Path) -> Harvest:
+    """The calls in `path`, each once; raises `UsageError` that says what is wrong where there is none to be had."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read ({error.strerror}); `autotest harvest -o {path} -- python train.py` writes it"
+        ) from error
+    calls: dict[str, HarvestedCall] = {}
+    numbers: dict[tuple[int, int], str] = {}
+    times: collections.Counter[str] = collections.Counter()
+    left_out: collections.Counter[str] = collections.Counter()
+    broken: list[int] = []
+    header: dict[str, Any] = {}
+    why = ""
+    for number, line in _lines(lines):
+        try:
+            found = json.loads(line)
+            if "format" in found:
+                _check_header(found, path)
+                header = header or found
+            elif "times" in found:
+                times.update({numbers[found["process"], int(key)]: count for key, count in found["times"].items()})
+                left_out.update(found["left_out"])
+            else:
+                call = _call(found, number)
+                calls.setdefault(call.signature, call)
+                numbers[found["process"], found["call"]] = call.signature
+        except (ValueError, KeyError, TypeError, AttributeError) as error:  # noqa: PERF203 - the other lines count
+            broken.append(number)
+            why = why or f"{type(error).__name__}: {error}"
+    if not header:
+        raise UsageError(f"{path} is no file of `autotest harvest`: no line says what it is")
+    counted = [dataclasses.replace(call, times=times[signature]) for signature, call in calls.items()]
+    return Harvest(counted, list(header.get("command", ())), str(header.get("torch", "")), broken, why, left_out)
+
+
+def _lines(lines: list[str]) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+
+
+def _check_header(found: Mapping[str, Any], path: Path) -> None:
+    if found["format"] != FORMAT:
+        raise UsageError(f"{path} is no file of `autotest harvest`: its format is {found['format']!r}")
+    if found.get("version") != VERSION:
+        raise UsageError(
+            f"{path} is in version {found.get('version')!r} of its format, and this is the reader of version {VERSION}; "
+            "harvest again with this version of autotest"
+        )
+
+
+def _call(found: Mapping[str, Any], number: int) -> HarvestedCall:
+    if found["form"] not in _FORMS:
+        raise ValueError(f"a form that is not known: {found['form']!r}")
+    if (
+        not isinstance(found["args"], list)
+        or not isinstance(found["kwargs"], dict)
+        or not isinstance(found["call"], int)
+    ):
+        raise TypeError("args, kwargs or call is not what it should be")
+    module = found["form"] == "module"
+    return HarvestedCall(
+        str(found["name"]), found["form"], found["args"], found["kwargs"], bool(found["gradients"]),
+        str(found["within"]), number, found["constructor"] if module else None, found["state"] if module else {},
+        bool(found.get("training")),
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """`value` without what is in tensors."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items() if key not in ("range", "nonfinite", "contents")}
+    return value

@@ -1,0 +1,200 @@
+"""Turns the calls that were harvested from a program into entries and samples of a sweep."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autotest.base.errors import NotReplayable, UsageError
+from autotest.frameworks.families import family_of
+from autotest.frameworks.namespace import DIFFERENTIABLE
+from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.frameworks.torch_lowering import arranged
+from autotest.frameworks.torch_names import spelt
+from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Root
+from autotest.program.serialisation import decode
+from autotest.sources.calls_file import HarvestedCall, read
+from autotest.sources.harvested_tensors import array
+
+
+class HarvestedCalls:
+    """The calls of one file, each a sample of the operator that it calls."""
+
+    name = "calls"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @functools.cached_property
+    def _cells(self) -> Mapping[tuple[str, Form, str], list[HarvestedCall]]:
+        found: dict[tuple[str, Form, str], list[HarvestedCall]] = {}
+        for call in read(self._path).calls:
+            found.setdefault((operator_of(call), call.form, dtype_of(call)), []).append(call)
+        return found
+
+    def entries(self) -> Sequence[Entry]:
+        dtypes: dict[tuple[str, Form], list[str]] = {}
+        for operator, form, dtype in self._cells:
+            dtypes.setdefault((operator, form), []).append(dtype)
+        return [
+            Entry(
+                self.name, operator, "", family_of(operator), (form,), tuple(known), ("sample",),
+                {form: path} if (path := self._path_of(operator, form, known[0])) else {}, mutated=False,
+            )
+            for (operator, form), known in dtypes.items()
+        ]  # fmt: skip
+
+    def _path_of(self, operator: str, form: Form, dtype: str) -> str:
+        name = self._cells[operator, form, dtype][0].name
+        named = None if form in ("operator", "reflected", "in-place operator", "attribute") else spelt(name)
+        return "" if named is None else f"Tensor.{named.target}" if named.kind == "method" else named.target
+
+    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+        for call in self._cells.get((key, form, dtype), ()):
+            yield sample(call, seed)
+
+
+def operator_of(call: HarvestedCall) -> str:
+    """What a cell of the map calls it."""
+    return call.name.removeprefix("Tensor.")
+
+
+def dtype_of(call: HarvestedCall) -> str:
+    """The dtype of its first tensor of floating-point numbers, or else of its first tensor, or else of its result."""
+    found = [str(facts.get("dtype")) for facts in _tensors([call.args, call.kwargs, call.state])]
+    floating = [dtype for dtype in found if dtype in DIFFERENTIABLE]
+    asked = call.kwargs.get("dtype")
+    named = [asked["root"]] if isinstance(asked, dict) and "root" in asked else []
+    return next(iter([*floating, *found, *named]), "float32")
+
+
+def _tensors(value: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, dict) and value.keys() == {"tensor"} and isinstance(value["tensor"], dict):
+        yield value["tensor"]
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(item)
+
+
+def sample(call: HarvestedCall, seed: int) -> Sample:
+    """The program of one call; its random numbers depend on `seed` and the call only."""
+    try:
+        return Sample(_Lowering(call, seed).program())
+    except NotReplayable as error:
+        return Sample(None, str(error))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return Sample(None, f"line {call.line} of the calls is damaged: {type(error).__name__}: {error}")
+
+
+class _Lowering:
+    """Writes one harvested call as a program."""
+
+    def __init__(self, call: HarvestedCall, seed: int) -> None:
+        self._call = call
+        digest = hashlib.blake2b(f"{seed}\0{call.signature}".encode(), digest_size=8).digest()
+        self._generator = np.random.default_rng(int.from_bytes(digest, "big"))
+        self._calls: list[Call] = []
+        self._arrays: list[Array] = []
+        #: What stands for each tensor, in the order in which they were written down.
+        self._tensors: list[Operand] = []
+
+    def program(self) -> Program:
+        call = self._call
+        if call.form == "module":
+            self._module(call)
+        else:
+            self._function(call)
+        return Program(tuple(self._calls), tuple(self._arrays))
+
+    def _module(self, call: HarvestedCall) -> None:
+        made: Any = call.constructor
+        changes = any(item is True for item in made["args"]) or made["kwargs"].get("inplace") is True
+        slot = self._add(
+            "function", call.name, self._operands(made["args"], apart=False), self._named(made["kwargs"], apart=False)
+        )
+        state = {name: self._captured(facts) for name, facts in call.state.items()}
+        dtypes = {str(item["tensor"]["dtype"]) for item in call.state.values()} & DIFFERENTIABLE - {"float32"}
+        for dtype in sorted(dtypes):
+            self._add("method", "to", (Ref(slot), Root(dtype)), {})
+        if state:
+            self._add("load_state", "", (Ref(slot), state), {})
+        self._add("method", "train", (Ref(slot), call.training), {})
+        operands = self._operands(call.args, apart=changes)
+        self._add("method", "__call__", (Ref(slot), *operands), self._named(call.kwargs, apart=changes))
+
+    def _function(self, call: HarvestedCall) -> None:
+        path = f"{call.name}.__get__" if call.form == "attribute" else call.name
+        named = spelt(path)
+        if named is None:
+            raise NotReplayable(f"{call.name} is no public function")
+        changes = call.form in ("in-place", "in-place operator") or call.kwargs.get("inplace") is True
+        args = self._operands(call.args[:1], apart=changes or call.name.endswith("_"))
+        args += self._operands(call.args[1:], apart=False)
+        kwargs = self._named(call.kwargs, apart=changes or call.name.endswith("_"))
+        self._add(named.kind, named.target, args[::-1] if named.swapped else args, kwargs)
+
+    def _add(self, kind: CallKind, target: str, args: tuple[Operand, ...], kwargs: dict[str, Operand]) -> int:
+        self._calls.append(Call(kind, target, args, kwargs, len(self._calls)))
+        return len(self._calls) - 1
+
+    def _operands(self, trees: Sequence[Any], *, apart: bool) -> tuple[Operand, ...]:
+        return tuple([self._operand(tree, apart=apart) for tree in trees])
+
+    def _named(self, trees: Mapping[str, Any], *, apart: bool) -> dict[str, Operand]:
+        return {name: self._operand(tree, apart=apart) for name, tree in trees.items()}
+
+    def _operand(self, tree: Any, *, apart: bool = False) -> Operand:
+        if isinstance(tree, list):
+            return [self._operand(item) for item in tree]
+        if not isinstance(tree, dict):
+            return tree
+        ((tag, content),) = tree.items()
+        if tag == "tensor":
+            return self._tensor(content, apart=apart)
+        if tag == "same":
+            return self._tensors[content]
+        if tag == "object":
+            raise NotReplayable(f"an argument of type {content}")
+        if tag == "device":
+            return "cpu"
+        if tag == "tuple":
+            return tuple([self._operand(item) for item in content])
+        if tag == "dict":
+            return {self._operand(key): self._operand(item) for key, item in content}
+        if tag == "slice":
+            return slice(*[self._operand(part) for part in content])
+        return decode(tree)
+
+    def _captured(self, tree: Any) -> Captured:
+        facts = tree["tensor"]
+        self._arrays.append(Array(np.array(array(facts, self._generator), order="C"), facts["dtype"]))
+        self._tensors.append(None)
+        return Captured(len(self._arrays) - 1)
+
+    def _tensor(self, facts: Mapping[str, Any], *, apart: bool) -> Operand:
+        dtype = str(facts["dtype"])
+        data, views = arranged(array(facts, self._generator))
+        self._arrays.append(Array(np.array(data, order="C"), dtype))
+        wanted = bool(facts["requires_grad"]) and self._call.gradients and dtype in DIFFERENTIABLE
+        captured = Captured(len(self._arrays) - 1)
+        slot = self._add("tensor", dtype, (captured,), {"requires_grad": wanted, "device": "cpu"})
+        for kind, target, rest in views:
+            slot = self._add(kind, target, (Ref(slot), *rest), {})
+        if apart and wanted and not views:
+            # What is changed in place was no leaf in the program, either.
+            slot = self._add("method", "clone", (Ref(slot),), {})
+        self._tensors.append(Ref(slot))
+        return Ref(slot)
+
+
+def database(path: Path) -> HarvestedCalls:
+    """The calls in `path`; raises `UsageError` where there are none."""
+    found = HarvestedCalls(path)
+    if not found.entries():
+        raise UsageError(f"{path} holds no call; was torch used in the program that was harvested?")
+    return found

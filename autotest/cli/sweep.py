@@ -19,12 +19,14 @@ from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
 from autotest.cli.reading import positive, shard, told
 from autotest.cli.status import FINDINGS, NOTHING_NEW
-from autotest.report import sweep_html, sweep_markdown, sweep_text
+from autotest.report import sweep_calls, sweep_html, sweep_markdown, sweep_text
 from autotest.results import ledger
 from autotest.results.sweep import CellKey
 from autotest.results.sweep_findings import SweepFinding, findings, known
 from autotest.results.sweep_format import Baseline, as_data, baseline
 from autotest.results.sweep_gate import Change, Changes, changes
+from autotest.sources import calls_file, harvested
+from autotest.sweeping import verifying
 from autotest.sweeping.engine import Engine
 from autotest.sweeping.explaining import explained
 from autotest.sweeping.session import Plan, Progress, Session
@@ -45,6 +47,9 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "-k", metavar="EXPR", default="", help="only cells whose name operator/form/dtype fits: 'pool or softmax'"
+    )
+    parser.add_argument(
+        "--calls", type=Path, metavar="FILE", help="judge the calls that `autotest harvest` recorded, and nothing else"
     )
     parser.add_argument("--time", type=told(duration), metavar="120s", help="how long; without it everything is run")
     parser.add_argument("--jobs", type=positive, default=default_jobs(), metavar="N", help="worker processes")
@@ -80,11 +85,15 @@ def run(arguments: argparse.Namespace) -> int:
     entries = [] if arguments.ledger is None else ledger.read(arguments.ledger)
     for path in (arguments.json, arguments.html, arguments.markdown, arguments.bless):
         _writable(path)
+    harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
+    databases = None if arguments.calls is None else [harvested.database(arguments.calls)]
     environment = options.from_environment()
     with Engine(
-        arguments.jobs, arguments.deadline or environment.deadline, arguments.memory or environment.memory
+        arguments.jobs, arguments.deadline or environment.deadline, arguments.memory or environment.memory, databases
     ) as engine:
         session = Session(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
+        if harvest is not None:
+            session.map.notes += harvest.notes(arguments.calls)
         interrupted: BaseException | None = None
         try:
             session.run(engine, _Log())
@@ -103,9 +112,13 @@ def run(arguments: argparse.Namespace) -> int:
         found = findings(session.map)
         if interrupted is None and found and not arguments.no_explain:
             explained(found, engine.server, arguments.jobs, arguments.explain)
+            verifying.verify(found, engine.server, arguments.jobs, arguments.explain)
+        verifying.kept(found, environment.directory, plan.seed)
     if arguments.ledger is not None:
         known(found, entries)
     print(sweep_text.summary(session.map, found))
+    if arguments.calls is not None:
+        print("\n" + sweep_calls.answer(session.map, found))
     if compared is not None:
         print("\n" + sweep_text.changed(compared, flaky))
     _write_all(arguments, session, found, compared)

@@ -62,7 +62,7 @@ def emit(
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     title = f"{finding.operator}: {shows}."
     header = [
-        f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}.",
+        f"{versions}; {finding.origin}.",
         *finding.verdict[:1],
         *([often(runs)] if runs.often else []),
     ]

@@ -26,7 +26,12 @@ def public_name(function: Any) -> Named | None:
         name = resolve_name(function)
     except Exception:  # noqa: BLE001 - an object that is no function of torch, such as a builtin without a name
         name = None
-    return spelt(name.removeprefix("torch.")) if name and name.startswith("torch.") else None
+    if not name or not name.startswith("torch."):
+        return None
+    own = getattr(function, "__name__", "")
+    if own != name.rpartition(".")[2] and getattr(torch, own, None) is function:
+        name = f"torch.{own}"  # torch.mm is torch.spmm, too
+    return spelt(name.removeprefix("torch."))
 
 
 def without_defaults(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:

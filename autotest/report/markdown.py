@@ -22,9 +22,7 @@ def bug_report(finding: Finding, date: str) -> str:
     lines += [*_fenced("\n".join(mismatch.message for mismatch in finding.mismatches[:8])), ""]
     if finding.script is not None:
         lines += [f"## Script ({finding.verified})", "", *_fenced(finding.script, "python"), ""]
-    lines += [
-        f"Found by autotest on {date[:10]}: {finding.test}, trial {finding.index} of base seed {finding.base_seed}."
-    ]
+    lines += [f"Found by autotest on {date[:10]}: {finding.origin}."]
     return "\n".join(lines) + "\n"
 
 

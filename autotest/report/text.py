@@ -40,8 +40,7 @@ def divergence(finding: Finding, place: str, trouble: str) -> str:
         *finding.shrinking,
         *_reproducer(finding, place),
         *([f"  ({trouble})"] if trouble else []),
-        f"Test:       {finding.test}, trial {finding.index} of base seed {finding.base_seed} (seed {finding.seed})",
-        f"Only this:  AUTOTEST_SEED={finding.base_seed} AUTOTEST_TRIAL={finding.index} and the test's own command",
+        *_origin(finding),
         "Versions:   " + ", ".join(f"{name} {version}" for name, version in finding.versions.items()),
     ]
     return "\n".join(lines)
@@ -96,6 +95,15 @@ def _reproducer(finding: Finding, place: str) -> list[str]:
     if finding.script is None:
         return [f"Reproducer: none; {finding.verified}", f"Kept in:    {place}"]
     return [f"Reproducer: python {place}/repro.py ({finding.verified})"]
+
+
+def _origin(finding: Finding) -> list[str]:
+    if finding.index < 0:
+        return [f"Found by:   {finding.origin}"]
+    return [
+        f"Test:       {finding.origin} (seed {finding.seed})",
+        f"Only this:  AUTOTEST_SEED={finding.base_seed} AUTOTEST_TRIAL={finding.index} and the test's own command",
+    ]
 
 
 def own_failure(index: int, base_seed: int) -> str:

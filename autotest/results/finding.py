@@ -18,7 +18,7 @@ class Finding:
     """One divergence, from its trial to its verified reproducer."""
 
     test: str
-    #: Base seed and index of the trial, and the seed derived from them.
+    #: Base seed and index of the trial, and the seed derived from them; the index is -1 where it was no trial.
     base_seed: int
     index: int
     seed: int
@@ -49,6 +49,11 @@ class Finding:
     script: str | None = None
     #: Whether a fresh interpreter saw it.
     verified: Verification = dataclasses.field(default_factory=Verification)
+
+    @property
+    def origin(self) -> str:
+        """Where it was found: a test and a trial, or what else was run."""
+        return self.test if self.index < 0 else f"{self.test}, trial {self.index} of base seed {self.base_seed}"
 
     @property
     def first(self) -> Mismatch:

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from autotest.program import Program
+from autotest.results.finding import Finding
 from autotest.results.ledger import Entry
 from autotest.results.sweep import CHECKS, CellKey, Check, SweepMap
+from autotest.results.verification import Verification
 
 
 @dataclasses.dataclass(slots=True)
@@ -33,6 +35,11 @@ class SweepFinding:
     script: str = ""
     #: Why the ledger expects it; empty where it does not.
     known: str = ""
+    #: All of it, as what tests find, where there is a script; where it is kept, and whether
+    #: its script was seen to show it.
+    finding: Finding | None = None
+    place: str = ""
+    verified: Verification = dataclasses.field(default_factory=Verification)
 
     @property
     def calls(self) -> list[str]:

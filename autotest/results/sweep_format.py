@@ -77,6 +77,8 @@ def _finding(finding: SweepFinding) -> dict[str, Any]:
         "blame": finding.blame,
         "program": finding.text,
         "script": finding.script,
+        "place": finding.place,
+        "verified": str(finding.verified) if finding.script else "",
         "known": finding.known,
     }
 

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from autotest.base.errors import UsageError
 from autotest.frameworks.harvester.calls_file import FORMAT, VERSION
 from autotest.frameworks.samples import Form
+from autotest.report.plural import several
 
 _FORMS = frozenset(get_args(Form))
 
@@ -58,6 +59,17 @@ class Harvest:
     #: name -> calls that were not kept
     left_out: Mapping[str, int]
 
+    def notes(self, path: Path) -> list[str]:
+        """What of the program is not among the calls, for a report."""
+        notes = []
+        if self.broken:
+            first = f"line {self.broken[0]}: {self.why}"
+            notes.append(f"{several(len(self.broken), 'line')} of {path} ({first}); the others were used")
+        if self.left_out:
+            names = ", ".join(sorted(self.left_out)[:5])
+            notes.append(f"{sum(self.left_out.values()):,} calls that `autotest harvest` did not keep, of {names}")
+        return notes
+
 
 def read(path: Path) -> Harvest:
     """The calls in `path`, each once; raises `UsageError` that says what is wrong where there is none to be had."""
@@ -87,7 +99,9 @@ def read(path: Path) -> Harvest:
                 call = _call(found, number)
                 calls.setdefault(call.signature, call)
                 numbers[found["process"], found["call"]] = call.signature
-        except (ValueError, KeyError, TypeError, AttributeError) as error:  # noqa: PERF203 - the other lines count
+        except UsageError:  # noqa: PERF203 - each line may be broken by itself
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             broken.append(number)
             why = why or f"{type(error).__name__}: {error}"
     if not header:
@@ -105,8 +119,8 @@ def _check_header(found: Mapping[str, Any], path: Path) -> None:
         raise UsageError(f"{path} is no file of `autotest harvest`: its format is {found['format']!r}")
     if found.get("version") != VERSION:
         raise UsageError(
-            f"{path} is in version {found.get('version')!r} of its format, and this is the reader of version {VERSION}; "
-            "harvest again with this version of autotest"
+            f"{path} is in version {found.get('version')!r} of its format, and this is the reader of version "
+            f"{VERSION}; harvest again with this version of autotest"
         )
 
 

@@ -8,12 +8,13 @@ import dataclasses
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Final
 
 from autotest.base.errors import AutotestError, FrameworkMissing
+from autotest.frameworks.samples import SampleDatabase
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words
 from autotest.results.sweep import Cell, CellKey
@@ -30,6 +31,7 @@ AGAIN: Final = 4
 KNOWN: Final = 2
 #: What a worker imports before it is forked.
 _PRELOADED: Final = ("autotest.sweeping.preload",)
+_WITHOUT_DATABASES: Final = ("autotest.sweeping.worker",)
 
 #: Called with a unit, what some of its samples showed, and whether these were the last.
 Report = Callable[[Unit, Cell, bool], None]
@@ -57,13 +59,22 @@ class Engine:
         jobs: how many of them work at a time.
         deadline: seconds after which a sample is a hang.
         memory: bytes that a worker may take besides what the frameworks take; None for any.
+        databases: what is swept; all of the reference's own when left out.
     """
 
-    def __init__(self, jobs: int, deadline: float = 20.0, memory: int | None = None) -> None:
+    def __init__(
+        self,
+        jobs: int,
+        deadline: float = 20.0,
+        memory: int | None = None,
+        databases: Sequence[SampleDatabase] | None = None,
+    ) -> None:
         self._jobs = jobs
         self._deadline = deadline
         self._memory = memory
-        self.server = Server(_PRELOADED)
+        self._databases = databases
+        # Reading the reference's own takes seconds.
+        self.server = Server(_PRELOADED if databases is None else _WITHOUT_DATABASES)
         self._folder = Path(tempfile.mkdtemp(prefix="autotest-sweep-"))
         self._workers: dict[int, _Worker] = {}
         #: Workers that wait for a unit.
@@ -89,7 +100,7 @@ class Engine:
     def listed(self) -> Listed:
         """Everything that there is to sweep; raises `FrameworkMissing`."""
         log = self._folder / "list.log"
-        process = self.server.process(list_entries, log=log)
+        process = self.server.process(list_entries, self._databases, log=log)
         try:
             if not process.connection.poll(START_UP):
                 raise AutotestError(f"the frameworks were not imported within {START_UP:g} s")
@@ -149,7 +160,7 @@ class Engine:
         self._made += 1
         path, log = self._folder / f"{self._made}.trail", self._folder / f"{self._made}.log"
         trail.create(path)
-        process = self.server.process(work, path, self._memory, log=log)
+        process = self.server.process(work, path, self._memory, self._databases, log=log)
         return _Worker(self._made, path, log, process)
 
     def _ready(self) -> list[_Worker]:

@@ -56,6 +56,7 @@ class Answer:
     blame: str
     text: str
     script: str
+    finding: Finding | None = None
 
 
 def explain(connection: Connection, server: socket.socket) -> None:
@@ -77,8 +78,10 @@ def answer(question: Question, pair: Pair) -> Answer:
     program, last = question.program, len(question.program.calls) - 1
     if question.check == "survives":
         mismatch = Mismatch("results", last, "crash", "forward", "candidate", question.message)
-        script = _script(_finding(question, program, (mismatch,), pair), pair, isolated=True)
-        return Answer(question.number, (), "candidate", program_text(program, last), script)
+        died = dataclasses.replace(_finding(question, program, (mismatch,), pair), blame="candidate")
+        script = _script(died, pair, isolated=True)
+        died = dataclasses.replace(died, script=script or None)
+        return Answer(question.number, (), "candidate", program_text(program, last), script, died)
     if question.check in _UNSEEN:
         return Answer(question.number, (), "", program_text(program), "")
     agreement = agree(program, pair, settings)
@@ -95,7 +98,9 @@ def answer(question: Question, pair: Pair) -> Answer:
     verdict = (opinion.verdict.line, *opinion.verdict.numbers)
     finding = dataclasses.replace(finding, verdict=verdict, blame=opinion.verdict.blame, divergent=divergent)
     text = program_text(agreement.program, divergent)
-    return Answer(question.number, verdict, opinion.verdict.blame, text, _script(finding, pair))
+    script = _script(finding, pair)
+    finding = dataclasses.replace(finding, script=script or None)
+    return Answer(question.number, verdict, opinion.verdict.blame, text, script, finding)
 
 
 def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings) -> Agreement:
@@ -109,7 +114,7 @@ def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings)
 def _finding(question: Question, program: Program, mismatches: tuple[Mismatch, ...], pair: Pair) -> Finding:
     versions = {side.name: side.version for side in (pair.reference, pair.candidate)}
     about = f"autotest sweep, {question.sample}"
-    return Finding(about, 0, 0, 0, mismatches, pair.sides, program, versions, {})
+    return Finding(about, 0, -1, 0, mismatches, pair.sides, program, versions, {})
 
 
 def _script(finding: Finding, pair: Pair, *, isolated: bool = False) -> str:
@@ -169,6 +174,7 @@ def _gather(explainers: Sequence[_Explainer]) -> None:
             found: Answer = one.process.connection.recv()
             one.question.verdict, one.question.blame = found.verdict, found.blame
             one.question.text, one.question.script = found.text, found.script
+            one.question.finding = found.finding
         except (EOFError, OSError):
             one.question.verdict = ("no verdict: looking into it ended the process",)
             one.replace()

@@ -65,21 +65,23 @@ class Part:
     deadly: str = ""
 
 
-def list_entries(connection: Connection, server: socket.socket) -> None:
+def list_entries(
+    connection: Connection, server: socket.socket, databases: Sequence[SampleDatabase] | None = None
+) -> None:
     """Send a `Listed`, or the error that says why there is none."""
     try:
-        connection.send(listed(chosen()))
+        connection.send(listed(chosen(), databases))
     except FrameworkMissing as error:
         connection.send(error)
 
 
-def listed(pair: Pair) -> Listed:
-    """The entries of all databases of the reference."""
+def listed(pair: Pair, databases: Sequence[SampleDatabase] | None = None) -> Listed:
+    """The entries of `databases`, or of all that the reference has."""
     sides = (pair.reference, pair.candidate)
     versions = {side.name: side.version for side in sides}
     entries: list[Entry] = []
     notes: list[str] = []
-    for database in pair.reference.sample_databases():
+    for database in pair.reference.sample_databases() if databases is None else databases:
         entries.extend(_entries(database, notes))
     return Listed(pair.sides, versions, entries, notes)
 
@@ -92,17 +94,24 @@ def _entries(database: SampleDatabase, notes: list[str]) -> Sequence[Entry]:
         return ()
 
 
-def work(connection: Connection, server: socket.socket, trail_path: Path, memory: int | None) -> None:
+def work(
+    connection: Connection,
+    server: socket.socket,
+    trail_path: Path,
+    memory: int | None,
+    databases: Sequence[SampleDatabase] | None = None,
+) -> None:
     """Judge the units that are received, until the connection ends."""
     trail = Trail(trail_path)
     pair = chosen()
     if memory is not None:
         limit_memory(pair, memory)
-    databases = {database.name: database for database in pair.reference.sample_databases()}
+    asked = pair.reference.sample_databases() if databases is None else databases
+    by_name = {database.name: database for database in asked}
     with pair.around_trials(), np.errstate(all="ignore"):
         while True:
             unit: Unit = connection.recv()
-            for part in judged(unit, pair, databases[unit.database], trail):
+            for part in judged(unit, pair, by_name[unit.database], trail):
                 connection.send(part)
             trail.rest()
 

@@ -50,7 +50,10 @@ def called(function: Any) -> Called | None:
         return None
     if not name or not name.startswith("torch."):
         return None
+    own = getattr(function, "__name__", "")
     path = name[len("torch.") :]
+    if own != path.rpartition(".")[2] and getattr(torch, own, None) is function:
+        path = own  # torch.mm is torch.spmm, too
     if path.startswith("Tensor."):
         return _member(path[len("Tensor.") :])
     if path in _NO_FUNCTIONS or any(part.startswith("_") for part in path.split(".")):

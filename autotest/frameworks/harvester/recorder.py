@@ -79,6 +79,9 @@ class Recorder:
         self._watch_modules()
         if hasattr(threading.Thread, "_bootstrap_inner"):
             self._replace(threading.Thread, "_bootstrap_inner", self._in_threads(threading.Thread._bootstrap_inner))
+        # torch makes its table of names once, of what it has then.
+        self._names[torch.Tensor.__getitem__] = called(torch.Tensor.__getitem__)
+        self._replace(torch.Tensor, "__getitem__", self._indexing(torch.Tensor.__getitem__))
         self._mode = _Mode(self)
         self._mode.__enter__()
 
@@ -104,6 +107,17 @@ class Recorder:
                 run(self)
 
         return _in_place_of(run, _bootstrap_inner)
+
+    def _indexing(self, index: Any) -> Any:
+        """`x[i]`, which torch 2.0 hands to no mode where `i` is one number, slice or mask."""
+        recorder, apart = self, self._apart(index)
+
+        def __getitem__(self: Any, item: Any) -> Any:  # noqa: N807 - it stands for one
+            with torch._C.DisableTorchFunction():
+                recorder.function(index, (self, item), None)
+            return apart(self, item)
+
+        return _in_place_of(index, __getitem__)
 
     # -- functions and methods ----------------------------------------------------------------------------
 
@@ -188,16 +202,21 @@ class Recorder:
         self._replace(torch.nn.Module, "__call__", self._calling(torch.nn.Module.__call__))
 
     def _replace(self, owner: Any, name: str, new: Any) -> None:
-        old = vars(owner)[name]
+        inherited, old = name not in vars(owner), getattr(owner, name)
         setattr(owner, name, new)
-        self._restore.append(lambda: setattr(owner, name, old) if vars(owner).get(name) is new else None)
+
+        def restore() -> None:
+            if vars(owner).get(name) is new:
+                delattr(owner, name) if inherited else setattr(owner, name, old)
+
+        self._restore.append(restore)
 
     def _making(self, initialise: Any) -> Any:
         recorder, apart = self, self._apart(initialise)
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it stands for one
             if type(self) in recorder._classes and _MADE not in self.__dict__:
-                self.__dict__[_MADE] = recorder._made(args, kwargs)
+                self.__dict__[_MADE] = recorder._made(args, _written(initialise, kwargs))
             apart(self, *args, **kwargs)
 
         return _in_place_of(initialise, __init__)

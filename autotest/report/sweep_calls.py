@@ -1,0 +1,67 @@
+"""Whether the operators of one program would work on the candidate, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from autotest.report.plural import several
+from autotest.results.sweep import Row, Status, SweepMap
+from autotest.results.sweep_findings import SweepFinding
+
+#: What each status means for the program. All but the first are told, in this order.
+_MEANS: Final[Mapping[Status, str]] = {
+    "agrees": "working",
+    "dies": "ending the process",
+    "refuses": "refused",
+    "absent": "absent",
+    "differs": "different",
+    "left out": "not tried",
+    "refused by the reference": "refused by the reference, too",
+    "not run": "not run",
+}
+#: Of one operator, how many findings are told.
+_SHOWN: Final = 3
+
+
+def answer(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
+    """One line for each state, then every operator that does not simply work: why, and what shows it."""
+    candidate = swept.sides[1]
+    counts = {status: count for status, count in swept.counts().items() if count}
+    told = ", ".join(f"{counts[status]} {means}" for status, means in _MEANS.items() if status in counts)
+    lines = [f"On {candidate}, of {several(len(swept.rows), 'operator')} (by form and dtype): {told}."]
+    by_row: dict[str, list[SweepFinding]] = {}
+    for finding in findings:
+        for key in finding.cells:
+            by_row.setdefault(str(key), []).append(finding)
+    order = list(_MEANS)
+    rows = sorted(swept.rows.values(), key=lambda row: (order.index(row.cell.status), str(row.key)))
+    for row in rows:
+        found = by_row.get(str(row.key), [])
+        if row.cell.status != "agrees" or found or row.cell.left_out:
+            lines += ["", *_told(row, found, swept)]
+    return "\n".join(lines)
+
+
+def _told(row: Row, found: Sequence[SweepFinding], swept: SweepMap) -> Iterator[str]:
+    cell = row.cell
+    tried = f" ({cell.accepted} of {several(cell.samples, 'call')} tried)" if cell.samples else ""
+    yield f"{row.key}: {cell.status}{tried}"
+    if cell.absent:
+        yield f"  {cell.absent}"
+        reference, candidate = swept.sides
+        path = cell.absent.removeprefix(f"{candidate} has no ")
+        if candidate.isidentifier() and " " not in path:
+            yield f'    reproduce: python -c "import {reference}, {candidate}; {candidate}.{path}"'
+    for finding in found[:_SHOWN]:
+        yield f"  {finding.check}: {finding.message.splitlines()[0]}"
+        if finding.verdict:
+            yield f"    {finding.verdict[0]}"
+        if finding.known:
+            yield f"    known: {finding.known}"
+        if finding.place:
+            yield f"    reproduce: python {finding.place}/repro.py ({finding.verified})"
+    if len(found) > _SHOWN:
+        yield f"  and {len(found) - _SHOWN} more findings"
+    for reason, times in sorted(cell.left_out.items()):
+        yield f"  {several(times, 'call')} left out: {reason}"

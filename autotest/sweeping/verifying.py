@@ -1,0 +1,89 @@
+"""Runs the scripts of findings in fresh processes, and keeps what was found as tests keep it."""
+
+from __future__ import annotations
+
+import dataclasses
+import runpy
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Final
+
+from autotest.processes.client import Process, Server, ServerLost
+from autotest.results.sweep_findings import SweepFinding
+from autotest.results.tasks import Where
+from autotest.results.verification import State, Verification
+from autotest.storage.keeping import keep
+
+#: Seconds that one script may take: it may import both frameworks again to die in a process of its own.
+_LONGEST: Final = 120.0
+
+
+def run_script(connection: Connection, server: socket.socket, path: str) -> None:
+    """Run one script as an interpreter would, and send its exit status."""
+    sys.argv = [path]
+    status: object = 0
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as error:
+        status = error.code
+    connection.send(status if isinstance(status, int) else 0 if status is None else 2)
+
+
+def verify(findings: Sequence[SweepFinding], server: Server, jobs: int, seconds: float) -> None:
+    """Note of each finding with a script whether a fresh process saw it, as far as there is time.
+
+    Processes are forked from one that has imported the frameworks, and has run nothing.
+    """
+    waiting = [finding for finding in findings if finding.script][::-1]
+    end = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory(prefix="autotest-scripts-") as folder:
+        running: dict[int, tuple[SweepFinding, Process, float]] = {}
+        try:
+            while running or (waiting and time.monotonic() < end):
+                while waiting and len(running) < jobs and time.monotonic() < end:
+                    finding = waiting.pop()
+                    path = Path(folder, f"{finding.number}.py")
+                    path.write_text(finding.script, encoding="utf-8")
+                    running[finding.number] = finding, server.process(run_script, str(path)), time.monotonic()
+                wait([process.connection for _, process, _ in running.values()], timeout=0.5)
+                for number, (finding, process, began) in list(running.items()):
+                    verified = _said(process, time.monotonic() - began)
+                    if verified is not None:
+                        finding.verified = verified
+                        process.close()
+                        del running[number]
+        finally:
+            for _, process, _ in running.values():
+                process.close()
+
+
+def _said(process: Process, seconds: float) -> Verification | None:
+    """What a script came to; None while it runs."""
+    if process.connection.poll():
+        try:
+            status = process.connection.recv()
+        except (EOFError, OSError):
+            return Verification(State.UNCLEAR, "the script ended its process")
+        if status == 1:
+            return Verification(State.VERIFIED)
+        return Verification(State.MISSED) if status == 0 else Verification(State.UNCLEAR, f"exit status {status}")
+    try:
+        ended = process.status() is not None
+    except ServerLost:
+        ended = True
+    if ended:
+        return Verification(State.UNCLEAR, "the script ended its process")
+    return Verification(State.UNCLEAR, f"it took more than {_LONGEST:g} s") if seconds > _LONGEST else None
+
+
+def kept(findings: Sequence[SweepFinding], directory: Path, seed: int) -> None:
+    """Put what has a script into the store below `directory`, where tests put what they find."""
+    for finding in findings:
+        if finding.finding is not None and finding.finding.script is not None:
+            whole = dataclasses.replace(finding.finding, verified=finding.verified)
+            finding.place = keep(whole, Where(directory, whole.test, seed), directory).place

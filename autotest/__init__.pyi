@@ -21,6 +21,7 @@ from autotest.base.errors import UsageError as UsageError
 from autotest.base.settings import Settings as Settings
 from autotest.frameworks import Framework as Framework
 from autotest.frameworks import Pair as Pair
+from autotest.frameworks.harvesting import harvest as harvest
 from autotest.gradients.public import gradcheck as gradcheck
 from autotest.gradients.public import gradgradcheck as gradgradcheck
 from autotest.program import Program as Program

@@ -13,7 +13,6 @@ from typing import Protocol
 from autotest.base.errors import StoreUnwritable
 from autotest.campaigns.agenda import Agenda
 from autotest.campaigns.deadly_calls import DeadlyCalls
-from autotest.comparison import Mismatch
 from autotest.results import ledger
 from autotest.results.identity import Identity, death_of
 from autotest.results.progress import CampaignProgress, TestProgress
@@ -340,16 +339,14 @@ class Campaign:
         identity = death_of(
             operator, death.symptom, death.stage, death.side, death.how, death.last_words, self.plan.candidate
         )
-        message = f"{operator}: the {death.side} {'hangs' if death.symptom == 'hang' else 'dies'} ({death.how})"
-        message += f": {death.last_words}" if death.last_words else ""
-        mismatch = Mismatch(operator, 0, death.symptom, death.stage, death.side, message)  # type: ignore[arg-type]
-        entry = ledger.find(where.file, self.plan.candidate).expects(where.test, mismatch, operator)
+        entry = ledger.find(where.file, self.plan.candidate).expects(where.test, death.mismatch, operator)
         settled = self._settled.get(identity, identity)
         if entry is not None or isinstance(settled, str):
             self._expected_death(entry.key if entry is not None else str(settled), 1)
             return
         self.progress.seen[settled] += 1
         if self.progress.seen[settled] == 1:
+            message = death.mismatch.message
             self._agenda.seen(DiagnoseDeath(where, death.index, settled, message, thorough=False, back=death.back))
 
     def _settle(self, before: Identity, after: Identity | str) -> None:

@@ -10,6 +10,7 @@ import socket
 import time
 import traceback
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as first_of
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any, NamedTuple
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.exploring import perform
+from autotest.campaigns.known_deaths import in_fork
+from autotest.campaigns.remains import death_told_by
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
@@ -30,8 +33,8 @@ DIAGNOSIS, OFTEN = 100.0, 180.0
 _STALE = 7 * 24 * 3600
 #: Seconds that a process may need to be gone whose connection has ended.
 _GONE = 10.0
-#: What workers need besides the frameworks.
-PRELOADED = (__name__,)
+#: What workers need besides the frameworks; and pytest, which most test files import.
+PRELOADED = (__name__, *(("pytest",) if find_spec("pytest") else ()))
 #: How many times running the process server may be lost without any result in between.
 _LOST = 5
 
@@ -171,36 +174,10 @@ class Workers:
         """What is known of the death of the worker at `slot`, which another one takes the place of."""
         worker = self._workers.pop(slot)
         worker.process.close()
-        death = self._death(died.symptom, died.how, slot, worker.log)
+        death = death_told_by(self._crumb(slot), worker.log, died)
         self._workers[slot] = self._spare or self._new()
         self._spare = self._new()
         return death
-
-    def _death(self, symptom: str, how: str, slot: int, log: Path) -> Death:
-        path = self._crumb(slot)
-        position = breadcrumb.read(path)
-        path.unlink(missing_ok=True)
-        words = ""
-        with contextlib.suppress(OSError):
-            words = last_words(log.read_text(errors="replace"))
-            log.unlink()
-        if position is None or position.index < 0:
-            return Death(symptom, how, words, None, "", "")
-        mode, back = position.settings.get("graph", ("", 0))
-        if mode:  # which call it was is not known there
-            return Death(symptom, how, words, position.index, mode, "replay", back=back)
-        return Death(
-            symptom,
-            how,
-            words,
-            position.index,
-            position.operator,
-            position.stage,
-            position.side,
-            position.refused,
-            # It may be an earlier call's: what a backward call is known by is what it goes back through.
-            signature=position.note if position.note.startswith(f"{position.operator}(") else "",
-        )
 
     def _begin_again(self, error: ServerLost) -> None:
         """All workers ended with their server, which is no fault of what they were doing: do it again."""
@@ -278,7 +255,7 @@ def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) 
     with contextlib.suppress(OSError):
         os.ftruncate(1, 0)  # the log: what was said in earlier tasks are nobody's last words
     try:
-        return perform(task, conditions, trail, processes)
+        return in_fork(task, conditions, crumb) or perform(task, conditions, trail, processes)
     except FrameworkMissing as error:
         return _Missing(str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is one task's

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autotest.base.options import DEFAULT_PAIR
-from autotest.comparison import Side
+from autotest.comparison import Mismatch, Side
 from autotest.results.identity import Identity
 from autotest.results.verification import Verification
 
@@ -191,6 +191,14 @@ class Death:
     back: int = 0
     #: The call with what of its arguments matters, where that was noted.
     signature: str = ""
+
+    @property
+    def mismatch(self) -> Mismatch:
+        """What ledgers are asked about, and people told, before anybody has looked into it."""
+        operator = self.operator or "tensor"
+        message = f"{operator}: the {self.side} {'hangs' if self.symptom == 'hang' else 'dies'} ({self.how})"
+        message += f": {self.last_words}" if self.last_words else ""
+        return Mismatch(operator, 0, self.symptom, self.stage, self.side, message)  # type: ignore[arg-type]
 
 
 Task = Explore | Diagnose | DiagnoseDeath

@@ -1,0 +1,78 @@
+"""A test that is known to kill costs a fork of its worker, and whatever is not known is left to the worker itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest.campaigns import known_deaths
+from autotest.results.tasks import Conditions, Death, Diagnose, Explore, Explored, Where
+from tests.support import faults
+from tests.support.deadly import six
+
+SUITE = """
+from autotest import autotest, random_tensor, torch
+
+
+@autotest(n=5)
+def test_it():
+    x = random_tensor(2, dim0=2, dim1=3, low=0.5, high=1.5)
+    return torch.{operator}(x)
+"""
+ENTRY = '[[divergence]]\nkey = "k"\ntest = "test_it.py::test_it"\noperator = "sinh"\nsymptom = "crash"\nreason = "r"\n'
+
+
+@pytest.fixture
+def in_fork(tmp_path, against, quick, monkeypatch):
+    """``in_fork(operator, candidate)``: what three trials of a test come to that is known to die of `sinh`."""
+    monkeypatch.setattr(known_deaths, "PATIENCE", 30.0)
+    known_deaths._ledger.cache_clear()
+
+    def run(operator="sinh", candidate=None, ledger=ENTRY, kind=Explore, seconds=60.0):
+        against(candidate or six())
+        (tmp_path / "pyproject.toml").write_text("")
+        (tmp_path / "ledger.toml").write_text(ledger)
+        (tmp_path / "test_it.py").write_text(SUITE.format(operator=operator))
+        where = Where(tmp_path / "test_it.py", "test_it.py::test_it", 7)
+        task = Explore(where, range(4, 7), seconds) if kind is Explore else Diagnose(where, 4, thorough=False)
+        trails = tmp_path / "trails"
+        trails.mkdir()
+        result = known_deaths.in_fork(task, Conditions(tmp_path / "kept", check_errors=True), trails / "0.crumb")
+        assert list(trails.iterdir()) == []
+        return result
+
+    return run
+
+
+def test_a_death_that_the_ledger_expects_is_a_forks(in_fork):
+    death = in_fork()
+    assert isinstance(death, Death)
+    assert (death.symptom, death.how, death.operator, death.index) == ("crash", "SIGSEGV", "sinh", 4)
+
+
+def test_trials_that_find_nothing_are_counted(in_fork):
+    explored = in_fork("relu")
+    assert isinstance(explored, Explored)
+    assert (explored.done, explored.accepted, explored.operators["relu"]) == (3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("operator", "candidate"),
+    [("cosh", six), ("erf", six), ("relu", faults.wrong_relu)],
+    ids=["abort", "exit", "value"],
+)
+def test_what_the_ledger_does_not_expect_is_not_believed_of_a_fork(in_fork, operator, candidate):
+    assert in_fork(operator, candidate()) is None
+
+
+def test_a_fork_that_hangs_may_lack_a_thread(in_fork, monkeypatch):
+    monkeypatch.setattr(known_deaths, "PATIENCE", 0.0)
+    assert in_fork("atan", seconds=0.5) is None
+
+
+@pytest.mark.parametrize("reason", ["no death is known", "another task", "cannot be forked"])
+def test_nothing_else_is_asked_of_a_fork(in_fork, monkeypatch, reason):
+    monkeypatch.setattr(known_deaths, "_asked", lambda *arguments: pytest.fail("a fork was asked"))
+    candidate = six()
+    candidate.forkable = reason != "cannot be forked"
+    ledger = ENTRY.replace("crash", "value") if reason == "no death is known" else ENTRY
+    assert in_fork("sinh", candidate, ledger, Diagnose if reason == "another task" else Explore) is None

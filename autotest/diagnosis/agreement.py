@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
@@ -23,6 +23,8 @@ from autotest.results.identity import operator_behind
 
 #: A result's slot and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
 Place: TypeAlias = tuple[int, str]
+#: What is called before each call of a replay, with how many calls have run and the live values they gave.
+Look: TypeAlias = Callable[[int, list[Any]], None]
 
 
 @dataclasses.dataclass(slots=True)
@@ -81,19 +83,19 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
     return Agreement(program, record, found)
 
 
-def results(program: Program, framework: Framework) -> dict[Place, Any]:
-    """What `framework` alone gives for `program`; empty when it refuses."""
-    replayed = _run(program, framework)
+def results(program: Program, framework: Framework, look: Look | None = None) -> dict[Place, Any]:
+    """What `framework` alone gives for `program`; empty when it refuses. `look` is as in `replay`."""
+    replayed = _run(program, framework, look)
     if replayed.error is not None:
         return {}
     record = record_of(program, Pair(framework, framework), replayed, replayed)
     return {place: pair[0] for place, pair in Agreement(program, record, []).read().items()}
 
 
-def _run(program: Program, framework: Framework) -> Replayed:
+def _run(program: Program, framework: Framework, look: Look | None = None) -> Replayed:
     if program.undefined:
         framework.seed(0)
-    return replay(program, framework)
+    return replay(program, framework, look=look)
 
 
 def record_of(program: Program, pair: Pair, expected: Replayed, actual: Replayed) -> Record:

@@ -11,7 +11,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.diagnosis import graph_finding, referee, update_finding
+from autotest.diagnosis import graph_finding, referee, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.defaults import differing_defaults
@@ -115,10 +115,18 @@ def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
     """
     if test.settings.gives_tolerance or any(item.symptom not in _CLEARABLE for item in outcome.mismatches):
         return None
+    if outcome.update is not None:  # which was held against single-precision rates already
+        return None
     test = _as_compared(test, outcome)
     try:
         agreement = agree(outcome.program, pair, test.settings)
-        return referee.cleared(agreement, pair, test.settings) if agreement.mismatches else None
+        if not agreement.mismatches:
+            return None
+        if outcome.updates is not None:
+            verdict = training.cleared(agreement, pair, test.settings, outcome.updates)
+            if verdict is not None:
+                return verdict
+        return referee.cleared(agreement, pair, test.settings)
     except Exception:  # noqa: BLE001 - what cannot be judged counts
         return None
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, compare_values
@@ -18,27 +19,44 @@ _SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "e
 _NO_DTYPES: Mapping[str, str] = {}
 
 
+#: What the optimizer of a step finds in the gradients of its tensors on either side, in the same order; a side's None
+#: is no gradient.
+Gradients: TypeAlias = list[tuple[TensorValue | None, TensorValue | None]]
+
+
 def first_divergent(program: Program, pair: Pair, settings: Settings) -> int | None:
     """The slot of the first call that disagrees, each side having been given the reference's operands."""
     return _Lockstep(program, pair, settings).run()
 
 
+def gradients_of_steps(program: Program, pair: Pair, settings: Settings) -> dict[int, Gradients] | None:
+    """The gradients before each step of an optimizer, by its slot; None where a step disagrees.
+
+    From one step to the next each side goes by itself, beginning with the parameters that the reference has.
+    """
+    run = _Lockstep(program, pair, settings, only_steps=True)
+    return run.gradients if run.run() is None else None
+
+
 class _Lockstep:
     """One run of both sides."""
 
-    def __init__(self, program: Program, pair: Pair, settings: Settings) -> None:
-        self._program, self._pair, self._settings = program, pair, settings
+    def __init__(self, program: Program, pair: Pair, settings: Settings, *, only_steps: bool = False) -> None:
+        self._program, self._pair, self._settings, self._only_steps = program, pair, settings, only_steps
         self._values: tuple[list[Any], list[Any]] = ([], [])
         #: What a call drew is given to both sides by a later one.
         self._given = {call.args[0].slot for call in program.calls if call.kind == "overwrite"}
         #: Slots of modules, whose parameters an optimizer may step.
         self._modules: list[int] = []
+        self.gradients: dict[int, Gradients] = {}
 
     def run(self) -> int | None:
         sides = list(zip((self._pair.reference, self._pair.candidate), self._values, strict=True))
         with Contexts(self._pair.reference, self._pair.candidate) as contexts:
             for call in self._program.calls:
                 if is_step(call):
+                    if self._only_steps:
+                        self._note_gradients(call)
                     self._share_gradients()
                 try:
                     # Contexts are left in the opposite order: the sides may be one framework.
@@ -57,6 +75,8 @@ class _Lockstep:
         return None
 
     def _is_judged(self, call: Call) -> bool:
+        if self._only_steps:
+            return is_step(call)
         silent = call.kind in _SILENT or is_backward(call) or is_class(call)
         return not silent and call.slot not in self._program.undefined and call.slot not in self._given
 
@@ -123,6 +143,16 @@ class _Lockstep:
             other = getattr(self._pair.candidate, part.__name__)(self._values[1][slot])
             yield from ((own[name], other[name]) for name in own if name in other)
 
+    def _note_gradients(self, call: Call) -> None:
+        """What the step is about to be given."""
+        optimizers = [values[call.args[0].slot] for values in self._values]
+        own, other = (
+            gradients_before(side, optimizer)
+            for side, optimizer in zip((self._pair.reference, self._pair.candidate), optimizers, strict=True)
+        )
+        if own and len(own) == len(other):
+            self.gradients[call.slot] = [*zip(own, other, strict=True)]
+
     def _share_gradients(self) -> None:
         """Give the candidate the reference's gradients, so that a step answers for itself alone."""
         reference, candidate = self._pair.reference, self._pair.candidate
@@ -139,3 +169,11 @@ class _Lockstep:
         for call in self._program.inputs():
             if call.slot < len(self._values[0]) and call.kwargs["requires_grad"]:
                 yield self._values[0][call.slot], self._values[1][call.slot]
+
+
+def gradients_before(framework: Framework, optimizer: Any) -> list[TensorValue | None]:
+    """The gradients of what `optimizer` writes into, as they are now."""
+    found = [framework.gradient(tensor) for tensor in framework.optimized(optimizer)]
+    held = iter(freeze(framework, [one for one in found if one is not None]))
+    values = [None if one is None else next(held) for one in found]
+    return [None if one is None else dataclasses.replace(one, data=one.data.copy()) for one in values]

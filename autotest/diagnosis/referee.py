@@ -168,7 +168,7 @@ class Laboratory:
         if dtype not in self._moved:
             roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
             self._moved[dtype] = [
-                results(with_arrays(self.wide, _nudged(self.wide.arrays, roundoff, run)), self._pair.reference)
+                results(with_arrays(self.wide, nudged(self.wide.arrays, roundoff, run)), self._pair.reference)
                 for run in range(RUNS)
             ]
         return self._moved[dtype]
@@ -229,7 +229,7 @@ def _array(value: Any) -> np.ndarray[Any, Any] | None:
     return np.asarray(value) if type(value) in (bool, int, float, complex) else None
 
 
-def _nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
+def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     """`arrays` with about half of the floating elements moved by up to `roundoff`, relative to each."""
     random = np.random.Generator(np.random.SFC64(run))
     moved = []
@@ -246,4 +246,4 @@ def _nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     return moved
 
 
-__all__ = ["Opinion", "cleared", "examine"]
+__all__ = ["RUNS", "Opinion", "cleared", "examine", "nudged"]

@@ -102,6 +102,9 @@ class OneFlowFramework(Namespace):
             for one, kept in zip(inputs, before, strict=True):
                 one.grad = kept
 
+    def optimized(self, optimizer: Any) -> list[Any]:
+        return [tensor for group in getattr(optimizer, "param_groups", ()) for tensor in group.parameters]
+
     def own_names(self) -> StandIns:
         return global_tensors.stand_ins()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from autotest.comparison import Mismatch
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Call, Operand, Program, Ref, leaves, map_operand, refs
-from autotest.program.rewriting import assembled, tensor_call
+from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.recording.record import Record
+from autotest.recording.steps import Step
+from autotest.replaying.rates import in_single, numbers_by_default, with_rates
 from autotest.replaying.replay import replay
 
 #: Parameters of one optimizer that are looked at, and steps of it, at most.
@@ -26,6 +28,12 @@ _EXACT, _SINGLE, _TIMES = 1e-9, 1e-4, 16
 #: With fewer elements that single-precision rates change, nobody can tell which kind a candidate is.
 _TELLING = 8
 _DOUBLE = 2.0**-52
+#: An epsilon or a decay that is lost in a step on gradients of ordinary size is most of one on gradients as small as
+#: the least number that the optimizer has, or on none; and where a decay goes into the gradient, on parameters so many
+#: times that number. Each is how many times it the greatest parameter is (0 for as it was), and the greatest gradient.
+_SMALL = ((0.0, 1.0), (0.0, 0.0), (100.0, 0.0))
+#: A number below is no epsilon for gradients in single precision, whose squares are nothing then.
+_LEAST = float(np.sqrt(np.finfo(np.float32).tiny))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,22 +47,70 @@ class Update:
     mismatch: Mismatch
 
 
-def wrong_update(record: Record) -> Update | None:
-    """The first optimizer of a trial whose candidate steps otherwise than the reference on the same gradients."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Updates:
+    """What became of holding all optimizers of a trial against the reference's."""
+
+    wrong: Update | None = None
+    #: Whether each of them could be.
+    checked: bool = True
+    #: Whether one of them keeps its rates in single precision, whatever it steps on.
+    single: bool = False
+    #: The most that the update of a tensor was off by as a whole, relative to itself.
+    apart: float = 0.0
+
+
+def check_updates(record: Record) -> Updates:
+    """Whether an optimizer steps otherwise on the candidate, given the same gradients: the first that does."""
+    checked, single, apart = True, False, 0.0
     for owner in dict.fromkeys(step.owner for step in record.steps):
-        if record.calls[owner].target.startswith("optim."):
-            found = _Stepping(record, owner).wrong()
-            if found is not None:
-                return found
-    return None
+        if not record.calls[owner].target.startswith("optim."):
+            checked = False
+            continue
+        steps = [step for step in record.steps if step.owner == owner][:_STEPS]
+        told = _Stepping(record, owner, steps).told()
+        checked, single, apart = checked and told.checked, single or told.single, max(apart, told.apart)
+        for small in () if told.wrong is not None else _made_small(record, owner, steps[0]):
+            told = _Stepping(record, owner, [small], single=single).told()
+            if told.wrong is not None:
+                break
+        if told.wrong is not None:
+            return told
+    return Updates(None, checked, single, apart)
+
+
+def _made_small(record: Record, owner: int, step: Step) -> Iterator[Step]:
+    """`step` on parameters and gradients so small that what the optimizer adds to them, or decays, tells."""
+    creation = record.calls[owner]
+    given = [*leaves(creation.args), *leaves(creation.kwargs)]
+    default = numbers_by_default(record.pair.reference.resolve(creation.target), len(creation.args))
+    numbers = [item for item in (*given, *leaves(default)) if type(item) is float and item > _LEAST]
+    least = min(numbers, default=0.0)
+    greatest = [_greatest(step.parameters), _greatest([one for one in step.gradients if one is not None])]
+    if not least or not all(math.isfinite(one) and one > 0 for one in greatest):
+        return
+    for parameter, gradient in _SMALL:
+        of_parameters = parameter * least / greatest[0] if parameter else 1.0
+        of_gradients = gradient * least / greatest[1]
+        yield dataclasses.replace(
+            step,
+            parameters=[one * of_parameters for one in step.parameters],
+            gradients=[None if one is None else one * of_gradients for one in step.gradients],
+        )
+
+
+def _greatest(arrays: Sequence[np.ndarray[Any, Any]]) -> float:
+    return max((float(np.abs(one).max(initial=0.0)) for one in arrays), default=0.0)
 
 
 class _Stepping:
-    """One optimizer of a trial: a program of its steps alone, on the recorded parameters and gradients."""
+    """One optimizer of a trial: a program of its steps alone, on parameters and gradients that are given.
 
-    def __init__(self, record: Record, owner: int) -> None:
-        self._record, self._owner = record, owner
-        self._steps = [step for step in record.steps if step.owner == owner][:_STEPS]
+    `single` says that the candidate is known to keep its rates in single precision; left out, the steps show it.
+    """
+
+    def __init__(self, record: Record, owner: int, steps: Sequence[Step], *, single: bool = False) -> None:
+        self._record, self._owner, self._steps, self._single = record, owner, steps, single
         wanted = [at for at, gradient in enumerate(self._steps[0].gradients) if gradient is not None]
         spread = {round(number * (len(wanted) - 1) / max(1, _MOST - 1)) for number in range(_MOST)} if wanted else set()
         #: Which of the optimizer's tensors are kept: those at the ends, and some between.
@@ -65,70 +121,78 @@ class _Stepping:
         #: By step and kept tensor: the slot of what the step added to it.
         self._updates: list[list[int]] = []
 
-    def wrong(self) -> Update | None:
+    def told(self) -> Updates:
         if not self._kept:
-            return None
+            return Updates(checked=False)
         try:
             program, places = self._program()
         except (KeyError, ValueError):  # built on what is not a list of its parameters
-            return None
+            return Updates(checked=False)
         slots = [[places[slot] for slot in row] for row in self._updates]
         pair = self._record.pair
-        own, rounded, other = (
+        own, rounded, decays, other = (
             _values(run, side, slots)
             for run, side in (
                 (program, pair.reference),
-                (_single(program, pair.reference), pair.reference),
+                (with_rates(program, pair.reference, in_single), pair.reference),
+                (_without_gradients(program), pair.reference),
                 (program, pair.candidate),
             )
         )
         if own is None or other is None:
-            return None
-        found = self._judged(own, own if rounded is None else rounded, other)
+            return Updates(checked=False)
+        single, allowed, rows = self._judged(own, rounded or own, decays or own, other)
+        errors = [(step, at, float(errors.max(initial=0.0))) for step, at, errors in rows]
+        found = next((row for row in errors if row[2] > allowed), None)
         if found is None:
-            return None
-        step, at, error, allowed = found
+            apart = [_apart(*pair) for rows in zip(own, other, strict=True) for pair in zip(*rows, strict=True)]
+            return Updates(single=single, apart=max(apart))
+        step, at, error = found
         slot = places[self._updates[step][at]]
         whole = self._steps[step].slot
         tolerance = float(f"{max(allowed, error / 4):.1g}")
         held = float(np.abs(self._steps[step].parameters[self._kept[at]]).max(initial=0.0))
         floor = 64 * _DOUBLE * held + 1e-6 * tolerance * float(np.abs(own[step][at]).max(initial=0.0))
         reference, candidate = pair.sides
+        given = self._steps[step].gradients
+        size = _greatest([one for one in given if one is not None])
         message = (
             f"step {step}: {candidate} updates a parameter otherwise on the same gradients: off by {error:.3g} of the "
-            f"update, in double precision ({allowed:.3g} allowed). expected={reference} actual={candidate}"
+            f"update, in double precision ({allowed:.3g} allowed), with gradients up to {size:.3g}. "
+            f"expected={reference} actual={candidate}"
         )
         mismatch = Mismatch("step", whole, "value", "forward", "candidate", message)
         # What comes after the first wrong step only hides it.
         end = slot + 1
         cut = Program(program.calls[:end], program.arrays, frozenset())
-        return Update(cut, tolerance, floor, mismatch)
+        return Updates(Update(cut, tolerance, floor, mismatch), single=single)
 
-    def _judged(self, own: Any, rounded: Any, other: Any) -> tuple[int, int, float, float] | None:
-        """The first step and tensor that is wrong, by how much of the update, and how much is allowed."""
+    def _judged(
+        self, own: Any, rounded: Any, decays: Any, other: Any
+    ) -> tuple[bool, float, list[tuple[int, int, np.ndarray[Any, Any]]]]:
+        """Whether rates are in single precision, what an update may then be off by, relative to itself, and what each
+        element is off by, by step and tensor."""
         rows: list[tuple[int, int, np.ndarray[Any, Any]]] = []
-        exact, single, changed = [], [], 0.0
+        exact, rounded_rates, changed = [], [], 0.0
         with np.errstate(all="ignore"):
             for step, row in enumerate(own):
                 for at, update in enumerate(row):
-                    scale = np.maximum(np.abs(update), 1e-6 * np.abs(update).max(initial=0.0)) + 1e-300
+                    # What a decay adds may cancel what the gradient does, and either is as exact as its own size.
+                    scale = np.maximum(np.abs(update), np.abs(decays[step][at]))
+                    scale = np.maximum(scale, 1e-6 * scale.max(initial=0.0)) + 1e-300
                     held = np.abs(self._steps[step].parameters[self._kept[at]]).max(initial=0.0)
                     theirs, rough = other[step][at], rounded[step][at]
                     errors = np.nan_to_num(np.abs(update - theirs) / scale, nan=0.0)
                     rows.append((step, at, errors - 64 * _DOUBLE * held / scale))
                     tell = update != rough
                     exact.append(errors[tell])
-                    single.append(np.nan_to_num(np.abs(rough - theirs) / scale, nan=0.0)[tell])
+                    rounded_rates.append(np.nan_to_num(np.abs(rough - theirs) / scale, nan=0.0)[tell])
                     changed = max(changed, float(np.nan_to_num(np.abs(update - rough) / scale).max(initial=0.0)))
         # A candidate in double precision is much nearer to the reference than to one with rates in single precision.
-        own_way, other_way = np.concatenate(exact), np.concatenate(single)
-        double = own_way.size >= _TELLING and float(np.median(own_way)) < float(np.median(other_way)) / 3
-        allowed = _EXACT if double else _SINGLE + _TIMES * changed
-        for step, at, errors in rows:
-            error = float(errors.max(initial=0.0))
-            if error > allowed:
-                return step, at, error, allowed
-        return None
+        own_way, other_way = np.concatenate(exact), np.concatenate(rounded_rates)
+        exactly = own_way.size >= _TELLING and float(np.median(own_way)) < float(np.median(other_way)) / 3
+        single = self._single or not exactly
+        return single, _SINGLE + _TIMES * changed if single else _EXACT, rows
 
     def _program(self) -> tuple[Program, dict[int, int]]:
         record, first = self._record, self._steps[0]
@@ -154,12 +218,13 @@ class _Stepping:
             self._step(call, self._steps[steps[call.slot]], tensors)
         return assembled(self._calls, tuple(self._arrays))
 
-    def _step(self, call: Call, step: Any, tensors: dict[int, int]) -> None:
+    def _step(self, call: Call, step: Step, tensors: dict[int, int]) -> None:
         """The gradients that the trial had, the step, and what it added to each tensor."""
         before = {}
         for at, slot in tensors.items():
-            if step.gradients[at] is not None:
-                self._add("method", "backward", (Ref(slot), Ref(self._input(step.gradients[at], note="cotangent"))))
+            gradient = step.gradients[at]
+            if gradient is not None:
+                self._add("method", "backward", (Ref(slot), Ref(self._input(gradient, note="cotangent"))))
             before[at] = self._add("method", "clone", (Ref(self._add("method", "detach", (Ref(slot),))),))
         self._calls.append(call)
         after = {at: self._add("method", "detach", (Ref(slot),)) for at, slot in tensors.items()}
@@ -193,26 +258,15 @@ def _values(program: Program, framework: Framework, slots: Sequence[Sequence[int
     return [[next(flat).data for _ in row] for row in slots]
 
 
-def _single(program: Program, framework: Framework) -> Program:
-    """`program` with the numbers that optimizers and schedulers are given, or have by default, in single precision."""
-
-    def leaf(item: Operand) -> Operand:
-        return float(np.float32(item)) if type(item) is float else item
-
-    def change(call: Call) -> Call:
-        if not call.target.startswith("optim."):
-            return call
-        kwargs = {**_defaults(framework.resolve(call.target), len(call.args)), **call.kwargs}
-        return call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(kwargs, leaf))
-
-    return Program(tuple(map(change, program.calls)), program.arrays, program.undefined)
+def _without_gradients(program: Program) -> Program:
+    pushed = {call.args[0].index for call in program.calls if call.kind == "tensor" and call.note == "cotangent"}
+    arrays = enumerate(program.arrays)
+    return with_arrays(
+        program,
+        [dataclasses.replace(one, data=np.zeros_like(one.data)) if at in pushed else one for at, one in arrays],
+    )
 
 
-def _defaults(function: Any, positional: int) -> dict[str, Operand]:
-    """The numbers that `function` has by default, but for those that so many positional arguments take the place of."""
-    try:
-        parameters = [*inspect.signature(function).parameters.values()][positional:]
-    except (TypeError, ValueError):
-        return {}
-    numbers = {one.name: one.default for one in parameters if type(one.default) in (float, tuple)}
-    return {name: value for name, value in numbers.items() if all(type(item) is float for item in leaves(value))}
+def _apart(own: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
+    whole = float(np.linalg.norm(own))
+    return float(np.linalg.norm(own - other)) / whole if whole else 0.0

@@ -21,13 +21,13 @@ from autotest.frameworks.base import CandidateDied
 from autotest.gradients import differentiable, gate
 from autotest.gradients.numeric_check import held_against_numbers
 from autotest.program import Array, Program, refs
-from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
+from autotest.program.semantics import is_backward, is_class, pushes_gradients, reads_gradient
 from autotest.recording.dual import DualObject, Value
 from autotest.recording.observation import Observed, compare, failed_there, observe
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
 from autotest.replaying.replay import replay
-from autotest.replaying.updates import Update, wrong_update
+from autotest.replaying.updates import Update, Updates, check_updates
 from autotest.trials.body_errors import explained, own_lines
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
@@ -78,13 +78,18 @@ class Outcome:
     #: where a trial has others besides, which its mismatches then are.
     beyond: Program | None = None
     set_aside: tuple[str, ...] = ()
-    #: What shows that an optimizer steps otherwise on the same gradients, where that is what was found.
-    update: Update | None = None
+    #: What became of holding its optimizers against the reference's, where that was done.
+    updates: Updates | None = None
 
     @property
     def program(self) -> Program:
         """The program that shows its mismatches; raises `NotReplayable` when it holds what is not data."""
         return self.recorder.program() if self.beyond is None else self.beyond
+
+    @property
+    def update(self) -> Update | None:
+        """What shows that an optimizer steps otherwise on the same gradients, where that is what was found."""
+        return None if self.updates is None else self.updates.wrong
 
 
 def run_trial(
@@ -173,9 +178,19 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
             if settings.check_grad != "dual":
                 _hold_against_numbers(outcome, settings)
-            if outcome.recorder.steps and not settings.gives_tolerance:  # which is law, and rougher
-                outcome.update = wrong_update(outcome.recorder)
-                outcome.mismatches = [*outcome.mismatches, *([outcome.update.mismatch] if outcome.update else [])]
+        if _may_be_of_a_step(outcome) and not settings.gives_tolerance:  # which is law, and rougher
+            outcome.updates = check_updates(outcome.recorder)
+            outcome.mismatches = [*([outcome.update.mismatch] if outcome.update else []), *outcome.mismatches]
+
+
+def _may_be_of_a_step(outcome: Outcome) -> bool:
+    """Whether an optimizer stepped, and nothing differs that was computed before."""
+    record = outcome.recorder
+    if not record.steps:
+        return False
+    earlier = [record.calls[item.slot] for item in outcome.mismatches if item.slot < record.steps[0].slot]
+    computed = any(call.kind in ("function", "method", "operator") and not is_class(call) for call in earlier)
+    return not computed and all(item.symptom in ("value", "gradient") for item in outcome.mismatches)
 
 
 def _once_more(outcome: Outcome, settings: Settings) -> list[Mismatch]:

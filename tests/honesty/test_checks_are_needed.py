@@ -255,7 +255,7 @@ CASES = {
     "parameters": Case(
         both(
             pairings(lambda pairing, call: pairing.suffix not in (".weight", ".bias") and call.target != "list"),
-            replaced(trial, "wrong_update", lambda recorder: None),
+            replaced(trial, "check_updates", lambda recorder: None),
         ),
         trained,
         FaultyTorch({"optim.SGD": lambda original: Idle}),

@@ -1,0 +1,49 @@
+"""The numbers that optimizers and schedulers of a program have, given or by default, and what changes them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.frameworks import Framework
+from autotest.program import Call, Operand, Program, leaves, map_operand
+
+
+def with_rates(program: Program, framework: Framework, change: Callable[[str, float], float]) -> Program:
+    """`program` with what `change` makes of each number, by its name, that optimizers and schedulers have."""
+
+    def named(name: str, value: Operand) -> Operand:
+        return map_operand(value, lambda item: change(name, item) if type(item) is float else item)
+
+    def changed(call: Call) -> Call:
+        if not call.target.startswith("optim."):
+            return call
+        names = [*_parameters(framework.resolve(call.target))][: len(call.args)]
+        names += [""] * (len(call.args) - len(names))
+        kwargs = {**numbers_by_default(framework.resolve(call.target), len(call.args)), **call.kwargs}
+        args = tuple(named(name, value) for name, value in zip(names, call.args, strict=True))
+        return call._replace(args=args, kwargs={name: named(name, value) for name, value in kwargs.items()})
+
+    return Program(tuple(map(changed, program.calls)), program.arrays, program.undefined)
+
+
+def in_single(name: str, number: float) -> float:
+    """What becomes of a number that is kept in single precision."""
+    return float(np.float32(number))
+
+
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def numbers_by_default(function: Any, positional: int) -> dict[str, Operand]:
+    """The numbers that `function` has by default, but for those that so many positional arguments take the place of."""
+    parameters = [*_parameters(function).values()][positional:]
+    numbers = {one.name: one.default for one in parameters if type(one.default) in (float, tuple)}
+    return {name: value for name, value in numbers.items() if all(type(item) is float for item in leaves(value))}

@@ -1,0 +1,23 @@
+"""OneFlow with planted faults, to stand as the candidate of a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+
+from autotest.frameworks.oneflow import OneFlowFramework
+from tests.support.faulty import Overlay, Replacement
+
+
+class FaultyOneFlow(OneFlowFramework):
+    """OneFlow, but for what is replaced: dotted path below it -> what makes the replacement of what is there."""
+
+    def __init__(self, replace: Mapping[str, Replacement]) -> None:
+        super().__init__("faulty", "faulty")
+        self._replace = dict(replace)
+
+    def import_root(self) -> ModuleType:
+        root = Overlay(super().import_root())
+        for path, replacement in self._replace.items():
+            root.replace(path, replacement)
+        return root

@@ -37,6 +37,14 @@ def add(parser: pytest.Parser) -> None:
         help="run the trials in a worker process, which a crash, a hang or too much memory may cost",
     )
     group.addoption(
+        "--autotest-sweep",
+        nargs="?",
+        const="",
+        metavar="EXPR",
+        help="an item for each operator of both frameworks, judged without a test; of those that fit, where EXPR is "
+        "given (--autotest-sweep='pool and float32'). Without a path on the command line, nothing else is collected",
+    )
+    group.addoption(
         "--autotest-coverage", action="store_true", help="end with a table of what each operator was and was not given"
     )
     parser.addini(

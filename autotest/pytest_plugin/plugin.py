@@ -44,6 +44,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     command_line.apply(config)
     config.pluginmanager.register(Session(config), "autotest-session")
+    expression = config.getoption("autotest_sweep")
+    if expression is not None:
+        _sweep(config, expression)
 
 
 class Session:
@@ -160,7 +163,7 @@ class Session:
             return
         excinfo = call.excinfo if report.failed else None
         error = excinfo.value if excinfo is not None else None
-        heard = item.stash.get(self._running, None)
+        heard = item.stash.get(self._running, None) or getattr(item, "heard", None)
         if heard is not None:
             heard["found"] = found = _found(error)
             for one in _divergences(error):
@@ -172,7 +175,8 @@ class Session:
             report.autotest = heard  # type: ignore[attr-defined]
             if found is not None:
                 _add_section(report, found)
-        if excinfo is not None and is_autotest(item) and not self._config.getoption("fulltrace"):
+        judged = is_autotest(item) or hasattr(item, "heard")
+        if excinfo is not None and judged and not self._config.getoption("fulltrace"):
             from autotest.pytest_plugin.failures import show_briefly
 
             show_briefly(report, item, excinfo)
@@ -243,6 +247,22 @@ class Session:
                 "covered": {},
                 "candidates": {},
             }
+
+
+def _sweep(config: pytest.Config, expression: str) -> None:
+    """Have the operators of a sweep collected; nothing beside them, where no path was given."""
+    from pathlib import Path
+
+    from autotest.pytest_plugin.sweep import SweepItems
+
+    if expression and Path(expression.partition("::")[0]).exists():
+        raise pytest.UsageError(
+            f"--autotest-sweep {expression}: {expression} was taken for the expression; put paths before the option, "
+            f"or write --autotest-sweep=EXPR"
+        )
+    if config.args_source is not config.ArgsSource.ARGS:
+        config.args = []
+    config.pluginmanager.register(SweepItems(expression), "autotest-sweep")
 
 
 def is_autotest(item: pytest.Item) -> bool:

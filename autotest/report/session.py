@@ -126,10 +126,16 @@ def _by_candidate(items: Sequence[TestSummary]) -> list[str]:
 
 def bring_back(found: FindingSummary, node: str) -> str:
     """What a failed test's own section says."""
-    command = f"AUTOTEST_SEED={found['seed']} AUTOTEST_TRIAL={found['trial']} pytest {shlex.quote(node)}"
+    if found["trial"] < 0:  # an operator of a sweep
+        name = node.rpartition("::")[2]
+        command = f"pytest --autotest-sweep={shlex.quote(name)}"
+    else:
+        command = f"AUTOTEST_SEED={found['seed']} AUTOTEST_TRIAL={found['trial']} pytest {shlex.quote(node)}"
     state = f"  ({found['verified']})" if found["verified"] else ""
     script = [f"reproducer  {found['reproducer']}{state}"] if found["reproducer"] else []
-    return "\n".join([*script, f"kept in     {found['place']}", f"this trial  {command}"])
+    return "\n".join(
+        [*script, f"kept in     {found['place']}", f"{'this trial' if found['trial'] >= 0 else 'only this'}  {command}"]
+    )
 
 
 def properties(item: TestSummary) -> list[tuple[str, str]]:

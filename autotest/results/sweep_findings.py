@@ -39,6 +39,7 @@ class SweepFinding:
     #: its script was seen to show it.
     finding: Finding | None = None
     place: str = ""
+    report: str = ""
     verified: Verification = dataclasses.field(default_factory=Verification)
 
     @property

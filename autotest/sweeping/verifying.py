@@ -86,4 +86,5 @@ def kept(findings: Sequence[SweepFinding], directory: Path, seed: int) -> None:
     for finding in findings:
         if finding.finding is not None and finding.finding.script is not None:
             whole = dataclasses.replace(finding.finding, verified=finding.verified)
-            finding.place = keep(whole, Where(directory, whole.test, seed), directory).place
+            found = keep(whole, Where(directory, whole.test, seed), directory)
+            finding.place, finding.report = found.place, found.report

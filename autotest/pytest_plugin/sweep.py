@@ -1,0 +1,120 @@
+"""``pytest --autotest-sweep``: each operator of a sweep is an item, and fails as a test of it would."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from autotest.base import options
+from autotest.base.errors import AutotestError
+from autotest.report import sweep_finding
+from autotest.report.session import TestSummary
+from autotest.results import ledger
+from autotest.results.divergence import Divergence
+from autotest.results.sweep import CHECKS, worst
+from autotest.results.sweep_findings import known
+from autotest.sweeping.operators import Operators, Swept
+from autotest.sweeping.session import Plan
+
+#: The node that holds all operators.
+NAME: Final = "autotest-sweep"
+
+
+class SweepItems:
+    """Adds the operators of a sweep to what pytest collects."""
+
+    def __init__(self, expression: str) -> None:
+        self._expression = expression
+
+    @pytest.hookimpl(tryfirst=True)  # before -k and -m choose
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        try:
+            sweep = Sweep.from_parent(session, name=NAME, nodeid=NAME, expression=self._expression)
+            operators = sweep.collect()
+        except AutotestError as error:
+            raise pytest.UsageError(str(error).replace("-k ", "--autotest-sweep=", 1)) from None
+        items += operators
+        # So that they are counted among what was collected.
+        session.ihook.pytest_collectreport(report=pytest.CollectReport(NAME, "passed", None, [*operators]))
+
+
+class Sweep(pytest.Collector):
+    """Holds the operators of a sweep."""
+
+    def __init__(self, expression: str, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        asked = options.from_environment()
+        plan = Plan(expression, seed=asked.seed)
+        plan.chosen()
+        named = options.environment_now().get("AUTOTEST_LEDGER")
+        self.ledger = ledger.read(Path(named)) if named else ()
+        self.operators = Operators(
+            plan, asked.directory, verify=asked.verify, deadline=asked.deadline, memory=asked.memory
+        )
+        self.config.add_cleanup(self.operators.close)
+
+    def collect(self) -> list[pytest.Item]:
+        return [Operator.from_parent(self, name=name) for name in self.operators.names()]
+
+
+class Operator(pytest.Item):
+    """One operator, in all the forms and dtypes that are asked for."""
+
+    #: What it came to, for the summary of the session.
+    heard: TestSummary | None = None
+
+    def runtest(self) -> None:
+        sweep = self.parent
+        assert isinstance(sweep, Sweep)
+        swept = sweep.operators.swept(self.name)
+        known(swept.findings, sweep.ledger)
+        new = [finding for finding in swept.findings if not finding.known]
+        status = worst(row.cell.status for row in swept.map.rows.values())
+        if new:
+            self.heard = _summary(self.name, swept)
+            # What a script shows comes first.
+            new.sort(key=lambda finding: (not finding.script, CHECKS.index(finding.check)))
+            asked = sweep.operators.plan.expression
+            fitting = f"{self.name} and ({asked})" if asked else self.name
+            text = sweep_finding.failure(new, swept.map.sides, f"autotest sweep -k {shlex.quote(fitting)}")
+            raise Divergence(text, new[0].finding, new[0].place)
+        if swept.findings:
+            pytest.xfail(swept.findings[0].known)
+        if status != "agrees":
+            pytest.skip(_why(swept, status))
+        self.heard = _summary(self.name, swept)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.config.rootpath, None, self.name
+
+
+def _summary(name: str, swept: Swept) -> TestSummary:
+    cells = [row.cell for row in swept.map.rows.values()]
+    refused = sum(cell.refused for cell in cells)
+    return {
+        "test": name,
+        "accepted": sum(cell.accepted for cell in cells),
+        "rejections": {"refused by the reference": refused} if refused else {},
+        "expected": {finding.known: finding.samples for finding in swept.findings if finding.known},
+        "cleared": sum(cell.rounded for cell in cells),
+        "base_seed": swept.map.seed,
+        "versions": dict(swept.map.versions),
+        "found": None,
+        "covered": {},
+        "candidates": {},
+    }
+
+
+def _why(swept: Swept, status: str) -> str:
+    """Why nothing can be said of an operator."""
+    for row in swept.map.rows.values():
+        if row.cell.absent:
+            return row.cell.absent
+        for reason in row.cell.left_out:
+            return f"{status}: {reason}"
+    return status

@@ -1,0 +1,78 @@
+"""A sweep that is run one operator at a time, for whoever wants each of them to be a test."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+from autotest.frameworks.samples import Entry
+from autotest.results.sweep import SweepMap
+from autotest.results.sweep_findings import SweepFinding, findings
+from autotest.sweeping import verifying
+from autotest.sweeping.engine import Engine
+from autotest.sweeping.explaining import explained
+from autotest.sweeping.session import Plan, Session
+from autotest.sweeping.worker import Listed
+
+#: Seconds that looking into the findings of one operator may take, and running their scripts.
+_EXPLAIN, _VERIFY = 20.0, 60.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Swept:
+    """What one operator came to."""
+
+    map: SweepMap
+    findings: list[SweepFinding]
+
+
+class Operators:
+    """The operators of a sweep, which are judged when they are asked for. Close it in the end.
+
+    Args:
+        plan: what is asked for.
+        directory: where findings are kept.
+        verify: whether scripts are run in fresh processes.
+        deadline: seconds after which a sample is a hang.
+        memory: bytes that a worker may take.
+    """
+
+    def __init__(self, plan: Plan, directory: Path, *, verify: bool, deadline: float, memory: int | None) -> None:
+        self.plan = plan
+        self._directory = directory
+        self._verify = verify
+        self._engine = Engine(1, deadline, memory)
+        self._listed: Listed | None = None
+
+    def close(self) -> None:
+        """End its processes."""
+        self._engine.__exit__()
+
+    def names(self) -> list[str]:
+        """The operators that have a cell which is asked for; raises `UsageError` where there is none."""
+        session = Session(self.plan, self._all())
+        return sorted({unit.key.operator.partition(":")[0] for unit in session.units})
+
+    def _all(self) -> Listed:
+        if self._listed is None:
+            self._listed = self._engine.listed()
+        return self._listed
+
+    def _entries(self) -> Mapping[str, list[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        for entry in self._all().entries:
+            found.setdefault(entry.name, []).append(entry)
+        return found
+
+    def swept(self, name: str) -> Swept:
+        """Judge one operator, all of its variants, and look into what is found."""
+        listed = dataclasses.replace(self._all(), entries=self._entries()[name])
+        session = Session(self.plan, listed)
+        session.run(self._engine)
+        found = findings(session.map)
+        explained(found, self._engine.server, 1, _EXPLAIN)
+        if self._verify:
+            verifying.verify(found, self._engine.server, 1, _VERIFY)
+        verifying.kept(found, self._directory, self.plan.seed)
+        return Swept(session.map, found)

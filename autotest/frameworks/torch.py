@@ -66,8 +66,10 @@ class TorchFramework(Namespace):
     def _databases(self) -> tuple[SampleDatabase, ...]:
         from autotest.frameworks.torch_modules import ModuleDatabase
         from autotest.frameworks.torch_operators import OperatorDatabase
+        from autotest.frameworks.torch_public import PublicDatabase
 
-        return (OperatorDatabase(self), ModuleDatabase(self))
+        operators = OperatorDatabase(self)
+        return (operators, ModuleDatabase(self), PublicDatabase(self, operators.paths))
 
     def random_state(self) -> bytes:
         state: bytes = self.root.default_generator.get_state().numpy().tobytes()

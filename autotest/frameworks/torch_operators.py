@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from autotest.base.errors import NotReplayable
+from autotest.base.errors import FrameworkMissing, NotReplayable
 from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES, Namespace
 from autotest.frameworks.samples import Entry, Form, Kind, Sample
@@ -54,6 +54,13 @@ class OperatorDatabase:
 
     def entries(self) -> Sequence[Entry]:
         return [one.entry(self.name) for one in self._operators.values()]
+
+    def paths(self) -> frozenset[str]:
+        """Where torch has what the entries are about; empty where there is no database."""
+        try:
+            return frozenset(path for entry in self.entries() for path in (entry.name, *entry.paths.values()))
+        except FrameworkMissing:
+            return frozenset()
 
     def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
         one = self._operators[key]

@@ -19,16 +19,10 @@ from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words
 from autotest.results.sweep import Cell, CellKey
 from autotest.sweeping import trail
-from autotest.sweeping.units import Ended, Unit
-from autotest.sweeping.worker import Listed, Part, list_entries, work
+from autotest.sweeping.judged_units import Part
+from autotest.sweeping.units import Ended, Unit, after_death, was_counted
+from autotest.sweeping.worker import Listed, list_entries, work
 
-#: Deaths in one unit after which the rest of its samples waits until all other units had their turn, and after which
-#: it is only counted.
-PATIENCE, DEATHS = 4, 8
-#: The same where another unit of the operator has ended processes before.
-AGAIN: Final = 4
-#: Deaths over the same arguments of an operator after which these are left out, in all of its cells.
-KNOWN: Final = 2
 #: What a worker imports before it is forked.
 _PRELOADED: Final = ("autotest.sweeping.preload",)
 _WITHOUT_DATABASES: Final = ("autotest.sweeping.worker",)
@@ -82,8 +76,7 @@ class Engine:
         #: One that has been started before it is needed.
         self._spare: _Worker | None = None
         self._made = 0
-        #: operator -> the units of it over which processes ended
-        self._deadly: dict[str, set[int]] = {}
+        self._died_before = False
         #: operator, without its variant -> arguments that ended processes, and how often
         self._killers: dict[str, collections.Counter[str]] = {}
 
@@ -127,7 +120,7 @@ class Engine:
             for worker in self._ready():
                 again = self._receive(worker, report)
                 if again is not None:
-                    (waiting.append if len(again.ended) % PATIENCE == 0 else waiting.appendleft)(again)
+                    waiting.appendleft(again)
             for worker in tuple(self._workers.values()):
                 if self._overdue(worker):
                     worker.process.kill()
@@ -147,10 +140,10 @@ class Engine:
         else:
             worker = self._spare or self._fresh()
             # A process that has died is followed by one that has started meanwhile.
-            self._spare = self._fresh() if self._deadly else None
+            self._spare = self._fresh() if self._died_before else None
         killers = self._killers.get(unit.key.name)
         if killers:
-            unit = dataclasses.replace(unit, deadly=frozenset(it for it, times in killers.items() if times >= KNOWN))
+            unit = dataclasses.replace(unit, deadly=dict(killers))
         worker.unit, worker.upto, worker.given = unit, unit.start, time.monotonic()
         with contextlib.suppress(OSError):  # one that is gone is met when it is listened to
             worker.process.connection.send(unit)
@@ -160,7 +153,7 @@ class Engine:
         self._made += 1
         path, log = self._folder / f"{self._made}.trail", self._folder / f"{self._made}.log"
         trail.create(path)
-        process = self.server.process(work, path, self._memory, self._databases, log=log)
+        process = self.server.process(work, path, log, self._memory, self._databases, log=log)
         return _Worker(self._made, path, log, process)
 
     def _ready(self) -> list[_Worker]:
@@ -192,23 +185,19 @@ class Engine:
 
     def _died(self, worker: _Worker, report: Report) -> Unit | None:
         del self._workers[worker.number]
+        self._died_before = True
         position, unit = trail.read(worker.trail), worker.unit
         hung = self._overdue(worker)
         how = f"no answer in {self._deadline:g} s" if hung else self._ending(worker.process)
         words = "" if hung else _read(worker.log)
         worker.process.close()
-        if position.unit != unit.number or position.side < 0 or position.sample in unit.ended:
+        if position.unit != unit.number or position.side < 0 or was_counted(unit, position.sample):
             # Not over a sample: over the making of them, or of the worker itself.
             cell = Cell()
             cell.left_out[f"its samples could not be made: {how} {words}".strip()] += 1
             report(unit, cell, True)
             return None
-        ended = {**unit.ended, position.sample: Ended(position.side, how, words)}
-        known = self._deadly.setdefault(unit.key.operator, set())
-        allowed = DEATHS if not known - {unit.number} else AGAIN
-        known.add(unit.number)
-        abandoned = "not run: samples beside it ended the process" if len(ended) >= allowed else ""
-        return dataclasses.replace(unit, start=worker.upto, ended=ended, abandoned=abandoned)
+        return after_death(unit, worker.upto, position.sample, Ended(position.side, how, words))
 
     @staticmethod
     def _ending(process: Process) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import collections
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -25,6 +26,8 @@ from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.undefined import marked
 
+#: Deaths over the same arguments of an operator after which these are left out, in all of its cells.
+KNOWN: Final = 2
 #: Why a sample is not judged whose arguments ended processes before.
 SET_ASIDE: Final = "not run: such arguments ended the process before"
 #: How often what differs in the same way is examined by the referee without being cleared, before it is taken as it is.
@@ -37,14 +40,15 @@ class Judge:
     Args:
         pair: the two sides.
         asks: called with the side that is asked next: 0 for the reference, 1 for the candidate, 2 for a probe of it.
+        deadly: arguments that ended processes (`autotest.sweeping.arguments`), and how often.
     """
 
     def __init__(
-        self, pair: Pair, asks: Callable[[int], object] = lambda side: None, deadly: Collection[str] = ()
+        self, pair: Pair, asks: Callable[[int], object] = lambda side: None, deadly: Mapping[str, int] | None = None
     ) -> None:
         self._pair = pair
         self._asks = asks
-        self._deadly = deadly
+        self._deadly = collections.Counter(deadly or {})
         self._settings = Settings(check_errors=True)
         self._lacking = Lacking(pair)
         self._examined: dict[tuple[str, str], int] = {}
@@ -62,7 +66,7 @@ class Judge:
         pair = self._pair
         before = pair.reference.random_state()
         expected = replay(program, pair.reference)
-        if self._deadly and arguments(program, refused=expected.error is not None) in self._deadly:
+        if self._deadly and self._deadly[arguments(program, refused=expected.error is not None)] >= KNOWN:
             found.left_out = SET_ASIDE
             return found
         if expected.error is not None:
@@ -120,7 +124,9 @@ class Judge:
             found.left_out = ""  # of the first gradients enough is known
             return
         found.checks["double gradient"] = True
-        for mismatch in mismatches[:1]:
+        # What the forward gives has been judged before.
+        of_gradients = [item for item in mismatches if item.stage == "backward" or item.slot >= len(plain.calls)]
+        for mismatch in of_gradients[:1]:
             found.fail("double gradient", mismatch.key, mismatch.message, program)
 
     @property
@@ -137,11 +143,16 @@ class Judge:
         """What a whole cell needs and the candidate does not have: the operator at `path`, tensors of `dtype`."""
         return self._lacking.of_cell(path, dtype)
 
-    def whole(self, program: Program) -> tuple[Program, str]:
-        """What is run on the candidate for `program`, with its backward, and what of its arguments matters."""
+    def note_deadly(self, told: str) -> None:
+        """Note that a process ended over such arguments."""
+        self._deadly[told] += bool(told)
+
+    def whole(self, program: Program) -> tuple[Program, str, bool]:
+        """What is run on the candidate for `program`, what of its arguments matters, and whether it is refused."""
         expected = replay(program, self._pair.reference)
         refuses = expected.error is not None
-        return program if refuses else with_backward(program, expected), arguments(program, refused=refuses)
+        told = arguments(program, refused=refuses)
+        return program if refuses else with_backward(program, expected), told, refuses
 
     def _judge_refusal(self, found: Judgement, expected: Replayed) -> None:
         found.refused = True

@@ -38,6 +38,10 @@ class Trail:
         """The side that is asked next."""
         struct.pack_into("<q", self._memory, 16, side)
 
+    def position(self) -> Position:
+        """What was written last, by this process or by a fork of it."""
+        return Position(*_STATE.unpack_from(self._memory, 0))
+
     def rest(self) -> None:
         """No sample is being judged."""
         _STATE.pack_into(self._memory, 0, -1, -1, -1, time.monotonic())

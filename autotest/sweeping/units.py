@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 from autotest.frameworks.samples import Entry, Form, Kind
 from autotest.results.sweep import CellKey
 
+#: Deaths in one unit after which the rest of its samples is only counted.
+DEATHS: Final = 12
 #: Calls that everything has; the other forms come after them.
 FIRST: Final = frozenset(("function", "module", "reflected"))
 _KINDS: Final[Mapping[Kind, int]] = {"sample": 0, "error": 1, "noncontiguous": 1, "mutation": 3, "reference": 5}
@@ -49,8 +51,24 @@ class Unit:
     ended: Mapping[int, Ended] = dataclasses.field(default_factory=dict)
     #: Why no more samples are judged, but only counted; empty if they are.
     abandoned: str = ""
-    #: Arguments of its operator that ended processes before (`autotest.sweeping.arguments`), which are left out.
-    deadly: frozenset[str] = frozenset()
+    #: Arguments of its operator that ended processes before (`autotest.sweeping.arguments`), and how often.
+    deadly: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    def with_deadly(self, told: str) -> Unit:
+        """Itself, when such arguments have ended one process more."""
+        return dataclasses.replace(self, deadly={**self.deadly, told: self.deadly.get(told, 0) + 1})
+
+
+def was_counted(unit: Unit, sample: int) -> bool:
+    """Whether `sample` is known to end processes, so that it is not run again; one that did in a probe is."""
+    return sample in unit.ended and unit.ended[sample].side != 2
+
+
+def after_death(unit: Unit, start: int, sample: int, ended: Ended, allowed: int = DEATHS) -> Unit:
+    """The rest of `unit`, from `start` on, after `sample` ended the process; only counted after `allowed` deaths."""
+    known = {**unit.ended, sample: ended}
+    abandoned = "not run: samples beside it ended the process" if len(known) >= allowed else ""
+    return dataclasses.replace(unit, start=start, ended=known, abandoned=abandoned)
 
 
 def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) -> Iterator[Unit]:

@@ -11,8 +11,8 @@ import torch
 from autotest.frameworks import Framework, Pair, framework
 from autotest.frameworks.samples import SampleDatabase
 from autotest.results.sweep import Cell
+from autotest.sweeping.judged_units import judged
 from autotest.sweeping.units import units
-from autotest.sweeping.worker import judged
 from tests.support.faulty import FaultyTorch
 
 TORCH = framework("torch")

@@ -1,0 +1,124 @@
+"""What torch's public names are, and the parameters of each: by its schemas, or by a Python function's annotations."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import inspect
+import typing
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import torch
+from torch.overrides import get_overridable_functions, resolve_name
+
+from generators.arguments import Parameter, Takes
+
+#: Types of schemas, and of annotations as they are written.
+_TAKES: Final[Mapping[str, Takes]] = {
+    "Tensor": "tensor",
+    "List[Tensor]": "tensors",
+    "int": "integer",
+    "List[int]": "numbers",
+    "float": "fraction",
+    "number": "scalar",
+    "bool": "flag",
+    "str": "word",
+}
+#: Parameters that are annotated with what only TorchScript understands: a whole number, or several.
+_SIZES: Final = frozenset("output_size kernel_size stride padding dilation size".split())
+#: Parameters that say nothing of what is computed.
+_LEFT_OUT: Final = frozenset("out dtype layout device pin_memory memory_format generator non_blocking async".split())
+
+
+@functools.cache
+def public_names() -> tuple[str, ...]:
+    """Everything that `torch.overrides` lets a user override, by its path below torch, but for what is private."""
+    found: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for functions in get_overridable_functions().values():
+            for function in functions:
+                name = None
+                with contextlib.suppress(Exception):
+                    name = resolve_name(function)
+                if name and name.startswith("torch.") and not any(map(_is_private, name.split("."))):
+                    found.add(name.removeprefix("torch."))
+    return tuple(sorted(found))
+
+
+def _is_private(part: str) -> bool:
+    return part.startswith("_") and not (part.startswith("__") and part.endswith("__"))
+
+
+def overloads(path: str) -> list[tuple[Parameter, ...]]:
+    """The signatures of the name at `path`, as far as their parameters are of types that can be drawn."""
+    function = functools.reduce(getattr, path.split("."), torch)
+    written = _of_python(function)
+    found = [written] if written is not None else []
+    for schema in _schemas().get(path.rpartition(".")[2], ()):
+        parameters = _of_schema(schema)
+        if parameters is not None and parameters not in found:
+            found.append(parameters)
+    if not found and path.startswith("Tensor."):
+        found.append((Parameter("self", "tensor"),))
+    return found
+
+
+@functools.cache
+def _schemas() -> Mapping[str, Sequence[Any]]:
+    found: dict[str, list[Any]] = collections.defaultdict(list)
+    for schema in torch._C._jit_get_all_schemas():
+        namespace, _, name = schema.name.partition("::")
+        if namespace == "aten" and not any(argument.is_out for argument in schema.arguments):
+            # The functions of packages are called linalg_inv, fft_fft, special_erf there.
+            for known in {name, name.partition("_")[2] or name}:
+                found[known].append(schema)
+    return found
+
+
+def _of_schema(schema: Any) -> tuple[Parameter, ...] | None:
+    found: list[Parameter] = []
+    for argument in schema.arguments:
+        kind = str(argument.type)
+        optional = kind.startswith("Optional[") or argument.has_default_value()
+        takes = _TAKES.get(kind.removeprefix("Optional[").removesuffix("]" if kind.startswith("Optional[") else ""))
+        if argument.name in _LEFT_OUT or takes is None:
+            if not optional:
+                return None
+            continue
+        found.append(Parameter(argument.name, takes, optional, argument.kwarg_only, argument.N or 0))
+    return tuple(found)
+
+
+def _of_python(function: Any) -> tuple[Parameter, ...] | None:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+        hints = typing.get_type_hints(function)
+    except Exception:  # noqa: BLE001 - a built-in function, or an annotation that only a type checker can resolve
+        return None
+    found: list[Parameter] = []
+    for parameter in parameters:
+        optional = parameter.default is not inspect.Parameter.empty
+        takes = _of_hint(hints.get(parameter.name)) or _of_name(parameter.name)
+        if parameter.name in _LEFT_OUT or takes is None or parameter.kind in (2, 4):
+            if not optional and parameter.kind not in (2, 4):
+                return None
+            continue
+        found.append(Parameter(parameter.name, takes, optional, parameter.kind == parameter.KEYWORD_ONLY))
+    return tuple(found)
+
+
+def _of_name(name: str) -> Takes | None:
+    return "tensor" if name == "self" else "numbers" if name in _SIZES else None
+
+
+def _of_hint(hint: Any) -> Takes | None:
+    arguments = [item for item in typing.get_args(hint) if item is not type(None)]
+    if typing.get_origin(hint) is typing.Union and arguments:
+        return _of_hint(arguments[0])
+    if typing.get_origin(hint) in (list, tuple):
+        return "tensors" if arguments and arguments[0] is torch.Tensor else "numbers"
+    return _TAKES.get(getattr(hint, "__name__", ""))

@@ -1,0 +1,90 @@
+"""Adds what one sample showed, or that it ended a process, to its cell."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from typing import Final
+
+from autotest.frameworks import Framework
+from autotest.program import Program, operator_of
+from autotest.replaying.replay import replay
+from autotest.results.sweep import Cell, Check, Divergence
+from autotest.sweeping.judgement import Judgement
+from autotest.sweeping.judging import Judge
+from autotest.sweeping.units import Ended
+
+#: Seconds that the reference may take alone with a sample that ended a process, and how often it is asked.
+_ALONE, _DAMAGED = 20.0, 4
+#: Bytes of the largest program that is handed in with a divergence.
+_LARGEST: Final = 1 << 22
+
+
+def count(cell: Cell, found: Judgement, sample: str) -> None:
+    """Add what one sample showed to its cell."""
+    if found.absent:
+        cell.left_out[found.absent] += 1
+        cell.absent = found.absent
+        return
+    if found.left_out:
+        cell.left_out[found.left_out] += 1
+        return
+    cell.check("exists", passed=True)
+    cell.check("survives", passed=True)
+    cell.refused += found.refused
+    cell.accepted += not found.refused
+    cell.failed += found.failed
+    cell.vacuous += found.vacuous
+    cell.rounded += found.rounded
+    for check, passed in found.checks.items():
+        cell.check(check, passed)
+    for failure in found.failures:
+        cell.diverged(_divergence(failure.check, failure.key, failure.message, sample, failure.program))
+
+
+def _divergence(check: Check, key: str, message: str, sample: str, program: Program) -> Divergence:
+    size = sum(array.data.nbytes for array in program.arrays)
+    elements = sum(array.data.size for array in program.arrays)
+    kept = program if size <= _LARGEST else None
+    return Divergence(check, key, message, sample, size=elements, program=kept)
+
+
+def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell: Cell) -> str:
+    """Count a sample that ended a worker before, which is not run again; returns what of its arguments matters."""
+    side, how, words = ended
+    if side == 0 or _kills(program, judge.reference):
+        cell.left_out["the reference ends the process, too"] += 1
+        return ""
+    operator = operator_of(program.calls, len(program.calls) - 1)
+    program, deadly, refused = judge.whole(program)
+    cell.refused += refused
+    cell.accepted += not refused
+    cell.failed += not refused
+    cell.check("exists", passed=True)
+    cell.check("survives", passed=False)
+    what = how + (f": {words}" if words else "")
+    key = f"dies: {how}"
+    message = f"{operator}: {judge.candidate} ends with {what}"
+    cell.diverged(_divergence("survives", key, message, sample, program))
+    return deadly
+
+
+def _kills(program: Program, framework: Framework) -> bool:
+    """Whether `framework` alone ends a process with `program`, at once or, its memory damaged, a little later."""
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            for _ in range(_DAMAGED):
+                replay(program, framework)
+        os._exit(0)
+    end = time.monotonic() + _ALONE
+    while time.monotonic() < end:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status != 0
+        time.sleep(0.002)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return True

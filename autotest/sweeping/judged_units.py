@@ -1,0 +1,89 @@
+"""Judges a unit sample by sample, handing in what they showed every now and then."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from autotest.frameworks import Pair
+from autotest.frameworks.samples import Sample, SampleDatabase
+from autotest.results.sweep import Cell
+from autotest.sweeping.counting import count, count_death
+from autotest.sweeping.judging import Judge
+from autotest.sweeping.sampling import samples
+from autotest.sweeping.trail import Trail
+from autotest.sweeping.units import Unit
+
+#: Seconds after which what was found so far is handed in, so that a death costs no more than that.
+_HAND_IN: Final = 0.2
+#: Samples of a unit that are looked at more closely: run twice, written into, differentiated twice.
+_CLOSELY: Final = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """What the samples of a unit up to `upto` showed that were not handed in before."""
+
+    upto: int
+    cell: Cell
+    #: Whether these were the last.
+    done: bool
+    #: What of the arguments matters that ended a worker before; empty where none did.
+    deadly: str = ""
+
+
+def judged(unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None = None) -> Iterator[Part]:
+    """Judge the samples of `unit`, unless the candidate lacks all that they need."""
+    lacking = Judge(pair).lacks_all(unit.path, unit.key.dtype)
+    if lacking:
+        cell = Cell()
+        cell.absent = lacking
+        cell.check("exists", passed=False)
+        yield Part(0, cell, done=True)
+    else:
+        yield from judged_samples(unit, samples(unit, database), pair, trail)
+
+
+def judged_samples(unit: Unit, made: Iterable[Sample], pair: Pair, trail: Trail | None = None) -> Iterator[Part]:
+    """Judge samples of `unit` from the one on where it starts."""
+    judge = Judge(pair, trail.asks if trail is not None else lambda side: None, unit.deadly)
+    cell = Cell()
+    handed_in = time.monotonic()
+    index = -1
+    for index, sample in enumerate(made):
+        if index < unit.start:
+            continue
+        if trail is not None:
+            trail.sample(unit.number, index)
+        killed = _judge_one(unit, index, sample, judge, cell)
+        if killed or time.monotonic() - handed_in > _HAND_IN:
+            yield Part(index + 1, cell, done=False, deadly=killed)
+            cell, handed_in = Cell(), time.monotonic()
+    yield Part(index + 1, cell, done=True)
+
+
+def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell) -> str:
+    """Judge one sample and count it, whatever comes of it; returns its arguments if it ended a worker before."""
+    ended = unit.ended.get(index)
+    if sample.program is None:
+        cell.left_out[sample.left_out] += 1
+    elif ended is not None and ended.side != 2:
+        killed = count_death(ended, f"{unit.kind} {index}", sample.program, judge, cell)
+        judge.note_deadly(killed)
+        return killed
+    elif unit.abandoned:
+        cell.left_out[unit.abandoned] += 1
+    else:
+        try:
+            gaps = unit.kind in ("noncontiguous", "mutation") and index % 2 == 0
+            found = judge.judge(sample.program, closely=index < _CLOSELY and ended is None, gaps=gaps)
+        except MemoryError:
+            cell.left_out["not enough memory"] += 1
+            return ""
+        except Exception as error:  # noqa: BLE001 - a fault of this library costs one sample, and is told
+            cell.left_out[f"could not be judged: {type(error).__name__}: {str(error)[:200]}"] += 1
+            return ""
+        count(cell, found, f"{unit.kind} {index}")
+    return ""

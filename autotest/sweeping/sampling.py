@@ -1,0 +1,45 @@
+"""What a unit of a sweep is made of: samples of a database, or mutations of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from autotest.frameworks.samples import Sample, SampleDatabase
+from autotest.program import Program
+from autotest.results.sweep import CellKey
+from autotest.sources.mutations import mutations
+from autotest.sweeping.units import FIRST, Unit, digest
+
+#: About how many samples of a unit are mutated; into how many, by dtype, and elsewhere.
+_MUTATED: Final = 24
+_MUTATIONS: Final[Mapping[str, int]] = {"float32": 80, "int64": 48}
+_FEW: Final = 24
+
+
+def samples(unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
+    """What a unit is made of."""
+    key = unit.key
+    if unit.kind != "mutation":
+        yield from database.samples(key.operator, key.form, key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
+        return
+    originals = database.samples(key.operator, key.form, key.dtype, "sample", unit.seed)  # type: ignore[arg-type]
+    programs = [sample.program for sample in originals if sample.program is not None]
+    # Of many samples, some that lie far apart.
+    some = programs[:: max(1, len(programs) // _MUTATED)]
+    for _, mutated in mutations(some, digest(unit.seed, key.form), _times(key)):
+        if not _belongs_elsewhere(mutated, unit):
+            yield Sample(mutated)
+
+
+def _belongs_elsewhere(program: Program, unit: Unit) -> bool:
+    """Whether it has no tensor of its cell's dtype any more, but of others that have cells of their own."""
+    dtypes = {call.target for call in program.inputs()}
+    return unit.key.dtype not in dtypes and not dtypes.isdisjoint(unit.dtypes)
+
+
+def _times(key: CellKey) -> int:
+    """How many mutations a cell is worth: most in the forms and dtypes that everything has, some in the others."""
+    if key.form in FIRST:
+        return _MUTATIONS.get(key.dtype, _FEW)
+    return _FEW

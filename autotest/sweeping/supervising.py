@@ -1,0 +1,75 @@
+"""Judges a unit in forks of the process that has its samples, so that a death costs no more than another fork."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from autotest.frameworks import Pair
+from autotest.frameworks.samples import Sample
+from autotest.processes.child import die_with_parent
+from autotest.processes.endings import describe, last_words
+from autotest.sweeping.judged_units import Part, judged_samples
+from autotest.sweeping.trail import Trail
+from autotest.sweeping.units import Ended, Unit, after_death, was_counted
+
+
+def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log: Path) -> Iterator[Part]:
+    """Judge the samples of `unit` in a child; in another one, from where it was, for as long as they die."""
+    while True:
+        heard = _size(log)
+        pid, connection = _forked(unit, made, pair, trail)
+        upto, done = unit.start, False
+        with connection, contextlib.suppress(EOFError):
+            while not done:
+                part: Part = connection.recv()
+                upto, done = part.upto, part.done
+                if part.deadly:
+                    unit = unit.with_deadly(part.deadly)
+                yield part
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if done:
+            return
+        position = trail.position()
+        ended = Ended(position.side, describe(status), last_words(_read(log, heard)))
+        if position.side < 0 or was_counted(unit, position.sample):
+            # Not over a sample: whoever asked for the unit is told as if this process itself had ended.
+            os._exit(max(status, 1))
+        unit = after_death(unit, upto, position.sample, ended)
+
+
+def _forked(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail) -> tuple[int, Connection]:
+    """A child that judges, and what it sends its parts by."""
+    reading, writing = Pipe(duplex=False)
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        writing.close()
+        return pid, reading
+    try:
+        die_with_parent(parent)
+        reading.close()
+        for part in judged_samples(unit, made, pair, trail):
+            writing.send(part)
+    finally:
+        os._exit(0)
+
+
+def _size(log: Path) -> int:
+    with contextlib.suppress(OSError):
+        return log.stat().st_size
+    return 0
+
+
+def _read(log: Path, start: int) -> str:
+    with contextlib.suppress(OSError), log.open(errors="replace") as file:
+        file.seek(start)
+        return file.read()
+    return ""
+
+
+__all__ = ["supervised"]

@@ -29,7 +29,7 @@ _NO_OPERATORS: Final = frozenset(
 #: Constructor arguments that are tried, in this order.
 _CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
     (), (4,), (2,), (4, 4), (2, 4), (4, 6), (4, 4, 3), (4, 4, 4), (4, 2, 2), (2, 2), (4, 2), ((2, 2),), (8, 2),
-    (2, 0.5), (-1.0, 1.0),
+    ((3, 3), (2, 2)), (2, 0.5), (-1.0, 1.0),
 )  # fmt: skip
 #: Accepted inputs for one constructor, constructors of one module, and programs of one module.
 _INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 72

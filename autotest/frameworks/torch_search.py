@@ -10,7 +10,7 @@ from typing import Any, Final
 import torch
 
 #: Shapes of the tensors that are tried, from the commonest on; all of them fit one another somewhere.
-_SHAPES: Final = ((2, 4), (2, 4, 8), (2, 4, 8, 8), (2, 4, 6, 6, 6), (4,), (4, 4), (2, 3, 4))
+_SHAPES: Final = ((2, 4), (2, 4, 8), (2, 4, 8, 8), (2, 4, 6, 6, 6), (4,), (4, 4), (2, 3, 4), (2, 4, 4))
 
 
 class Drawer:

@@ -83,6 +83,46 @@ def copies_first(mul_: Any) -> Any:
     return lambda x, y: mul_(x.clone(), y)
 
 
+def flat_slope(sin: Any) -> Any:
+    """Its value and its gradient are right, and the gradient of its gradient is zero."""
+
+    def wrong(x: Any) -> Any:
+        fixed = x.detach()
+        return sin(fixed) + (x - fixed) * torch.cos(fixed)
+
+    return wrong
+
+
+def wrong_slope_of_strided_cotangents(tanh: Any) -> Any:
+    class Wrong(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(context: Any, x: Any) -> Any:
+            context.save_for_backward(x)
+            return tanh(x)
+
+        @staticmethod
+        def backward(context: Any, cotangent: Any) -> Any:
+            (x,) = context.saved_tensors
+            return cotangent * (1 - tanh(x) ** 2) * (1 if cotangent.is_contiguous() else 2)
+
+    return Wrong.apply
+
+
+def ignores_inplace(kind: Any) -> Any:
+    def made(*args: Any, inplace: bool = False) -> Any:
+        return kind(*args, inplace=False)
+
+    return made
+
+
+def adds_a_dimension_to_out(cumsum: Any) -> Any:
+    return lambda *args, out=None: cumsum(*args) if out is None else out.set_(cumsum(*args)[None])
+
+
+def does_not_see_views(mul_: Any) -> Any:
+    return lambda x, y: x if x._base is not None else mul_(x, y)
+
+
 def leaves_out_alone(exp: Any) -> Any:
     return lambda x, out=None: exp(x)
 
@@ -134,6 +174,16 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "NaN": (fault("mul", nan_at_first), "mul/function/float32", "nonfinite"),
     "gradient": (fault("sin", other_slope), "sin/function/float32", "gradient"),
     "no gradient": (fault("cos", lambda f: lambda x: f(x).detach()), "cos/function/float32", "gradient"),
+    "gradient of a gradient": (fault("sin", flat_slope), "sin/function/float32", "double gradient"),
+    "gradient for a cotangent with gaps": (fault("tanh", wrong_slope_of_strided_cotangents),
+                                           "tanh/function/float32", "gradient"),
+    "inplace=True is ignored": (fault("nn.ReLU6", ignores_inplace), "nn.ReLU6/module/float32", "value"),
+    "in-place on a view": (FaultyTorch(tensors={"mul_": does_not_see_views}), "mul/in-place/float32", "value"),
+    "shape of out=": (fault("cumsum", adds_a_dimension_to_out), "cumsum/out=/float32", "shape"),
+    "dtype of out=": (fault("floor", lambda f: lambda x, out=None: f(x) if out is None else f(x).double()),
+                      "floor/out=/float32", "dtype"),
+    "accepts an index that is too great": (fault("take", lambda f: lambda x, i: f(x, i % max(1, x.numel()))),
+                                           "take/function/float32", "errors"),
     "dtype of an index": (fault("argmax", lambda f: lambda *a, **k: f(*a, **k).int()),
                           "argmax/function/float32", "dtype"),
     "dtype of a sum": (fault("sum", lambda f: lambda *a, **k: f(*a, **k).int()), "sum/function/int64", "dtype"),

@@ -1,0 +1,58 @@
+"""A sample that ends the process costs a fork, and the third one with the same arguments is not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autotest.frameworks import Pair
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.results.sweep import Cell
+from autotest.sweeping import trail
+from autotest.sweeping.arguments import arguments
+from autotest.sweeping.judging import SET_ASIDE
+from autotest.sweeping.sampling import samples
+from autotest.sweeping.supervising import supervised
+from autotest.sweeping.trail import Trail
+from autotest.sweeping.units import units
+from tests.sweep.planted import TORCH, databases, deadly_relu
+
+
+def relu_of(*shape: int, inplace: bool = False, name: str = "relu") -> Program:
+    array = Array(np.ones(shape, "float32"), "float32")
+    calls = [tensor_call(0, 0, array, requires_grad=False), Call("function", name, (Ref(0),), {"inplace": inplace}, 1)]
+    return Program(tuple(calls), (array,))
+
+
+def test_arguments_are_alike_in_all_that_does_not_tend_to_kill() -> None:
+    assert arguments(relu_of(2), refused=False) == arguments(relu_of(7, name="relu_"), refused=False)
+    different = [relu_of(2), relu_of(2, 2), relu_of(0), relu_of()]
+    assert len({arguments(program, refused=False) for program in different}) == len(different)
+    assert arguments(relu_of(2), refused=False) != arguments(relu_of(2, inplace=True), refused=False)
+    assert arguments(relu_of(2), refused=False) != arguments(relu_of(2), refused=True)
+
+
+def test_deaths_cost_their_samples_and_the_known_ones_are_left_out(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    available = databases()
+    entries = [entry for database in available.values() for entry in database.entries()]
+    (unit,) = [
+        unit for unit in units(entries, lambda key: key == "nn.functional.relu/function/float32", 0)
+        if unit.kind == "sample"
+    ]  # fmt: skip
+    trail.create(tmp_path / "trail")
+    made = [*samples(unit, available[unit.database])] * 3
+    cell = Cell()
+    for part in supervised(unit, made, Pair(TORCH, deadly_relu()), Trail(tmp_path / "trail"), tmp_path / "log"):
+        cell.merge(part.cell)
+    passed, total = cell.checks["survives"]
+    assert total - passed == 2
+    assert cell.left_out[SET_ASIDE] == 1
+    assert cell.samples == len(made)
+    (death,) = [found for found in cell.divergences.values() if found.check == "survives"]
+    assert death.program is not None
+    assert "SIGABRT" in death.message

@@ -297,7 +297,8 @@ class Campaign:
         test = self._by_where[task.where]
         test.add(result)
         test.idle = test.idle + result.done if result.done and _all_set_aside(result) else 0
-        if test.idle >= IDLE_TRIALS:
+        # Where trials are counted, all of them are run: which ones had run before this would depend on the workers.
+        if test.idle >= IDLE_TRIALS and self.plan.trials is None:
             test.set_aside = "all it does was set aside"
         if result.done < len(task.indices) and not result.broken:
             test.returned.append(task.indices[result.done :])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import secrets
 import shutil
@@ -19,8 +20,10 @@ from autotest.base.errors import UsageError
 from autotest.clusters.agent import Agent
 from autotest.clusters.engine import ClusterUnreachable, Lost, Machine
 
-#: Seconds for a cluster to accept a connection, and for it to say what it is.
-REACHED, ANSWERS = 5.0, 60.0
+#: Seconds for a cluster to accept a connection.
+REACHED = 5.0
+#: How often a cluster is asked to take this process on.
+ATTEMPTS = 3
 #: Bytes of shared memory for a cluster of our own: what goes through it are findings.
 _OBJECTS = 100 << 20
 #: A cluster of our own answers to this machine alone, shows it what it is given here, and reports to nobody.
@@ -66,7 +69,7 @@ class RayEngine:
         """Start a cluster on this machine, which ends with this process."""
         self._folder = tempfile.mkdtemp(prefix="autotest-")
         # Temporary files of all its processes go where they are removed with it.
-        with _environment({**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32), "TMPDIR": self._folder}):
+        with _environment({**_ALONE, "RAY_AUTH_TOKEN": _token(), "TMPDIR": self._folder}):
             self._ray = _ray()
             self._ray.init(
                 address="local",
@@ -82,15 +85,16 @@ class RayEngine:
         self._ray = _ray()
         given = {"working_dir": str(Path.cwd()), "excludes": list(_STAYS)}
         address = "auto" if self._address == "auto" else f"ray://{self._address}"
-        try:
-            self._ray.init(
-                address,
-                runtime_env=given,
-                logging_level="error",
-                **({"log_to_driver": False} if address == "auto" else {}),
-            )
-        except Exception as error:  # Ray raises whatever its transport does
-            raise ClusterUnreachable(f"--executor {address}: {_said(error)}") from error
+        quiet = {"log_to_driver": False} if address == "auto" else {}
+        for attempt in range(ATTEMPTS):
+            try:
+                self._ray.init(address, runtime_env=given, logging_level="error", **quiet)
+            except Exception as error:  # noqa: PERF203 - Ray raises whatever its transport does
+                # A busy head node may take longer to start what serves this process than Ray waits for it.
+                if attempt + 1 == ATTEMPTS or not isinstance(error, ConnectionError):
+                    raise ClusterUnreachable(f"--executor {address}: {_said(error)}") from error
+            else:
+                return
 
     def machines(self) -> Sequence[Machine]:
         try:
@@ -155,6 +159,12 @@ class RayEngine:
         self._due.clear()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@functools.cache
+def _token() -> str:
+    """By which the processes of a cluster of our own know one another. Ray reads it once in a process."""
+    return secrets.token_hex(32)
 
 
 def _ray() -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support.faulty import FaultyTorch
+from tests.support.faulty import FaultyTorch, plus
 
 
 def _segfault() -> None:
@@ -49,6 +49,12 @@ def six() -> FaultyTorch:
         "erf": _exit,
     }
     return FaultyTorch({name: _first(way) for name, way in ways.items()}, origin=f"{__name__}:six")
+
+
+def mixed() -> FaultyTorch:
+    """One operator is wrong, and two die."""
+    faults = {"relu": plus(1.0), "sinh": _first(_segfault), "erf": _first(_exit)}
+    return FaultyTorch(faults, origin=f"{__name__}:mixed")
 
 
 def _first(deed: Callable[[], None]) -> Callable[[Any], Any]:

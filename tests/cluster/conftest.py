@@ -1,0 +1,112 @@
+"""A real cluster of Ray on this machine, and what is to be seen of its processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.fuzz.conftest import command  # noqa: F401 - the same fixture
+
+SUITE = ROOT / "tests" / "fuzz" / "suites" / "twenty_six.py"
+
+
+class Node:
+    """A node of the cluster: `ray start`, and all that it has started."""
+
+    def __init__(self, *options: str, environment: dict[str, str], folder: Path) -> None:
+        started = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=2", *options]
+        self.log = folder / f"node-{secrets.token_hex(2)}.log"
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*started, f"--object-store-memory={100 << 20}", "--disable-usage-stats"],
+                cwd=folder,
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def kill(self) -> None:
+        """End it as a power cut does."""
+        for pid in in_session(self._process.pid):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def in_session(session: int) -> list[int]:
+    """The processes of one session that are alive."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, its = stat.read_text().rpartition(")")[2].split()[:4]
+            if int(its) == session and state != "Z":
+                found.append(int(stat.parent.name))
+    return found
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+class RayCluster:
+    """Two nodes, whose client server is at `address`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.environment = {
+            **os.environ,
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+            "PYTHONPATH": str(ROOT),
+            "TMPDIR": str(folder),
+        }
+        port, client = free_port(), free_port()
+        self.address = f"127.0.0.1:{client}"
+        head = ("--head", f"--port={port}", f"--ray-client-server-port={client}", f"--temp-dir={folder}")
+        self.nodes = [Node(*head, "--include-dashboard=false", environment=self.environment, folder=folder)]
+        self._await(port)
+        self._await(client)
+        self.nodes.append(Node(f"--address=127.0.0.1:{port}", environment=self.environment, folder=folder))
+
+    def _await(self, port: int) -> None:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return
+            time.sleep(0.2)
+        raise TimeoutError(self.nodes[0].log.read_text())
+
+    def close(self) -> None:
+        for node in reversed(self.nodes):
+            node.kill()
+
+
+@pytest.fixture
+def cluster(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayCluster]:
+    """Two nodes with two processors each; gone afterwards."""
+    import tempfile
+
+    # Not below pytest's own folder: the path of a socket has 107 characters at most.
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
+        one = RayCluster(Path(folder))
+        for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
+            monkeypatch.setenv(name, one.environment[name])
+        try:
+            yield one
+        finally:
+            one.close()

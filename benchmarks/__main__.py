@@ -12,11 +12,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import deaths, machine, networks, parts, tell, trials, whole
+from benchmarks import cluster, deaths, machine, networks, parts, tell, trials, whole
 from benchmarks.contenders import Contenders
 from benchmarks.results import Row
 
-GROUPS = ("small", "large", "graph", "parts", "networks", "processes")
+GROUPS = ("small", "large", "graph", "parts", "networks", "processes", "cluster")
 
 
 def main() -> int:
@@ -71,6 +71,9 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str) -> Ite
         yield from whole.memory(10_000)
         yield from whole.workers(10.0, 3)
         yield from whole.isolation(2000, 12_000, 3)
+    if "cluster" in groups:
+        yield from cluster.coordination(20.0)
+        yield from cluster.beside_local(20.0, 3)
 
 
 def _grouped(rows: Iterator[Row]) -> list[Row]:

@@ -110,7 +110,7 @@ def isolation(few: int, many: int, times: int) -> Iterator[Row]:
 
 def _marginal(file: Path, jobs: int, few: int, many: int, seed: int) -> float:
     trials, seconds = zip(
-        *(_told(file, f"--trials {count} --jobs {jobs} --seed {seed} --no-error-parity") for count in (few, many)),
+        *(told(file, f"--trials {count} --jobs {jobs} --seed {seed} --no-error-parity") for count in (few, many)),
         strict=True,
     )
     return float((seconds[1] - seconds[0]) / (trials[1] - trials[0]))
@@ -118,11 +118,11 @@ def _marginal(file: Path, jobs: int, few: int, many: int, seed: int) -> float:
 
 def _campaign(file: Path, jobs: int, seconds: float, seed: int) -> float:
     """Trials a second of one campaign."""
-    trials, took = _told(file, f"--time {seconds}s --jobs {jobs} --seed {seed}")
+    trials, took = told(file, f"--time {seconds}s --jobs {jobs} --seed {seed}")
     return trials / took
 
 
-def _told(file: Path, options: str) -> tuple[int, float]:
+def told(file: Path, options: str) -> tuple[int, float]:
     """Trials and seconds of one campaign with these options."""
     told = file.parent / "summary.json"
     told.unlink(missing_ok=True)

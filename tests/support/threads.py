@@ -5,10 +5,11 @@ from __future__ import annotations
 import pickle
 import queue
 import threading
+import time
 from collections.abc import Callable, Hashable, Sequence
 
 from autotest.clusters.engine import Lost, Machine
-from autotest.clusters.messages import Facts, Farewell, Order, Package, Report, Returned, digest_of_library
+from autotest.clusters.messages import Facts, Farewell, Handed, Order, Package, Report, Returned, digest_of_library
 from autotest.results.tasks import Explore, Explored, Result, Task
 
 #: What an agent does with a message: an answer, or an exception with which it ends.
@@ -16,19 +17,28 @@ Answer = Callable[[bytes], bytes]
 
 
 class Idle:
-    """An agent that does nothing, and says that it has done it."""
+    """An agent that does nothing for some seconds a task, and says that it has done it."""
 
     GROUP = "torch 2.0.1 / nothing 1 on cpu"
 
-    def __init__(self, group: str = GROUP, trouble: str = "", differing: Sequence[str] = ()) -> None:
+    def __init__(
+        self, group: str = GROUP, trouble: str = "", differing: Sequence[str] = (), seconds: float = 0.0
+    ) -> None:
         self.facts = Facts(group, digest_of_library(), differing, trouble)
+        self._seconds = seconds
+        self._under_way: list[tuple[float, Handed]] = []
 
     def answer(self, message: bytes) -> bytes:
         asked: Package | Order | Farewell = pickle.loads(message)
         if isinstance(asked, Package):
             return pickle.dumps(self.facts)
         if isinstance(asked, Order):
-            return pickle.dumps(Report([Returned(one.number, self.result(one.task), {}) for one in asked.tasks]))
+            now = time.monotonic()
+            self._under_way += [(now + self._seconds, one) for one in asked.tasks]
+            time.sleep(max(0.0, min(asked.seconds, min((due for due, _ in self._under_way), default=now) - now)))
+            done = [one for due, one in self._under_way if due <= time.monotonic()]
+            self._under_way = [one for one in self._under_way if one[1] not in done]
+            return pickle.dumps(Report([Returned(one.number, self.result(one.task), {}) for one in done]))
         return pickle.dumps(asked)
 
     def result(self, task: Task) -> Result:

@@ -1,0 +1,170 @@
+"""What dealing tasks out on a cluster costs, with workers that do nothing, and a campaign on Ray beside a local one.
+
+Leave rows. What the driver does for a task is its processor time, its threads of Ray among it: where the agents run
+on the same two cores, the time on the clock is theirs, too.
+"""
+
+from __future__ import annotations
+
+import collections
+import resource
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from pathlib import Path
+
+from autotest.campaigns.campaign import Campaign, Plan
+from autotest.clusters.cluster import Cluster
+from autotest.clusters.engine import Engine, Machine
+from autotest.clusters.ray_engine import RayEngine
+from autotest.clusters.travelling import package
+from autotest.results.progress import CampaignProgress, TestProgress
+from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
+from benchmarks.interleave import Spread
+from benchmarks.results import Row
+from benchmarks.whole import told
+from tests.support.threads import Idle, Threads
+
+#: Tasks a second that the workers that do nothing ask for, together.
+PACE = 1000.0
+#: Tests of the campaign whose tasks are dealt out, and agents that share its workers.
+TESTS, AGENTS = 500, 8
+
+_TESTS = """
+    from autotest import autotest, random_tensor, torch
+
+    @autotest(n=1)
+    def test_chain():
+        x = random_tensor(ndim=2)
+        return torch.sigmoid(torch.tanh(x) * x + x)
+
+    @autotest(n=1)
+    def test_softmax():
+        return torch.softmax(random_tensor(ndim=2), dim=1)
+"""
+
+
+class Nothing(Idle):
+    """Says of every task what a usual one leaves."""
+
+    def result(self, task: Task) -> Result:
+        assert isinstance(task, Explore)
+        done = len(task.indices)
+        operators = collections.Counter({f"operator_{number}": done for number in range(5)})
+        arguments = collections.Counter({f"operator dim={number}": done for number in range(20)})
+        return Explored(done, done, operators=operators, arguments=arguments, compared=9 * done, seconds=0.04 * done)
+
+
+class _Paced(Nothing):
+    """One of so many agents that ask for `PACE` tasks a second together."""
+
+    WORKERS = 64
+
+    def __init__(self) -> None:
+        super().__init__(seconds=self.WORKERS / PACE)
+
+
+class _Paced256(_Paced):
+    WORKERS = 256
+
+
+class _Shared(RayEngine):
+    """A cluster of one machine, which is taken for several."""
+
+    def machines(self) -> Sequence[Machine]:
+        return [
+            one._replace(id=f"{one.id}/{number}", processors=one.processors // AGENTS)
+            for one in super().machines()
+            for number in range(AGENTS)
+        ]
+
+    def start(self, machine: Machine, slots: int) -> Hashable:
+        return super().start(machine._replace(id=machine.id.partition("/")[0]), slots)
+
+
+class _Silent:
+    """Shows nobody anything."""
+
+    def changed(self, progress: CampaignProgress) -> None:
+        pass
+
+    def found(self, found: Found) -> None:
+        pass
+
+
+def coordination(seconds: float) -> Iterator[Row]:
+    """Tasks a second, and what the driver needs for one, with 64 and 256 workers that do nothing."""
+    agents: dict[int, type[_Paced]] = {64: _Paced, 256: _Paced256}
+    for workers, agent in agents.items():
+        machines: dict[str, tuple[int, Callable[[], Idle]]] = {
+            f"m{number}": (workers // AGENTS, agent) for number in range(AGENTS)
+        }
+        engines: dict[str, Engine] = {
+            "threads": Threads(machines),
+            "Ray actors": _Shared(processors=workers, agent=agent),
+        }
+        for kind, engine in engines.items():
+            tasks, took, busy, grown = _dealt(engine, seconds)
+            name = f"{workers} workers in {AGENTS} {kind}"
+            yield Row("cluster", f"{name}: tasks a second (asked for: {PACE:.0f})", Spread.of([tasks / took]), "/s")
+            yield Row("cluster", f"{name}: driver's processor time a task", Spread.of([1e3 * busy / tasks]), "ms", 2.0)
+            yield Row("cluster", f"{name}: driver's memory, grown by", Spread.of([grown / 1024]), "MB")
+
+
+def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float]:
+    """Tasks, seconds, seconds of the processor, and kilobytes of one campaign."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        executor = Cluster(engine, package(Conditions(place), [], place), place)
+        tests = [TestProgress(Where(place / "test_x.py", f"test_x.py::test_{n}", 0)) for n in range(TESTS)]
+        progress = CampaignProgress(0, tests)
+        executor.prepare()
+        try:
+            counted = _Counted(executor)
+            memory, clock, busy = _peak(), time.perf_counter(), time.process_time()
+            Campaign(progress, Plan(0, seconds), counted, _Silent()).run()
+            return counted.tasks, time.perf_counter() - clock, time.process_time() - busy, _peak() - memory
+        finally:
+            executor.close()
+
+
+class _Counted:
+    """Counts what an executor has finished."""
+
+    def __init__(self, executor: Cluster) -> None:
+        self._executor, self.tasks = executor, 0
+
+    @property
+    def slots(self) -> int:
+        return self._executor.slots
+
+    @property
+    def looking(self) -> int:
+        return self._executor.looking
+
+    def start(self, task: Task) -> None:
+        self._executor.start(task)
+
+    def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
+        finished = self._executor.wait(seconds)
+        self.tasks += len(finished)
+        return finished
+
+
+def _peak() -> float:
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def beside_local(seconds: float, times: int) -> Iterator[Row]:
+    """Trials of a campaign on Ray with two workers beside those of two workers here, in turns."""
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "test_timed.py"
+        file.write_text(textwrap.dedent(_TESTS), encoding="utf-8")
+        for seed in range(1, times + 1):
+            here, there = (
+                told(file, f"--time {seconds}s --jobs 2 --executor {where} --seed {seed}") for where in ("local", "ray")
+            )
+            ratios.append((there[0] / there[1]) / (here[0] / here[1]))
+    yield Row("cluster", "trials of two workers on Ray / of two here", Spread.of(ratios), "x", 0.9, at_most=False)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from autotest.base.errors import StoreUnwritable
-from autotest.campaigns.agenda import Agenda
+from autotest.campaigns.agenda import Agenda, Looking
 from autotest.campaigns.deadly_calls import DeadlyCalls
+from autotest.campaigns.turns import Turns
 from autotest.results import ledger
 from autotest.results.identity import Identity, death_of
 from autotest.results.progress import CampaignProgress, TestProgress
@@ -40,8 +40,6 @@ TASK_TRIALS = 1000
 TASKS_A_SECOND = 400
 #: Seconds that diagnosing one finding is taken to need until some were measured.
 DIAGNOSIS_SECONDS = 8.0
-#: A test that still finds something gets this many times the time of one that does not; it never gets none.
-FAVOUR = 4.0
 #: Seconds that replacing a worker is taken to need.
 RESTART_SECONDS = 0.5
 #: When the time is over, what was found is still looked into for this part of the plan's time, and so many seconds at
@@ -124,13 +122,12 @@ class Campaign:
         self._executor = executor
         self._observer = observer
         self._by_where = {test.where: test for test in progress.tests}
-        # Not in the order of the files: a short run looks into all of them, and what kills does not come in a row.
-        ranks = random.Random(plan.base_seed).sample(range(len(progress.tests)), len(progress.tests))
-        self._rank = dict(zip(self._by_where, ranks, strict=False))
-        self._running: list[Task] = []
+        self._turns = Turns(progress.tests, plan.base_seed, self._has_more)
+        #: What is being carried out, and since when, by the task object's own identity: trials, and all else.
+        self._exploring: dict[int, tuple[Explore, float]] = {}
+        self._looking: dict[int, tuple[Looking, float]] = {}
         self._agenda = Agenda()
         self._diagnosed: list[float] = []
-        self._started: dict[int, float] = {}
         self._begin = 0.0
         self._deadly = DeadlyCalls(progress, plan.deaths)
         #: What tracing made of deaths: another identity than their trail gave them, or an entry of the ledger.
@@ -155,18 +152,25 @@ class Campaign:
 
     def _loop(self) -> None:
         while True:
-            while len(self._running) < self._capacity:
+            while len(self._exploring) + len(self._looking) < self._capacity:
                 task = self._next()
                 if task is None:
                     break
-                self._started[id(task)] = time.monotonic()
-                self._running.append(task)
+                if isinstance(task, Explore):
+                    self._exploring[id(task)] = task, time.monotonic()
+                else:
+                    self._looking[id(task)] = task, time.monotonic()
                 self._executor.start(task)
-            if not self._running:
+            if not self._exploring and not self._looking:
                 return
             for task, result in self._executor.wait(0.1):
-                self._running = [other for other in self._running if other is not task]
-                self._take(task, result, time.monotonic() - self._started.pop(id(task)))
+                if isinstance(task, Explore):
+                    _, started = self._exploring.pop(id(task))
+                else:
+                    _, started = self._looking.pop(id(task))
+                self._take(task, result, time.monotonic() - started)
+                if isinstance(task, Explore):
+                    self._turns.ended(task.where)
             self.progress.seconds = self._resumed + time.monotonic() - self._begin
             self._observer.changed(self.progress)
             if time.monotonic() >= self._next_record:
@@ -177,9 +181,8 @@ class Campaign:
     def _write_down(self) -> None:
         self._next_record = time.monotonic() + RECORD_SECONDS
         waiting: dict[Where, list[range]] = collections.defaultdict(list)
-        for task in self._running:
-            if isinstance(task, Explore):
-                waiting[task.where].append(task.indices)
+        for task, _ in self._exploring.values():
+            waiting[task.where].append(task.indices)
         try:
             self._save(self.progress, waiting)
             self.progress.unwritten = ""
@@ -192,12 +195,12 @@ class Campaign:
         urgent = self._agenda.at_once()
         if urgent is not None:
             return urgent
-        looking = sum(not isinstance(task, Explore) for task in self._running)
+        looking = len(self._looking)
         if looking < self._executor.looking and self._left > 0:
             task = self._agenda.next()
             if task is not None:
                 return task
-        full = len(self._running) - looking >= self._executor.slots
+        full = len(self._exploring) >= self._executor.slots
         if full and looking >= self._executor.looking:
             return None
         exploring = None if full or self._enough else self._explore()
@@ -227,22 +230,14 @@ class Campaign:
         if self.plan.seconds is None:
             return False
         each = sum(self._diagnosed) / len(self._diagnosed) if self._diagnosed else DIAGNOSIS_SECONDS
-        under_way = [task for task in self._running if not isinstance(task, Explore)]
         # On a busy machine what is under way tells more than what was measured, or assumed, before.
-        each = max([each, *(time.monotonic() - self._started[id(task)] for task in under_way)])
-        reserve = min((len(self._agenda) + len(under_way)) * each / self._capacity, self.plan.seconds / 2)
+        each = max([each, *(time.monotonic() - started for _, started in self._looking.values())])
+        reserve = min((len(self._agenda) + len(self._looking)) * each / self._capacity, self.plan.seconds / 2)
         return self._left <= reserve
 
     def _explore(self) -> Explore | None:
         """Trials of the test that had least of what it is due."""
-        busy = {task.where for task in self._running}
-        ready = [test for test in self.progress.tests if not test.over and (test.returned or self._remaining(test) > 0)]
-        # A test may be run in two workers at once only when there is nothing else to do.
-        chosen = min(
-            [test for test in ready if test.where not in busy] or ready,
-            key=lambda test: (test.seconds / (FAVOUR if test.unrewarded < 3 else 1.0), self._rank[test.where]),
-            default=None,
-        )
+        chosen = self._turns.next()
         if chosen is None:
             return None
         indices = self._indices(chosen)
@@ -264,6 +259,9 @@ class Campaign:
         indices = range(self.plan.index(test.next), self.plan.index(test.next + count), self.plan.shard[1])
         test.next += count
         return indices
+
+    def _has_more(self, test: TestProgress) -> bool:
+        return not test.over and bool(test.returned or self._remaining(test) > 0)
 
     def _remaining(self, test: TestProgress) -> int:
         return sys.maxsize if self.plan.trials is None else self._own(self.plan.trials) - test.next

@@ -49,16 +49,23 @@ class _Station:
     facts: Facts | None = None
     #: What it was given and has not done, and what of it is yet to be sent.
     jobs: dict[int, Task] = dataclasses.field(default_factory=dict)
+    exploring: int = 0
     unsent: list[int] = dataclasses.field(default_factory=list)
     #: Since when it owes an answer; None when it does not.
     asked: float | None = None
 
     def room(self, task: Task) -> int:
         """How many more tasks like this one it can begin at once."""
-        exploring = sum(isinstance(job, Explore) for job in self.jobs.values())
-        if isinstance(task, Explore):
-            return min(self.slots - exploring, self.slots + self.looking - len(self.jobs))
-        return self.slots + self.looking - len(self.jobs)
+        free = self.slots + self.looking - len(self.jobs)
+        return min(self.slots - self.exploring, free) if isinstance(task, Explore) else free
+
+    def give(self, number: int, task: Task) -> None:
+        self.jobs[number] = task
+        self.unsent.append(number)
+        self.exploring += isinstance(task, Explore)
+
+    def has_done(self, number: int) -> None:
+        self.exploring -= isinstance(self.jobs.pop(number, None), Explore)
 
 
 class Cluster:
@@ -194,8 +201,7 @@ class Cluster:
         station = max(free, key=lambda one: one.room(job.task))
         job.begun = job.begun or time.monotonic()
         job.holders.append(station)
-        station.jobs[number] = job.task
-        station.unsent.append(number)
+        station.give(number, job.task)
         return True
 
     def _ask(self, handle: Hashable, station: _Station) -> None:
@@ -229,7 +235,7 @@ class Cluster:
 
     def _results(self, station: _Station, report: Report) -> Iterator[tuple[Task, Result]]:
         for number, result, files in report.results:
-            station.jobs.pop(number, None)
+            station.has_done(number)
             job = self._jobs.pop(number, None)
             if job is None:
                 continue  # another machine was faster

@@ -18,8 +18,8 @@ from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import compare_trial
 from autotest.recording.pairing import pair_up
 from autotest.recording.record import Record
+from autotest.replaying.naming import operator_shown
 from autotest.replaying.replay import Replayed, replay
-from autotest.results.identity import operator_behind
 
 #: A result's slot and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
 Place: TypeAlias = tuple[int, str]
@@ -78,7 +78,7 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
         record.mismatches += [unlike] if unlike is not None else []
     found = compare_trial(record, settings)
     if settings.set_aside:
-        names_of = ((item, f"{item.symptom} {operator_behind(program.calls, item)}") for item in found)
+        names_of = ((item, f"{item.symptom} {operator_shown(program, item, pair)}") for item in found)
         found = [item for item, name in names_of if name not in settings.set_aside]
     return Agreement(program, record, found)
 

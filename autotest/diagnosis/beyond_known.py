@@ -20,7 +20,7 @@ from autotest.frameworks import Pair
 from autotest.program import Array, Call, Captured, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, bypassed
 from autotest.program.semantics import in_place, is_backward, is_class
-from autotest.results.identity import operator_behind
+from autotest.replaying.naming import operator_shown
 from autotest.results.ledger import Entry, Ledger
 from autotest.trials.trial import Outcome, Test
 
@@ -35,7 +35,7 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
     """Whether `outcome`, whose first mismatch `ledger` expects, has one that it does not; these it has afterwards."""
 
     def known(program: Program, mismatch: Mismatch) -> Entry | None:
-        return ledger.expects(test.id, mismatch, operator_behind(program.calls, mismatch))
+        return ledger.expects(test.id, mismatch, operator_shown(program, mismatch, pair))
 
     try:
         program = outcome.program
@@ -65,7 +65,7 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
     if first.symptom in _ENDS:
         return _upto(program, first.slot), settings
     aside = dataclasses.replace(
-        settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator_behind(program.calls, first)}")
+        settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator_shown(program, first, pair)}")
     )
     if any(item.name == first.name and item.symptom != first.symptom for item in agreement.mismatches):
         return program, aside  # what else is wrong with it is looked at before its value is another's

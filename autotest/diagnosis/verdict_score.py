@@ -16,7 +16,8 @@ from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.verdict import Evidence, Verdict, judge
 from autotest.frameworks import Pair
-from autotest.results.identity import DEADLY, operator_behind
+from autotest.replaying.naming import operator_shown
+from autotest.results.identity import DEADLY
 from autotest.results.ledger import Entry
 from autotest.sources.reproducers import body_of, tolerance_of, with_shared_state
 from autotest.trials.trial import perform
@@ -104,7 +105,7 @@ def verdict_on(script: str, place: str, pair: Pair, entry: Entry) -> Verdict:
     agreement = agree(program, pair, settings)
     if not agreement.mismatches:
         raise NotReplayable(f"{place} shows no difference" + (f": {agreement.refused}" if agreement.refused else ""))
-    about = [item for item in agreement.mismatches if entry.covers(item, operator_behind(program.calls, item))]
+    about = [item for item in agreement.mismatches if entry.covers(item, operator_shown(program, item, pair))]
     if about:
         agreement.mismatches = [about[0], *(item for item in agreement.mismatches if item is not about[0])]
     return examine(agreement, pair, settings).verdict

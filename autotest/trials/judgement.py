@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
-from autotest.results.identity import Identity, identity_of, operator_behind
+from autotest.replaying.naming import operator_shown
+from autotest.results.identity import Identity, identity_of
 from autotest.results.ledger import Entry, Ledger
 from autotest.trials.trial import Outcome, Test
 
@@ -102,8 +103,8 @@ def judge(
 
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[Entry]:
     """The entries of `ledger` that cover a mismatch of the trial, each once."""
-    calls = outcome.recorder.calls
-    found = (ledger.expects(test.id, item, operator_behind(calls, item)) for item in outcome.mismatches)
+    program, pair = outcome.recorder.snapshot(), outcome.recorder.pair
+    found = (ledger.expects(test.id, item, operator_shown(program, item, pair)) for item in outcome.mismatches)
     return list(dict.fromkeys(entry for entry in found if entry is not None))
 
 
@@ -116,5 +117,5 @@ def identity_of_trial(outcome: Outcome) -> Identity:
     """Which failure a trial with mismatches showed."""
     program = outcome.recorder.snapshot() if outcome.beyond is None else outcome.beyond
     first = leading(outcome)
-    operator = operator_behind(program.calls, first) or first.name
-    return identity_of(first, operator, program, outcome.recorder.pair.candidate.name)
+    pair = outcome.recorder.pair
+    return identity_of(first, operator_shown(program, first, pair) or first.name, program, pair.candidate.name)

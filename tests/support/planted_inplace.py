@@ -1,4 +1,4 @@
-"""torch in which everything that writes into a tensor writes one more than it should."""
+"""torch in which everything that writes into a tensor adds one to its first element."""
 
 from __future__ import annotations
 
@@ -6,32 +6,8 @@ from typing import Any
 
 from tests.support.faulty import FaultyTorch
 
-NAMES = (
-    "add_",
-    "iadd",
-    "sub_",
-    "mul_",
-    "div_",
-    "pow_",
-    "remainder_",
-    "floor_divide_",
-    "relu_",
-    "clamp_",
-    "fill_",
-    "zero_",
-    "copy_",
-    "scatter_",
-    "index_add_",
-    "masked_fill_",
-    "__setitem__",
-    "__ipow__",
-    "__ifloordiv__",
-    "__imod__",
-    "__iadd__",
-    "__isub__",
-    "__imul__",
-    "__itruediv__",
-)
+_METHODS = "add sub mul div pow remainder floor_divide relu clamp fill zero copy scatter index_add masked_fill".split()
+_OPERATORS = "setitem iadd isub imul itruediv ifloordiv imod ipow".split()
 
 
 def wrong() -> FaultyTorch:
@@ -48,4 +24,5 @@ def wrong() -> FaultyTorch:
 
         return changed
 
-    return FaultyTorch(tensors=dict.fromkeys(NAMES, change), origin=f"{__name__}:wrong")
+    names = [*(f"{name}_" for name in _METHODS), *(f"__{name}__" for name in _OPERATORS)]
+    return FaultyTorch(tensors=dict.fromkeys(names, change), origin=f"{__name__}:wrong")

@@ -1,0 +1,48 @@
+"""Names the operator behind a mismatch: for a tensor that was written into, the call after which the sides differ."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from autotest.base.settings import Tolerance
+from autotest.comparison import Mismatch, TensorValue, compare_values
+from autotest.frameworks import Framework, Pair
+from autotest.program import Program, operator_of
+from autotest.program.semantics import asked_in_place, in_place
+from autotest.replaying.replay import replay
+from autotest.results.identity import operator_behind
+
+
+def operator_shown(program: Program, mismatch: Mismatch, pair: Pair) -> str:
+    """The operator that a mismatch of `program` is known by; replays what a tensor held between calls in place."""
+    writer = _writer(program, mismatch, pair)
+    return operator_behind(program.calls, mismatch) if writer is None else operator_of(program.calls, writer)
+
+
+def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
+    """The call in place after which a tensor first differs; None where it differs from the start, or none writes."""
+    slot = mismatch.slot
+    writers = [call.slot for call in program.calls[slot + 1 :] if in_place(call) or asked_in_place(call)]
+    if not writers or (mismatch.stage, mismatch.symptom) != ("forward", "value"):
+        return None
+    times = {slot, *writers}
+    expected, actual = (_held(program, side, slot, times) for side in (pair.reference, pair.candidate))
+    for at in sorted(expected.keys() & actual.keys()):
+        if compare_values("", slot, "forward", expected[at], actual[at], Tolerance(), sides=pair.sides):
+            return None if at == slot else at
+    return None
+
+
+def _held(program: Program, framework: Framework, slot: int, times: set[int]) -> dict[int, TensorValue]:
+    """What the tensor in `slot` held after each of the calls `times`, as far as a replay comes."""
+    found: dict[int, TensorValue] = {}
+
+    def look(done: int, values: list[object]) -> None:
+        if done - 1 in times and isinstance(values[slot], framework.tensor_types):
+            value = framework.values([values[slot]])[0]
+            found[done - 1] = dataclasses.replace(value, data=np.array(value.data))
+
+    replay(program, framework, look=look, upto=max(times) + 1)
+    return found

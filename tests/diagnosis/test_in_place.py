@@ -1,0 +1,98 @@
+"""A call in place that is wrong is named itself, and not the call that made the tensor it writes into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import autotest as at
+from autotest import Divergence
+from autotest import torch as dual
+from autotest.results.finding import Finding
+from tests.support import planted_inplace
+from tests.support.running import trials
+
+
+def drawn(**named: Any) -> Any:
+    return at.random_tensor(shape=(2, 3), low=1, high=3, dtype="float32", **named)
+
+
+def power() -> Any:
+    y = drawn() * 1
+    y **= 2
+    return y
+
+
+def difference() -> Any:
+    y = drawn() * 1
+    y -= drawn()
+    return y
+
+
+def through_a_view() -> Any:
+    x = drawn(requires_grad=False)
+    x.view(6).add_(1)
+    return x
+
+
+def a_row_filled() -> Any:
+    x = drawn(requires_grad=False)
+    x[0].fill_(0.5)
+    return x
+
+
+def told_to_be_in_place() -> Any:
+    y = drawn() - 2
+    dual.relu_(y)
+    return y
+
+
+def first_of_three() -> Any:
+    y = dual.exp(drawn(requires_grad=False))
+    y += 1
+    y *= 3
+    return y
+
+
+def found(body: Callable[[], Any], folder: Path) -> Finding:
+    with pytest.raises(Divergence) as raised:
+        trials(body, folder, planted_inplace.wrong(), n=1, options={"shrink": 1.0})
+    assert raised.value.finding is not None
+    return raised.value.finding
+
+
+@pytest.mark.parametrize(
+    ("body", "operator"),
+    [
+        (power, "ipow"),
+        (difference, "isub"),
+        (through_a_view, "add_"),
+        (a_row_filled, "fill_"),
+        (told_to_be_in_place, "relu_"),
+        (first_of_three, "iadd"),
+    ],
+)
+def test_a_call_in_place_is_named_itself_in_heading_and_key(
+    body: Callable[[], Any], operator: str, tmp_path: Path
+) -> None:
+    finding = found(body, tmp_path)
+    assert finding.operator == operator
+    assert finding.identity.operator == operator
+    assert finding.identity.key.startswith(f"faulty-{operator}-value-")
+
+
+def test_a_value_that_was_wrong_before_it_was_written_into_is_its_own_calls(tmp_path: Path) -> None:
+    from tests.support.faulty import FaultyTorch, plus
+
+    def body() -> Any:
+        y = dual.exp(drawn(requires_grad=False))
+        y += 1
+        return y
+
+    with pytest.raises(Divergence) as raised:
+        trials(body, tmp_path, FaultyTorch({"exp": plus(1.0)}), n=1)
+    assert raised.value.finding is not None
+    assert raised.value.finding.identity.operator == "exp"

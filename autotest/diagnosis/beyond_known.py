@@ -16,7 +16,7 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, Place, agree
 from autotest.diagnosis.inputs import as_inputs
 from autotest.diagnosis.locating import locate
-from autotest.frameworks import Pair
+from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Array, Call, Captured, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, bypassed
 from autotest.program.semantics import in_place, is_backward, is_class
@@ -31,6 +31,7 @@ _ENDS = ("exception", "accepted", "out of memory")
 
 
 @np.errstate(all="ignore")
+@warnings_ignored()
 def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> bool:
     """Whether `outcome`, whose first mismatch `ledger` expects, has one that it does not; these it has afterwards."""
 

@@ -26,7 +26,7 @@ from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, mess
 from autotest.diagnosis.verdict import Blame, Verdict
 from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
-from autotest.frameworks import Pair
+from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Program, operator_of
 from autotest.program.semantics import is_class
 from autotest.report.activity import doing
@@ -39,6 +39,7 @@ from autotest.trials.trial import Outcome, Test
 
 
 @np.errstate(all="ignore")
+@warnings_ignored()
 def diagnose(test: Test, outcome: Outcome, context: RunContext, index: int) -> Finding:
     """Everything that can be said of a trial that ended in mismatches."""
     test = _as_compared(test, outcome)
@@ -108,6 +109,7 @@ def _as_compared(test: Test, outcome: Outcome) -> Test:
 
 
 @np.errstate(all="ignore")
+@warnings_ignored()
 def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
     """Why the mismatches of a trial are nobody's fault, or None when they count.
 

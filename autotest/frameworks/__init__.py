@@ -3,7 +3,7 @@
 from autotest.frameworks.base import ABSENT, Absent, Framework, Made
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.operations import StandIns
-from autotest.frameworks.pair import Both, Pair, warnings_shown
+from autotest.frameworks.pair import Both, Pair, warnings_ignored, warnings_shown
 from autotest.frameworks.registry import (
     all_chosen,
     all_chosen_names,
@@ -32,5 +32,6 @@ __all__ = [
     "names",
     "pair",
     "speaking_torch",
+    "warnings_ignored",
     "warnings_shown",
 ]

@@ -38,6 +38,14 @@ def warnings_shown() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def warnings_ignored() -> Iterator[None]:
+    """What frameworks warn of on programs that nobody wrote, as shrinking tries them, is nobody's concern."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 class Both(NamedTuple):
     """One object of the namespace on either side; `actual` is `ABSENT` where the candidate lacks it."""
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch, TensorValue, compare_values
-from autotest.frameworks import Framework, Pair
+from autotest.frameworks import Framework, Pair, warnings_ignored
 from autotest.program import Program, operator_of
 from autotest.program.semantics import asked_in_place, in_place
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 
 
+@warnings_ignored()
 def operator_shown(program: Program, mismatch: Mismatch, pair: Pair) -> str:
     """The operator that a mismatch of `program` is known by; replays what a tensor held between calls in place."""
     writer = _writer(program, mismatch, pair)

@@ -7,6 +7,7 @@ is not a consequence of what is known.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Array, Call, Captured, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, bypassed
 from autotest.program.semantics import in_place, is_backward, is_class
+from autotest.recording.recorder import Recorder
 from autotest.replaying.naming import operator_shown
 from autotest.results.ledger import Entry, Ledger
-from autotest.trials.trial import Outcome, Test
+from autotest.trials.trial import Outcome, Test, perform, settle
 
 #: Known differences of one trial that are put right, at most.
 _MOST = 12
@@ -39,8 +41,14 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
         return ledger.expects(test.id, mismatch, operator_shown(program, mismatch, pair))
 
     try:
-        program = outcome.program
-        if all(known(program, mismatch) is not None for mismatch in outcome.mismatches):
+        if outcome.mismatches[0].symptom == "exception":
+            again = _past_refusals(test, outcome.seed, pair, known)
+            if not again.mismatches:
+                return False
+            program, mismatches = again.program, again.mismatches
+        else:
+            program, mismatches = outcome.program, outcome.mismatches
+        if all(known(program, mismatch) is not None for mismatch in mismatches):
             return False
         settings = test.settings
         for _ in range(_MOST):
@@ -58,6 +66,17 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
     except Exception:  # noqa: BLE001 - what cannot be run again with other operands has nothing beyond
         return False
     return False
+
+
+def _past_refusals(test: Test, seed: int, pair: Pair, known: Callable[[Program, Mismatch], Entry | None]) -> Outcome:
+    """The trial once more, which goes on after calls that the candidate is known to refuse."""
+
+    def excuses(recorder: Recorder, mismatch: Mismatch) -> bool:
+        return mismatch.symptom == "exception" and known(recorder.snapshot(), mismatch) is not None
+
+    outcome = perform(test.body, seed, test.settings, pair, excuses=excuses)
+    settle([outcome], test.settings)
+    return outcome
 
 
 def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Settings) -> tuple[Program, Settings]:

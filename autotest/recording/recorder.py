@@ -24,6 +24,7 @@ from autotest.frameworks.pair import Both
 from autotest.program import Array, CallKind, Operand, Ref, operator_of, randomness
 from autotest.program.randomness import Contents
 from autotest.recording import mistakes, refusals
+from autotest.recording.going_on import Excused, excuses_nothing, past
 from autotest.recording.lowering import Arguments, LiveRecord, lower, lower_arguments
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.record import as_array, stage_of
@@ -77,7 +78,16 @@ class Recorder(LiveRecord):
         check_errors: try on the candidate what the reference refuses.
     """
 
-    __slots__ = ("as_read", "check_errors", "recording_gradients", "records_gradients", "refused", "running", "watch")
+    __slots__ = (
+        "as_read",
+        "check_errors",
+        "excuses",
+        "recording_gradients",
+        "records_gradients",
+        "refused",
+        "running",
+        "watch",
+    )
 
     def __init__(self, pair: Pair, *, check_errors: bool = False) -> None:
         super().__init__(pair)
@@ -91,6 +101,8 @@ class Recorder(LiveRecord):
         self.recording_gradients = True
         #: What the body gets for a plain value that it reads, out of both sides'.
         self.as_read: Callable[[Any, Any], Any] = _as_the_reference
+        #: Whether a refusal of the candidate is known, so that the trial goes on after it.
+        self.excuses: Callable[[Mismatch], bool] = excuses_nothing
 
     # -- calls ------------------------------------------------------------------------------------------
 
@@ -113,7 +125,10 @@ class Recorder(LiveRecord):
             for kept in [*about_to_be_overwritten(self, target, given.operands, given.named)]:
                 self._keep_copy(kept)
         expected = self._by_reference(kind, target, given, operations, kwargs)
-        actual = self._by_candidate(kind, target, given, operations.actual, expected)
+        try:
+            actual = self._by_candidate(kind, target, given, operations.actual, expected)
+        except Excused as excused:
+            return excused.slot
         slot = self.append(kind, target, tuple(given.operands), given.named, expected, actual)
         if name in _CHANGES_RECORDING:
             self.recording_gradients = self.records_gradients()
@@ -154,6 +169,8 @@ class Recorder(LiveRecord):
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             slot = self.append(kind, target, tuple(given.operands), given.named, expected, None)
             self._failed(slot, self._lacks(slot, operation, given.actual), error)
+            if self.mismatches and self.excuses(self.mismatches[-1]):
+                past(self, slot, expected)
             self.end(error)
 
     def _made(self, target: str, operation: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

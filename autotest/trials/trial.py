@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -111,11 +112,18 @@ def perform(
     settings: Settings,
     pair: Pair,
     forced: Sequence[generators.Choice] | None = None,
+    excuses: Callable[[Recorder, Mismatch], bool] | None = None,
 ) -> Outcome:
-    """The first half of `run_trial`: what came of it is not compared yet, unless the reference refused."""
+    """The first half of `run_trial`: what came of it is not compared yet, unless the reference refused.
+
+    Where the candidate refuses a call and `excuses` says that this is known, the trial goes on with what the reference
+    returned, on both sides.
+    """
     source = generators.Source(seed, forced)
     source.special_values = settings.special_values
     recorder = Recorder(pair, check_errors=settings.check_errors)
+    if excuses is not None:
+        recorder.excuses = functools.partial(excuses, recorder)
     pair.reference.seed(seed & 0xFFFFFFFF)
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002 - whatever a body draws with, it draws the same in every run

@@ -113,3 +113,53 @@ def test_every_entry_that_a_trial_meets_is_met() -> None:
     judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
     assert isinstance(judgement, Expected)
     assert [entry.key for entry in judgement.entries] == ["exp", "relu"]
+
+
+def refusing(original: Callable[..., Any]) -> Callable[..., Any]:
+    def refused(*operands: Any, **named: Any) -> Any:
+        raise NotImplementedError("not here")
+
+    return refused
+
+
+def test_a_fault_behind_a_call_that_is_known_to_be_refused_is_found() -> None:
+    judgement, told = judged(chain, FaultyTorch({"exp": refusing, "relu": DOUBLED}), "exception", "exp")
+    assert isinstance(judgement, Diverged)
+    assert judgement.identity.operator == "relu"
+    assert told[0].startswith("value")
+
+
+def test_a_wrong_gradient_behind_a_call_that_is_known_to_be_refused_is_found() -> None:
+    wrong = gradient_when(lambda t: True, lambda gradient: gradient * 3)
+    judgement, told = judged(chain, FaultyTorch({"exp": refusing, "relu": wrong}), "exception", "exp")
+    assert isinstance(judgement, Diverged)
+    assert told[0].startswith("gradient")
+
+
+def test_behind_a_refused_call_in_place_the_tensor_holds_what_the_reference_wrote() -> None:
+    def body() -> Any:
+        x = at.random_tensor(1, 4, requires_grad=False)
+        x.clamp_(-1, 1)
+        return dual.relu(x)
+
+    assert isinstance(judged(body, FaultyTorch(tensors={"clamp_": refusing}), "exception", "clamp_")[0], Expected)
+    both = FaultyTorch({"relu": ONE_MORE}, tensors={"clamp_": refusing})
+    judgement, told = judged(body, both, "exception", "clamp_")
+    assert isinstance(judgement, Diverged)
+    assert told[0].startswith("value")
+
+
+def test_behind_a_refused_call_that_returns_several_tensors_each_of_them_is_there() -> None:
+    def body() -> Any:
+        first, second = dual.split(at.random_tensor(shape=(4,)), 2)
+        return dual.relu(first), dual.exp(second)
+
+    assert isinstance(judged(body, FaultyTorch({"split": refusing}), "exception", "split")[0], Expected)
+    judgement, _ = judged(body, FaultyTorch({"split": refusing, "exp": ONE_MORE}), "exception", "split")
+    assert isinstance(judgement, Diverged)
+    assert judgement.identity.operator == "exp"
+
+
+def test_nothing_wrong_behind_a_refused_call_is_no_finding() -> None:
+    judgement, _ = judged(chain, FaultyTorch({"exp": refusing}), "exception", "exp")
+    assert isinstance(judgement, Expected)

@@ -1,0 +1,101 @@
+"""Goes on after a call that the candidate is known to refuse: both sides have what the reference computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autotest.comparison import Mismatch
+from autotest.program import Call, Ref
+from autotest.program.semantics import asked_in_place, in_place, is_class
+from autotest.recording.lowering import LiveRecord
+from autotest.recording.record import as_array
+
+#: The note of inputs that stand for what a call gives.
+NOTE = "as the reference computes it"
+_PLAIN = (bool, int, float)
+
+
+class Excused(Exception):
+    """The candidate refused a call, as is known; what stands for its result is in `slot`."""
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+
+
+def excuses_nothing(mismatch: Mismatch) -> bool:
+    """What a trial does that ends with the first call that the candidate refuses."""
+    return False
+
+
+def past(recorder: LiveRecord, slot: int, expected: Any) -> None:
+    """Take back call `slot`, the last one, and its mismatch; raises `Excused` with what stands for `expected`.
+
+    Returns, and nothing is taken back, where nothing can stand for that.
+    """
+    call, mismatch = recorder.calls[slot], recorder.mismatches[-1]
+    given = (recorder.expected[slot], recorder.actual[slot])
+    if is_class(call) or any(map(recorder.is_undefined, range(slot + 1))):
+        return
+    _take_back(recorder, slot)
+    made = _instead(recorder, call, expected)
+    if made is not None:
+        raise Excused(made)
+    _put_back(recorder, call, given, mismatch)
+
+
+def _take_back(recorder: LiveRecord, slot: int) -> None:
+    for listed in (recorder.calls, recorder.expected, recorder.actual):
+        del listed[slot:]
+    del recorder.mismatches[-1]
+
+
+def _put_back(recorder: LiveRecord, call: Call, given: tuple[Any, Any], mismatch: Mismatch) -> None:
+    recorder.append(call.kind, call.target, call.args, call.kwargs, *given, call.note)
+    recorder.mismatches.append(mismatch)
+
+
+def _instead(recorder: LiveRecord, call: Call, expected: Any) -> int | None:
+    if call.args and type(call.args[0]) is Ref and (in_place(call) or asked_in_place(call)):
+        return _overwritten(recorder, call.args[0].slot)
+    if type(expected) in (tuple, list):
+        parts = [_input(recorder, item) for item in expected]
+        if not parts or any(part is None for part in parts):
+            return None
+        kind = type(expected)
+        sides = [
+            kind(side[part] for part in parts if part is not None) for side in (recorder.expected, recorder.actual)
+        ]
+        operand = kind(Ref(part) for part in parts if part is not None)
+        return recorder.append("builtin", kind.__name__, (operand,), {}, *sides)
+    if type(expected) in _PLAIN:
+        return recorder.append("builtin", type(expected).__name__, (expected,), {}, expected, expected)
+    return _input(recorder, expected)
+
+
+def _input(recorder: LiveRecord, expected: Any) -> int | None:
+    """An input that holds what the reference's tensor `expected` does."""
+    pair = recorder.pair
+    if not isinstance(expected, pair.reference.tensor_types):
+        return None
+    value = pair.reference.values([expected])[0]
+    array, grad = as_array(value), bool(value.requires_grad)
+    try:
+        pair.candidate.tensor(array, device=value.device, requires_grad=grad)
+    except Exception:  # noqa: BLE001 - a dtype that it does not have, perhaps: then nothing stands for this
+        return None
+    return recorder.tensor(array, requires_grad=grad, device=value.device, note=NOTE)
+
+
+def _overwritten(recorder: LiveRecord, slot: int) -> int | None:
+    """The tensor in `slot`, which the reference has written into, and on the candidate's side alike."""
+    pair = recorder.pair
+    expected, actual = recorder.expected[slot], recorder.actual[slot]
+    if not isinstance(expected, pair.reference.tensor_types) or not isinstance(actual, pair.candidate.tensor_types):
+        return None
+    array = as_array(pair.reference.values([expected])[0])
+    try:
+        pair.candidate.overwrite(actual, array)
+    except Exception:  # noqa: BLE001 - of another shape, perhaps: then nothing stands for this
+        return None
+    recorder.append("overwrite", "", (Ref(slot), recorder.capture(array)), {}, None, None, NOTE)
+    return slot

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime as dt
-import json
-import os
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,18 +16,22 @@ from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
-from autotest.cli.reading import positive, shard, told
+from autotest.cli import sweep_files
+from autotest.cli.fuzz import terminated
+from autotest.cli.reading import positive, shard, told, whole
 from autotest.cli.status import FINDINGS, NOTHING_NEW
-from autotest.report import sweep_calls, sweep_html, sweep_markdown, sweep_text
+from autotest.frameworks import chosen_names
+from autotest.report import sweep_calls, sweep_text
 from autotest.results import ledger
-from autotest.results.sweep import CellKey
+from autotest.results.sweep import Cell, CellKey
 from autotest.results.sweep_findings import SweepFinding, findings, known
-from autotest.results.sweep_format import Baseline, as_data, baseline
+from autotest.results.sweep_format import Baseline
 from autotest.results.sweep_gate import Change, Changes, changes
 from autotest.sources import calls_file, harvested
-from autotest.sweeping import verifying
+from autotest.sweeping import journal, verifying
 from autotest.sweeping.engine import Engine
 from autotest.sweeping.explaining import explained
+from autotest.sweeping.journal import Asked, Journal
 from autotest.sweeping.session import Plan, Progress, Session
 from autotest.sweeping.units import digest
 
@@ -53,8 +56,10 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--time", type=told(duration), metavar="120s", help="how long; without it everything is run")
     parser.add_argument("--jobs", type=positive, default=default_jobs(), metavar="N", help="worker processes")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all samples (default 0)")
+    parser.add_argument("--seed", type=whole, metavar="N", help="seed of all samples (default 0)")
     parser.add_argument("--shard", type=shard, default=(1, 1), metavar="I/K", help="run the I-th of K equal parts")
+    parser.add_argument("--resume", action="store_true", help="go on with the last sweep, as it was asked for")
+    parser.add_argument("--junitxml", type=Path, metavar="FILE", help="write a JUnit report")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the map as JSON")
     parser.add_argument("--html", type=Path, metavar="FILE", help="draw the map as one page that needs no network")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the map as a Markdown page")
@@ -79,56 +84,136 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the sweep; returns the exit status."""
-    plan = Plan(arguments.k, arguments.time, arguments.seed, arguments.shard)
-    chosen = plan.chosen()
-    before = None if arguments.against is None else _read(arguments.against)
+    before = None if arguments.against is None else sweep_files.read(arguments.against)
     entries = [] if arguments.ledger is None else ledger.read(arguments.ledger)
-    for path in (arguments.json, arguments.html, arguments.markdown, arguments.bless):
-        _writable(path)
+    sweep_files.check(arguments)
+    environment = options.from_environment()
+    place = journal.place(environment.directory, arguments.shard)
+    done: Mapping[str, Sequence[Cell]] = {}
+    if arguments.resume:
+        done = _resumed(arguments, place)
+    plan = Plan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard)
+    chosen = plan.chosen()
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
     databases = None if arguments.calls is None else [harvested.database(arguments.calls)]
-    environment = options.from_environment()
-    with Engine(
-        arguments.jobs, arguments.deadline or environment.deadline, arguments.memory or environment.memory, databases
-    ) as engine:
+    with (
+        terminated(),
+        Engine(
+            arguments.jobs,
+            arguments.deadline or environment.deadline,
+            arguments.memory or environment.memory,
+            databases,
+        ) as engine,
+    ):
         session = Session(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
         if harvest is not None:
             session.map.notes += harvest.notes(arguments.calls)
-        interrupted: BaseException | None = None
-        try:
-            session.run(engine, _Log())
-        except KeyboardInterrupt as error:
-            interrupted = error
-        flaky: list[Change] = []
-        compared: Changes | None = None
-        if before is not None:
-
-            def asked(key: CellKey) -> bool:
-                return chosen(str(key)) and digest(plan.seed, str(key)) % plan.shard[1] == plan.shard[0] - 1
-
-            compared = changes(session.map, before, asked)
-            if interrupted is None:
-                compared, flaky = _tried_again(session, engine, before, asked, compared)
-        found = findings(session.map)
-        if interrupted is None and found and not arguments.no_explain:
-            explained(found, engine.server, arguments.jobs, arguments.explain)
-            verifying.verify(found, engine.server, arguments.jobs, arguments.explain)
-        verifying.kept(found, environment.directory, plan.seed)
-    if arguments.ledger is not None:
-        known(found, entries)
+        sweep = _Sweep(arguments, session, engine, before, chosen, plan)
+        with _journal(place, plan, arguments, session, done) as written:
+            sweep.run(written)
+        found = sweep.found if sweep.found is not None else findings(session.map)
+        trouble = verifying.kept(found, environment.directory, plan.seed)
+    session.map.notes += filter(None, [written.trouble, trouble])
+    known(found, entries)
     print(sweep_text.summary(session.map, found))
     if arguments.calls is not None:
         print("\n" + sweep_calls.answer(session.map, found))
-    if compared is not None:
-        print("\n" + sweep_text.changed(compared, flaky))
-    _write_all(arguments, session, found, compared)
-    if interrupted is not None:
-        raise interrupted
+    if sweep.compared is not None:
+        print("\n" + sweep_text.changed(sweep.compared, sweep.flaky))
+    sweep_files.write_all(arguments, session.map, found, sweep.compared)
+    if sweep.interrupted is not None:
+        raise sweep.interrupted
     if arguments.bless is not None:
         return NOTHING_NEW
-    if compared is not None:
-        return FINDINGS if compared.worse else NOTHING_NEW
-    return FINDINGS if found else NOTHING_NEW
+    if sweep.compared is not None:
+        return FINDINGS if sweep.compared.worse else NOTHING_NEW
+    return FINDINGS if any(not finding.known for finding in found) else NOTHING_NEW
+
+
+def _resumed(arguments: argparse.Namespace, place: Path) -> Mapping[str, Sequence[Cell]]:
+    """What the last sweep came to; `arguments` then ask for what it was asked for."""
+    asked, done = journal.read(place)
+    given = {"-k": arguments.k, "--seed": arguments.seed, "--calls": arguments.calls and str(arguments.calls)}
+    for option, before in (("-k", asked.expression), ("--seed", asked.seed), ("--calls", asked.calls)):
+        if given[option] not in (None, "", before):
+            raise UsageError(
+                f"the sweep to resume was run with {option} {before!r}, and not {given[option]!r}; leave it out, or "
+                "run without --resume"
+            )
+    candidate = chosen_names()[1]
+    if candidate != asked.candidate:
+        raise UsageError(f"the sweep to resume was about {asked.candidate}, not {candidate}; run without --resume")
+    arguments.k, arguments.seed = asked.expression, asked.seed
+    arguments.calls = Path(asked.calls) if asked.calls else None
+    return done
+
+
+@contextlib.contextmanager
+def _journal(
+    place: Path, plan: Plan, arguments: argparse.Namespace, session: Session, done: Mapping[str, Sequence[Cell]]
+) -> Iterator[Journal]:
+    """What is found while the sweep runs is written down, after what was found before it was resumed."""
+    written = Journal(place, resumed=arguments.resume)
+    if arguments.resume:
+        known_units = session.resume(done)
+        print(f"resumed: {known_units:,} units were judged before, {len(session.units):,} are left", flush=True)
+        written.resumed()
+    else:
+        calls = "" if arguments.calls is None else str(arguments.calls)
+        written.begin(Asked(plan.expression, plan.seed, calls, chosen_names()[1]))
+    try:
+        yield written
+    finally:
+        written.close()
+
+
+class _Sweep:
+    """One sweep, as far as it came before an interrupt."""
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        session: Session,
+        engine: Engine,
+        before: Baseline | None,
+        chosen: Callable[[str], bool],
+        plan: Plan,
+    ) -> None:
+        self._arguments, self._session, self._engine = arguments, session, engine
+        self._before, self._chosen, self._plan = before, chosen, plan
+        self.interrupted: BaseException | None = None
+        self.compared: Changes | None = None
+        self.flaky: list[Change] = []
+        self.found: list[SweepFinding] | None = None
+
+    def run(self, written: Journal) -> None:
+        try:
+            self._session.run(self._engine, _Log(), written)
+            self._compare(again=True)
+            self._look_into()
+        except KeyboardInterrupt as error:
+            self.interrupted = error
+            self._session.map.incomplete = self._session.map.incomplete or "interrupted while findings were looked into"
+            self._compare(again=False)
+
+    def _asked(self, key: CellKey) -> bool:
+        number, parts = self._plan.shard
+        return self._chosen(str(key)) and digest(self._plan.seed, str(key)) % parts == number - 1
+
+    def _compare(self, *, again: bool) -> None:
+        if self._before is None or self.compared is not None:
+            return
+        compared = changes(self._session.map, self._before, self._asked)
+        if again:
+            compared, self.flaky = _tried_again(self._session, self._engine, self._before, self._asked, compared)
+        self.compared = compared
+
+    def _look_into(self) -> None:
+        self.found = findings(self._session.map)
+        arguments = self._arguments
+        if self.found and not arguments.no_explain:
+            explained(self.found, self._engine.server, arguments.jobs, arguments.explain)
+            verifying.verify(self.found, self._engine.server, arguments.jobs, arguments.explain)
 
 
 def _tried_again(
@@ -146,55 +231,6 @@ def _tried_again(
         session.map.rows[key].cell = cell
     worse = [change for change in compared.worse if change.key in still or change.key not in keys]
     return compared._replace(worse=worse), [change for change in compared.worse if change not in worse]
-
-
-def _write_all(
-    arguments: argparse.Namespace, session: Session, found: list[SweepFinding], compared: Changes | None
-) -> None:
-    document = as_data(session.map, found)
-    if compared is not None:
-        document["changes"] = compared.as_data()
-    if arguments.html is not None:
-        _write(arguments.html, sweep_html.page(document))
-    for path in (arguments.json, arguments.bless):
-        if path is not None:
-            _write(path, json.dumps(document) + "\n")
-    page = sweep_markdown.page(session.map, found)
-    if arguments.markdown is not None:
-        _write(arguments.markdown, page)
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if os.environ.get("GITHUB_ACTIONS") == "true" and summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(page)
-
-
-def _read(path: Path) -> Baseline:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read ({error.strerror}); `autotest sweep --bless {path}` writes it"
-        ) from error
-    except ValueError as error:
-        raise UsageError(f"{path} is no map of `autotest sweep --json`: {error}") from error
-    return baseline(document, str(path))
-
-
-def _writable(path: Path | None) -> None:
-    """Say before a long run that what it finds could not be written."""
-    if path is not None and not path.absolute().parent.is_dir():
-        raise UsageError(f"{path} cannot be written: there is no folder {path.parent}")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all, so that a full disk costs no earlier map."""
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _command() -> str:

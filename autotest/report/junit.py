@@ -41,17 +41,18 @@ def as_xml(progress: CampaignProgress) -> str:
 def _case(suite: ET.Element, test: TestProgress, found: list[Found]) -> None:
     file, _, name = test.where.test.partition("::")
     case = ET.SubElement(
-        suite, "testcase", classname=_clean(file.removesuffix(".py")), name=_clean(name), time=f"{test.seconds:.3f}"
+        suite, "testcase", classname=clean(file.removesuffix(".py")), name=clean(name), time=f"{test.seconds:.3f}"
     )
     if test.broken:
-        ET.SubElement(case, "error", message="the test is itself at fault").text = _clean(test.broken)
+        ET.SubElement(case, "error", message="the test is itself at fault").text = clean(test.broken)
     for complaint in test.forgotten:
-        ET.SubElement(case, "error", message="the test forgets its gradients").text = _clean(complaint)
+        ET.SubElement(case, "error", message="the test forgets its gradients").text = clean(complaint)
     for item in found:
         identity = item.identity
         message = f"{identity.operator}: {identity.symptom} ({identity.stage})"
-        ET.SubElement(case, "failure", message=_clean(message), type=identity.symptom).text = _clean(item.report)
+        ET.SubElement(case, "failure", message=clean(message), type=identity.symptom).text = clean(item.report)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
+    """`text` without what XML cannot hold."""
     return _UNWRITABLE.sub("?", text)

@@ -27,6 +27,8 @@ from autotest.sweeping.worker import Listed, list_entries, work
 _PRELOADED: Final = ("autotest.sweeping.preload",)
 _WITHOUT_DATABASES: Final = ("autotest.sweeping.worker",)
 
+#: Why samples are left out that there was no time for.
+NO_TIME: Final = "no time for the rest of its samples"
 #: Called with a unit, what some of its samples showed, and whether these were the last.
 Report = Callable[[Unit, Cell, bool], None]
 
@@ -131,7 +133,7 @@ class Engine:
         for unit in waiting:
             if unit.start or unit.ended:
                 cell = Cell()
-                cell.left_out["no time for the rest of its samples"] += 1
+                cell.left_out[NO_TIME] += 1
                 report(unit, cell, True)
 
     def _begin(self, unit: Unit) -> None:

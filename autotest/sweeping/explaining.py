@@ -159,9 +159,9 @@ def explained(findings: Sequence[SweepFinding], server: Server, jobs: int, secon
     finally:
         for one in explainers:
             one.process.close()
-    for finding in findings:
-        if not finding.text and finding.program is not None:
-            finding.text = program_text(finding.program)
+        for finding in findings:
+            if not finding.text and finding.program is not None:
+                finding.text = program_text(finding.program)
 
 
 def _gather(explainers: Sequence[_Explainer]) -> None:

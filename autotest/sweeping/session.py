@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from autotest.base.errors import UsageError
 from autotest.frameworks.samples import Entry
 from autotest.results.sweep import Cell, CellKey, Row, SweepMap
 from autotest.sources.selection import selection
-from autotest.sweeping.engine import Engine
+from autotest.sweeping.engine import NO_TIME, Engine
+from autotest.sweeping.journal import Journal, name_of
 from autotest.sweeping.units import Unit, in_shard, units
 from autotest.sweeping.worker import Listed
 
@@ -70,7 +71,16 @@ class Session:
             row = self.map.rows[key] = Row(key, entry.family, entry.database)
         return row
 
-    def run(self, engine: Engine, watch: Watch = lambda progress: None) -> None:
+    def resume(self, done: Mapping[str, Sequence[Cell]]) -> int:
+        """Take over what units came to in an earlier run; returns how many are not judged again."""
+        known = {unit.number for unit in self.units if name_of(unit) in done}
+        for unit in self.units:
+            for cell in done.get(name_of(unit), ()):
+                self.row(unit.key).cell.merge(cell)
+        self.units = [unit for unit in self.units if unit.number not in known]
+        return len(known)
+
+    def run(self, engine: Engine, watch: Watch = lambda progress: None, journal: Journal | None = None) -> None:
         """Judge everything; what was found so far is in the map whenever this ends, also by an interrupt."""
         began = time.monotonic()
         progress = Progress(len(self.units))
@@ -78,6 +88,8 @@ class Session:
         open_units = {unit.number for unit in self.units}
 
         def report(unit: Unit, cell: Cell, done: bool) -> None:
+            if journal is not None and NO_TIME not in cell.left_out:
+                journal.add(unit, cell, done)
             row = self.row(unit.key)
             known = len(row.cell.divergences)
             row.cell.merge(cell)

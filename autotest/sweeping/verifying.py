@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Final
 
+from autotest.base.errors import StoreUnwritable
 from autotest.processes.client import Process, Server, ServerLost
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
@@ -81,10 +82,17 @@ def _said(process: Process, seconds: float) -> Verification | None:
     return Verification(State.UNCLEAR, f"it took more than {_LONGEST:g} s") if seconds > _LONGEST else None
 
 
-def kept(findings: Sequence[SweepFinding], directory: Path, seed: int) -> None:
-    """Put what has a script into the store below `directory`, where tests put what they find."""
+def kept(findings: Sequence[SweepFinding], directory: Path, seed: int) -> str:
+    """Put what has a script into the store below `directory`, where tests put what they find.
+
+    Returns why not all of them are kept; empty where they are.
+    """
     for finding in findings:
         if finding.finding is not None and finding.finding.script is not None:
             whole = dataclasses.replace(finding.finding, verified=finding.verified)
-            found = keep(whole, Where(directory, whole.test, seed), directory)
+            try:
+                found = keep(whole, Where(directory, whole.test, seed), directory)
+            except StoreUnwritable as error:  # nor in the system's folder for temporary files
+                return str(error)
             finding.place, finding.report = found.place, found.report
+    return ""

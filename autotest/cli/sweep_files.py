@@ -1,0 +1,79 @@
+"""What `autotest sweep` reads and writes: an earlier map, and the map in all its forms."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from autotest.base.errors import UsageError
+from autotest.report import sweep_html, sweep_junit, sweep_markdown
+from autotest.results.sweep import SweepMap
+from autotest.results.sweep_findings import SweepFinding
+from autotest.results.sweep_format import Baseline, as_data, baseline
+from autotest.results.sweep_gate import Changes
+
+_OPTIONS = ("json", "html", "markdown", "junitxml", "bless")
+
+
+def read(path: Path) -> Baseline:
+    """The map in `path`; raises `UsageError`."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read ({error.strerror}); `autotest sweep --bless {path}` writes it"
+        ) from error
+    except ValueError as error:
+        raise UsageError(f"{path} is no map of `autotest sweep --json`: {error}") from error
+    return baseline(document, str(path))
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Say before a long run that what it finds could not be written; raises `UsageError`."""
+    for option in _OPTIONS:
+        path = getattr(arguments, option)
+        if path is not None and not path.absolute().parent.is_dir():
+            raise UsageError(f"{path} cannot be written: there is no folder {path.parent}")
+
+
+def write_all(
+    arguments: argparse.Namespace, swept: SweepMap, found: Sequence[SweepFinding], compared: Changes | None
+) -> None:
+    """Write the map in every form that is asked for; raises `UsageError` when all that can be written is."""
+    document = as_data(swept, found)
+    if compared is not None:
+        document["changes"] = compared.as_data()
+    forms: Mapping[str, Callable[[], str]] = {
+        "json": lambda: json.dumps(document) + "\n",
+        "html": lambda: sweep_html.page(document),
+        "markdown": lambda: sweep_markdown.page(swept, found),
+        "junitxml": lambda: sweep_junit.as_xml(swept, found),
+        "bless": lambda: json.dumps(document) + "\n",
+    }
+    failed = [trouble for option in _OPTIONS if (trouble := _write(getattr(arguments, option), forms[option]))]
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if os.environ.get("GITHUB_ACTIONS") == "true" and summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(forms["markdown"]())
+    if failed:
+        raise UsageError("; ".join(failed))
+
+
+def _write(path: Path | None, text: Callable[[], str]) -> str:
+    """Write a file whole or not at all, so that a full disk costs no earlier map; returns why it could not be."""
+    if path is None:
+        return ""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        if path.exists() and not path.is_file():  # a device or a pipe has no place beside it
+            path.write_text(text(), encoding="utf-8")
+            return ""
+        beside.write_text(text(), encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        return f"{path} cannot be written: {error.strerror}"
+    return ""

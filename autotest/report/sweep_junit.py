@@ -1,0 +1,52 @@
+"""A sweep as JUnit XML: one test case an operator, failed by each of its findings."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+from autotest.report.junit import clean
+from autotest.report.sweep_finding import whole
+from autotest.results.sweep import Row, SweepMap, worst
+from autotest.results.sweep_findings import SweepFinding
+
+
+def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
+    """The report. What the ledger knows is no failure; an operator of which nothing can be said is skipped."""
+    operators = swept.operators()
+    failed = {finding.operator for finding in findings if not finding.known}
+    unsaid = {
+        name: status
+        for name, rows in operators.items()
+        if (status := worst(row.cell.status for row in rows)) not in ("agrees", "dies", "differs", "refuses")
+    }
+    suites = ET.Element("testsuites")
+    suite = ET.SubElement(
+        suites,
+        "testsuite",
+        name="autotest sweep",
+        tests=str(len(operators)),
+        failures=str(len(failed)),
+        errors="0",
+        skipped=str(len(unsaid.keys() - failed)),
+        time=f"{swept.seconds:.3f}",
+    )
+    properties = ET.SubElement(suite, "properties")
+    samples = sum(row.cell.samples for row in swept.rows.values())
+    for name, value in (("seed", swept.seed), ("samples", samples), ("incomplete", swept.incomplete)):
+        ET.SubElement(properties, "property", name=f"autotest.{name}", value=clean(str(value)))
+    for name, rows in operators.items():
+        case = ET.SubElement(suite, "testcase", classname=clean(rows[0].family), name=clean(name))
+        for finding in findings:
+            if finding.operator == name and not finding.known:
+                message = clean(f"{finding.operator}: {finding.check}")
+                failure = ET.SubElement(case, "failure", message=message, type=finding.check)
+                failure.text = clean(whole(finding, swept.sides))
+        if name in unsaid and name not in failed:
+            ET.SubElement(case, "skipped", message=clean(_why(rows) or unsaid[name]))
+    ET.indent(suites)
+    return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _why(rows: Sequence[Row]) -> str:
+    return next((row.cell.absent for row in rows if row.cell.absent), "")

@@ -19,11 +19,11 @@ from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
-from autotest.cli import executors
+from autotest.cli import executors, fuzz_each
 from autotest.cli.display import display
 from autotest.cli.reading import positive, seed, shard, told
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
-from autotest.frameworks import chosen, chosen_names
+from autotest.frameworks import all_chosen_names, chosen, chosen_names
 from autotest.report import campaign as report
 from autotest.report import data, github, junit, markdown
 from autotest.report.plural import several
@@ -32,8 +32,6 @@ from autotest.results.tasks import Conditions
 from autotest.results.verification import State, Verification
 from autotest.sources.collection import Collection, collect
 from autotest.sources.selection import selection
-
-DEFAULT_SECONDS = 60.0
 
 
 def add_to(commands: Any) -> None:
@@ -63,7 +61,15 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the campaign; returns the exit status."""
+    """Run the campaign, or one for each candidate; returns the exit status."""
+    candidates = all_chosen_names()[1]
+    if len(candidates) > 1:
+        return fuzz_each.run(arguments, candidates, _campaign)
+    return _campaign(arguments)[0]
+
+
+def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
+    """Run one campaign; the exit status, and what it came to."""
     collected = _collected(arguments)
     environment = options.from_environment()
     history = History(environment.directory)
@@ -72,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         base_seed = history.last(shard, None if arguments.seed == "random" else arguments.seed)[1]
     else:
         base_seed = secrets.randbits(32) if arguments.seed == "random" else arguments.seed
-    seconds = DEFAULT_SECONDS if arguments.time is None and arguments.trials is None else arguments.time
+    seconds = fuzz_each.DEFAULT_SECONDS if arguments.time is None and arguments.trials is None else arguments.time
     plan = Plan(
         base_seed,
         seconds,
@@ -109,8 +115,9 @@ def run(arguments: argparse.Namespace) -> int:
     if failure is not None:
         raise failure
     if progress.found:
-        return FINDINGS
-    return USAGE if progress.broken or progress.forgetful or collected.broken else NOTHING_NEW
+        return FINDINGS, progress
+    wrong = progress.broken or progress.forgetful or collected.broken
+    return USAGE if wrong else NOTHING_NEW, progress
 
 
 def _own_deadlines(collected: Collection, environment: options.Options) -> list[float]:

@@ -1,0 +1,67 @@
+"""Campaigns against several candidates: one after the other, in equal parts of the time, and a line for each."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import os
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from autotest.base.errors import UsageError
+from autotest.cli.status import NOTHING_NEW
+from autotest.report.plural import several
+from autotest.results.progress import CampaignProgress
+
+#: How long a campaign takes where nobody says.
+DEFAULT_SECONDS = 60.0
+#: Which of several exit statuses tells most.
+_ORDER = (3, 1, 2, 0)
+
+
+def run(
+    arguments: argparse.Namespace,
+    candidates: Sequence[str],
+    campaign: Callable[[argparse.Namespace], tuple[int, CampaignProgress]],
+) -> int:
+    """Run `campaign` against each of `candidates`, with one base seed for all; returns the exit status that counts.
+
+    A campaign has its candidate to itself, so that what kills one costs the others nothing.
+    """
+    if arguments.resume:
+        raise UsageError(f"--resume: expected one candidate, not {', '.join(candidates)}; name the one to go on with")
+    seed = secrets.randbits(32) if arguments.seed == "random" else arguments.seed
+    before = os.environ.get("AUTOTEST_CANDIDATE")
+    statuses, lines = [], []
+    try:
+        for name in candidates:
+            os.environ["AUTOTEST_CANDIDATE"] = name
+            status, progress = campaign(_part_of(arguments, name, len(candidates), seed))
+            statuses.append(status)
+            trials = several(sum(test.tried for test in progress.tests), "trial")
+            lines.append(f"  {name}: {several(len(progress.found), 'finding')} in {trials}")
+            if progress.stopped == "interrupted":
+                break
+    finally:
+        if before is None:
+            os.environ.pop("AUTOTEST_CANDIDATE", None)
+        else:
+            os.environ["AUTOTEST_CANDIDATE"] = before
+    print("\n".join([f"Candidates, base seed {seed}:", *lines]))
+    return next((status for status in _ORDER if status in statuses), NOTHING_NEW)
+
+
+def _part_of(arguments: argparse.Namespace, name: str, parts: int, seed: int) -> argparse.Namespace:
+    """What is asked for one candidate: its part of the time, and reports of its own."""
+    own = copy.copy(arguments)
+    own.seed = seed
+    if own.trials is None or own.time is not None:
+        own.time = (arguments.time or DEFAULT_SECONDS) / parts
+    for kind in ("json", "junitxml"):
+        place: Path | None = getattr(own, kind)
+        if place is not None:
+            slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
+            setattr(own, kind, place.with_name(f"{place.stem}-{slug}{place.suffix}"))
+    return own

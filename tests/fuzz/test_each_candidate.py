@@ -1,0 +1,39 @@
+"""`autotest fuzz` against several candidates: a campaign each."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from autotest.storage.store import Store
+from tests.fuzz.conftest import SUITES
+
+BOTH = "tests.support.faults:wrong_relu,tests.support.faults:renamed"
+
+
+def test_each_has_a_campaign_of_its_own_a_report_and_a_line(command, tmp_path):
+    ended = command(
+        *("fuzz", SUITES / "twenty_six.py", "--jobs", 0, "--trials", 3, "-k", "'relu'", "--seed", 5),
+        *("--json", "found.json"),
+        candidate=BOTH,
+    )
+    assert ended.status == 1
+    assert ended.output.splitlines()[-3:] == [
+        "Candidates, base seed 5:",
+        "  tests.support.faults:wrong_relu: 1 finding in 3 trials",
+        "  tests.support.faults:renamed: 0 findings in 3 trials",
+    ]
+    kept = [
+        json.loads((tmp_path / f"found-tests-support-faults-{name}.json").read_text())
+        for name in ("wrong-relu", "renamed")
+    ]
+    assert [len(one["findings"]) for one in kept] == [1, 0]
+    (entry,) = Store(tmp_path / ".autotest").list()
+    assert entry.finding.sides == ("torch", "faulty")
+    assert os.environ["AUTOTEST_CANDIDATE"] == BOTH
+
+
+def test_only_one_can_be_gone_on_with(command):
+    ended = command("fuzz", SUITES / "twenty_six.py", "--resume", candidate=BOTH)
+    assert ended.status == 2
+    assert "--resume: expected one candidate" in ended.errors

@@ -20,6 +20,7 @@ from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - dea
 from autotest.diagnosis.gradient_finding import is_numeric, understood
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
+from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine
 from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
@@ -260,6 +261,14 @@ def scripted(finding: Finding, context: RunContext) -> Finding:
         options = dataclasses.replace(context.options, shrink=0.0)
         unshrunk = dataclasses.replace(context, options=options)
         return understood(finding, unshrunk, Settings.kept(finding.settings))
+    own = own_script(finding, context.pair)
+    if own is not None:
+        told = dataclasses.replace(finding, script=own)
+        if not context.options.verify:
+            return told
+        told = dataclasses.replace(told, verified=verify(own))
+        if told.verified.holds:
+            return told
     try:
         script = emit(finding, context.pair.scripts(finding.program))
     except NotReplayable as error:

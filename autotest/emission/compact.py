@@ -259,10 +259,37 @@ def _script(
     returned: str = "",
 ) -> str | None:
     """The file, whose program returns `expression`, or what is made of it in `returned`."""
+    found = function_body(program, variable, expression, returned)
+    if found is None:
+        return None
+    body, constants, imports = found
+    return "\n".join(
+        [
+            docstring(title, notes),
+            f"import {', '.join(sorted({*modules.split(', '), *imports}))}",
+            "import numpy as np",
+            "",
+            *([*constants, ""] if constants else []),
+            f"def program({variable}):",
+            textwrap.indent(body, "    "),
+            "",
+            check,
+        ]
+    )
+
+
+def function_body(
+    program: Program, variable: str, expression: str, returned: str = "", *, large: bool = False
+) -> tuple[str, list[str], set[str]] | None:
+    """The lines of a function that runs `program` on the namespace `variable`, with a statement that returns.
+
+    Beside them constants that stand before it, and modules that it needs. None where it is no short one: where data is
+    packed, unless it may be `large`.
+    """
     data = [literals.definition(name, program.arrays[at].data, 100) for at, name in naming.constants(program).items()]
     printer = Printer(program, variable, [expression])
     statements = printer.statements()
-    if any(packed for _, packed in data) or not variable.isidentifier() or printer.depth:
+    if (not large and any(packed for _, packed in data)) or not variable.isidentifier() or printer.depth:
         return None
     body = "\n".join(["    " * item.depth + line for item in statements for line in item.lines])
     constants: list[str] = []
@@ -275,21 +302,11 @@ def _script(
     head, assigned, last = body.rpartition(f"\n{expression} = ")
     short = assigned and "\n" not in last and not returned
     body = f"{head}\nreturn {last}" if short else f"{body}\nreturn {returned or expression}"
-    return "\n".join(
-        [
-            _docstring(title, notes),
-            f"import {', '.join(sorted({*modules.split(', '), *printer.imports}))}",
-            "import numpy as np",
-            "",
-            *([*constants, ""] if constants else []),
-            f"def program({variable}):",
-            textwrap.indent(body, "    "),
-            "",
-            check,
-        ]
-    )
+    packs = {"base64", "zlib"} if any(packed for _, packed in data) else set()
+    return body, constants, printer.imports | packs
 
 
-def _docstring(title: str, notes: list[str]) -> str:
+def docstring(title: str, notes: list[str]) -> str:
+    """The top of a short script."""
     lines = [f"{title} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *notes]
     return '"""' + quotable("\n".join(lines)) + '"""'

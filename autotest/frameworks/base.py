@@ -21,6 +21,7 @@ from autotest.emission import Script
 from autotest.frameworks.operations import Operations, StandIns
 from autotest.frameworks.requests import Build, FunctionCalled, Given, Graphed, Implementation
 from autotest.frameworks.samples import SampleDatabase
+from autotest.frameworks.traced import Written
 from autotest.program import Array, Operand
 
 
@@ -297,6 +298,17 @@ class Framework(Operations, abc.ABC):
         `path` is the dotted path or the method's name; `positional` and `keywords` say which overload
         is meant. Used on the reference alone, to give untyped generators a type.
         """
+
+    def transcribing(self) -> tuple[Framework, Written] | None:
+        """This adapter over what writes down its calls, for reproducers in its own terms; None where torch's do.
+
+        Values are `Traced`, or hold one: see `text_of`.
+        """
+        return None
+
+    def text_of(self, value: Any) -> Any:
+        """What of a value of `transcribing` has a source text."""
+        return value
 
     @abc.abstractmethod
     def script(self) -> Script:

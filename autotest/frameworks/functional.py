@@ -23,6 +23,8 @@ from autotest.frameworks.base import ABSENT, Absent, Framework, missing
 from autotest.frameworks.functional_modules import Module, module_class
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Tensor, listed, parent_of, pull, written
+from autotest.frameworks.traced import Namespace, Written
+from autotest.frameworks.transcribing import transcribing
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
 
 #: What a spelt function may return beside arrays.
@@ -46,6 +48,9 @@ class Functional(Framework):
     """
 
     module: str
+    #: What a script calls it, and how it asks for gradients of ``forward``: lines, with the names of what they use.
+    short: str = ""
+    gradient_lines: tuple[str, ...] = ()
     dtypes: Sequence[str] = DTYPES
     translates = True
     tensor_types = (Tensor,)
@@ -349,6 +354,23 @@ class Functional(Framework):
         self, path: str, function: Any, positional: int, keywords: Iterable[str]
     ) -> Mapping[int | str, Any]:
         return {}
+
+    def array_types(self) -> tuple[type, ...]:
+        """The classes of its arrays."""
+        return ()
+
+    def transcribing(self) -> tuple[Framework, Written] | None:
+        kinds = self.array_types()
+        if not (kinds and self.short):
+            return None
+        written = Written(kinds, f"import {self.module} as {self.short}", pure=True)
+        made: Any = transcribing(self)
+        made.written, made._operations, made.recording = written, {}, True
+        made.__dict__["root"] = Namespace(self.root, self.short, written)
+        return made, written
+
+    def text_of(self, value: Any) -> Any:
+        return self.read(value) if isinstance(value, Tensor) else value
 
     def script(self) -> Script:
         lines = ("from autotest.frameworks import speaking_torch", f"{self.name} = speaking_torch({self.origin!r})")

@@ -69,6 +69,11 @@ class Interpreter(Framework):
         self._known: dict[tuple[str, str], tuple[bool, bool]] = {}
         self._paths: dict[str, bool] = {}
 
+    @property
+    def place(self) -> str:
+        """Where the interpreter is, from anywhere."""
+        return str(Path(self.python).absolute()) if os.sep in self.python else self.python
+
     # -- the process --------------------------------------------------------------------------------------
 
     def _ask(self, *question: Any) -> Any:

@@ -20,6 +20,8 @@ class MLXFramework(Functional):
     """MLX, lazy, with `mlx.core.vjp` for gradients."""
 
     module = "mlx.core"
+    short = "mx"
+    gradient_lines = ("_, ({gradients}) = mx.vjp(forward, [{leaves}], [{cotangents}])",)
     dtypes = _DTYPES
 
     def __init__(self) -> None:
@@ -31,12 +33,16 @@ class MLXFramework(Functional):
         root.set_default_device(root.cpu)
         return root
 
+    def array_types(self) -> tuple[type, ...]:
+        return (self.root.array,)
+
     @functools.cached_property
     def spelling(self) -> Mapping[str, Pure]:
         return spelling(self.root)
 
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
-        return self.root.array(np.ascontiguousarray(data).reshape(data.shape)).astype(self._dtype(dtype))
+        made = self.root.array(np.ascontiguousarray(data).reshape(data.shape))
+        return made if self.dtype_of_array(made) == dtype else made.astype(self._dtype(dtype))
 
     def _dtype(self, name: str) -> Any:
         return getattr(self.root, "bool_" if name == "bool" else name)

@@ -14,10 +14,13 @@ import numpy as np
 
 from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
-from autotest.emission import Script
-from autotest.frameworks.base import ABSENT, Absent
-from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
-from autotest.program import CallKind, Operand, Root
+from autotest.emission import Script, naming
+from autotest.frameworks.base import ABSENT, Absent, Framework
+from autotest.frameworks.namespace import DIFFERENTIABLE
+from autotest.frameworks.namespace import Namespace as TorchNames
+from autotest.frameworks.traced import Namespace, Traced, Written, opened
+from autotest.frameworks.transcribing import bare
+from autotest.program import Array, CallKind, Operand, Root
 
 #: What stands in `paddle.compat` under torch's meaning, and otherwise at the top with another one.
 _COMPATIBLE: Final = frozenset("max min sort split median nanmedian unique slogdet equal".split())
@@ -38,7 +41,7 @@ _LACKS: Final = re.compile(
 )
 
 
-class PaddleFramework(Namespace):
+class PaddleFramework(TorchNames):
     """PaddlePaddle 3, in dynamic mode. What torch has and Paddle does not is absent."""
 
     translates = True
@@ -156,9 +159,35 @@ class PaddleFramework(Namespace):
     def seed(self, seed: int) -> None:
         self.root.seed(seed)
 
+    def transcribing(self) -> tuple[Framework, Written] | None:
+        root = self.root
+        written = Written((root.Tensor, root.nn.Layer), "import paddle", pure=False)
+        made = bare(self)
+        made.__class__ = _Transcribing
+        made.__dict__["root"] = Namespace(root, "paddle", written)
+        return made, written
+
     def script(self) -> Script:
         lines = ("from autotest.frameworks import speaking_torch", "paddle = speaking_torch('paddle')")
         return Script(self.name, lines, "paddle")
+
+
+class _Transcribing(PaddleFramework):
+    """The same over what writes down its calls."""
+
+    def parameters(self, module: Any) -> dict[str, Any]:
+        written = module._written
+        text = written.text(module)
+        return {name: Traced(one, naming.path(text, name), written) for name, one in opened(module).named_parameters()}
+
+    def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
+        own = self.parameters(module)
+        for name, array in state.items():
+            if name in own:
+                own[name].set_value(array.data)
+
+    def overwrite(self, tensor: Any, array: Array) -> None:
+        tensor.set_value(array.data)
 
 
 def framework() -> PaddleFramework:

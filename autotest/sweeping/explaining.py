@@ -17,6 +17,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.failed_trial import failure_of
+from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import Shrinker
 from autotest.emission import emit, program_text
@@ -119,6 +120,9 @@ def _finding(question: Question, program: Program, mismatches: tuple[Mismatch, .
 
 def _script(finding: Finding, pair: Pair, *, isolated: bool = False) -> str:
     assert finding.program is not None
+    own = None if isolated else own_script(finding, pair)
+    if own is not None:
+        return own
     with contextlib.suppress(NotReplayable):
         return emit(finding, pair.scripts(finding.program), isolated=isolated)
     return ""

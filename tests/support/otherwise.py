@@ -118,6 +118,8 @@ class Otherwise(Functional):
     """The adapter; `replace` puts another function of blocks into the framework, made of the one that is there."""
 
     module = "torch"
+    short = "other"
+    gradient_lines = ("({gradients}) = other.pullback(lambda *given: [forward(*given)], [{leaves}], [{cotangents}])",)
     dtypes = ("float32", "float64", "int64", "bool")
 
     def __init__(self, replace: Mapping[str, Callable[[Any], Any]] | None = None, made_by: str = "framework") -> None:
@@ -130,6 +132,9 @@ class Otherwise(Functional):
         for name, replacement in self._replace.items():
             setattr(made, name, replacement(getattr(made, name)))
         return made
+
+    def array_types(self) -> tuple[type, ...]:
+        return (Block,)
 
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> Block:
         return self.root.block(data, dtype)

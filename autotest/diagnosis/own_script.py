@@ -1,0 +1,61 @@
+"""The reproducer of a finding in which the candidate is asked in its own terms, where it does not speak torch's."""
+
+from __future__ import annotations
+
+import contextlib
+
+from autotest.base.errors import NotReplayable
+from autotest.emission import names
+from autotest.emission.own_terms import Asked, OwnTerms, script
+from autotest.frameworks import Pair
+from autotest.frameworks.interpreter import Interpreter
+from autotest.frameworks.peer import Peer
+from autotest.program import Program
+from autotest.replaying.own_terms import START_ELSEWHERE, in_own_terms
+from autotest.results.finding import Finding
+
+
+def own_script(finding: Finding, pair: Pair) -> str | None:
+    """The script, which needs neither this library nor an adapter; None where there is none of that kind."""
+    candidate, first, program = pair.candidate, finding.first, finding.program
+    assert program is not None
+    elsewhere = isinstance(candidate, Interpreter)
+    own = names(program).get(first.slot)
+    if not (elsewhere or candidate.translates) or own is None or not first.name.startswith(own):
+        return None
+    try:
+        terms = _terms(program, pair, first.slot, first.name[len(own) :])
+        if terms is None and not (elsewhere and candidate.inner == "torch"):  # type: ignore[attr-defined]
+            return None
+        versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
+        about = f"{finding.test}, trial {finding.index} of base seed {finding.base_seed}."
+        reference, other = pair.sides
+        differs = f"{first.name} differs in {first.symptom} between {reference} and {other}"
+        shows = f"{other} raises where {reference} does not" if first.symptom == "exception" else differs
+        asked = Asked(
+            f"{finding.operator}: {shows}.",
+            [f"{versions}; {about}", *finding.verdict[:1]],
+            first.symptom,
+            first.name,
+            first.statistics,
+            candidate.place if isinstance(candidate, Interpreter) else "",
+        )
+        return script(program, reference, other, terms, asked)
+    except Exception:  # noqa: BLE001 - what cannot be written down has another script
+        return None
+
+
+def _terms(program: Program, pair: Pair, slot: int, suffix: str) -> OwnTerms | None:
+    candidate = pair.candidate
+    if not isinstance(candidate, Interpreter):
+        return in_own_terms(program, candidate, slot, suffix)
+    if candidate.inner == "torch":
+        return None
+    with contextlib.closing(Peer(candidate.python, candidate.inner, START_ELSEWHERE)) as peer:
+        found = peer.ask((program, slot, suffix))
+    if isinstance(found, str):
+        raise NotReplayable(found)
+    return None if found is None else OwnTerms(*found)
+
+
+__all__ = ["own_script"]

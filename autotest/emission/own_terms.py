@@ -1,0 +1,164 @@
+"""Writes reproducers in which each framework is asked in its own terms, in one interpreter or in one for each."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import NamedTuple
+
+from autotest.comparison.elementwise import Statistics
+from autotest.emission import compact, naming
+from autotest.emission.script import PACKED, quotable
+from autotest.program import Program
+
+
+class OwnTerms(NamedTuple):
+    """A program as the users of a framework would write it: what to import, lines, and what is looked at."""
+
+    imports: str
+    lines: tuple[str, ...]
+    result: str
+
+
+class Asked(NamedTuple):
+    """What a script is to show."""
+
+    title: str
+    notes: list[str]
+    symptom: str
+    #: The observed name; how its elements differ, where they are compared.
+    name: str
+    statistics: Statistics | None = None
+    #: The interpreter that has the candidate; empty for the script's own.
+    python: str = ""
+    #: Whether the candidate runs in a process of its own, which it may kill.
+    dies: bool = False
+
+
+#: What of a result is compared, by the symptom of the finding.
+_FACTS = {
+    "value": "{}.tolist()",
+    "gradient": "{}.tolist()",
+    "shape": "list({}.shape)",
+    "dtype": 'str({}.dtype).split(".")[-1]',
+    "exception": "{}",
+    "crash": "{}",
+}
+
+_CHILD = """\
+if sys.argv[1:]:
+    try:
+        print(json.dumps({{"gives": {actual}()}}, default=str))
+    except ImportError as error:
+        sys.exit(print("cannot tell:", error) or 2)
+    except Exception as error:
+        print(json.dumps({{"raises": f"{{type(error).__name__}}: {{error}}"}}))
+    sys.exit()
+
+def elsewhere():
+    # What {actual} comes to in {place}.
+    run = subprocess.run([{python}, __file__, "child"], stdout=subprocess.PIPE, text=True)
+    if run.returncode < 0:
+        raise RuntimeError(f"ends by signal {{-run.returncode}}")
+    if run.returncode:
+        sys.exit(print("cannot tell:", run.stdout.strip()) or 2)
+    came = json.loads(run.stdout.strip().splitlines()[-1])
+    if "raises" in came:
+        raise RuntimeError(came["raises"])
+    return came["gives"]
+
+"""
+
+_VALUES = """\
+try:
+    expected = {expected}()
+    actual = {actual}()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if {same}:
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())[:1000])
+sys.exit(1)
+"""
+
+_REFUSES = """\
+try:
+    {expected}()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+try:
+    {actual}()
+    print("same")
+except ImportError as error:
+    sys.exit(print("cannot tell:", error) or 2)
+except Exception as error:
+    print(*f"DIFFERS: {reference} returns, {candidate} {{error}}".split())
+    sys.exit(1)
+"""
+
+
+def script(program: Program, reference: str, candidate: str, terms: OwnTerms | None, asked: Asked) -> str | None:
+    """The script of `program` for frameworks called `reference` and `candidate`; None where it is no plain finding.
+
+    Without `terms` the candidate is asked as the reference is, which makes sense in another interpreter only.
+    """
+    fact = _FACTS.get(asked.symptom)
+    if fact is None or program.undefined or (asked.symptom in ("value", "gradient") and asked.statistics is None):
+        return None
+    expression = naming.expression(asked.name, naming.names(program))
+    found = compact.function_body(program, "torch", expression, fact.format(expression), large=True)
+    if found is None:
+        return None
+    body, constants, imports = found
+    apart = bool(asked.python) or asked.dies
+    own, other = "in_torch", "in_another" if terms is None else f"in_{_word(terms.imports)}"
+    functions = [_function(own, ["import torch", *body.splitlines()])]
+    if terms is None:
+        other = own
+    else:
+        result = [f"return {fact.format(terms.result)}"] if terms.result else []
+        functions.append(_function(other, [*terms.imports.splitlines(), *terms.lines, *result]))
+    names = {
+        "expected": own,
+        "actual": "elsewhere" if apart else other,
+        "reference": quotable(reference),
+        "candidate": quotable(candidate),
+    }
+    place = "the other interpreter" if asked.python else "a process of its own"
+    python = repr(asked.python) if asked.python else "sys.executable"
+    child = _CHILD.format(actual=other, place=place, python=python) if apart else ""
+    check = _REFUSES if asked.symptom in ("exception", "crash") else _VALUES
+    modules = {"sys", *imports, *(("json", "subprocess") if apart else ())}
+    return "\n".join(
+        [
+            compact.docstring(asked.title, asked.notes),
+            f"import {', '.join(sorted(modules))}",
+            "import numpy as np",
+            "",
+            *([PACKED] if "zlib" in modules else []),
+            *([*constants, ""] if constants else []),
+            *functions,
+            child + check.format(same=_same(asked), **names),
+        ]
+    )
+
+
+def _function(name: str, lines: list[str]) -> str:
+    return f"def {name}():\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
+
+
+def _word(imports: str) -> str:
+    """What a framework is called in a script: ``mx`` of ``import mlx.core as mx``."""
+    return imports.splitlines()[0].split()[-1].replace(".", "_")
+
+
+def _same(asked: Asked) -> str:
+    found = asked.statistics
+    if asked.symptom not in ("value", "gradient") or found is None:
+        return "expected == actual"
+    close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
+    plain = "np.array_equal(expected, actual)"
+    floating = found.dtype.startswith(("float", "bfloat", "complex"))
+    return f"np.shape(expected) == np.shape(actual) and {close if floating else plain}"
+
+
+__all__ = ["Asked", "OwnTerms", "script"]

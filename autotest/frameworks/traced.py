@@ -1,0 +1,325 @@
+"""Stands for a framework's namespace and its objects, and writes down as source what an adapter does with them."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+import re
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autotest.base.errors import NotReplayable
+from autotest.emission import literals
+
+#: A name that no program gives its values.
+_TEMPORARY = re.compile(r"\bt\d+\b")
+
+
+class Written:
+    """The statements that were written down: the name of what each leaves, empty where nothing is kept, and its text.
+
+    Args:
+        kinds: classes of the framework's objects that are followed.
+        imports: the statement that imports the framework.
+        pure: whether statements change nothing, so that those whose results nobody uses can be left out.
+    """
+
+    def __init__(self, kinds: tuple[type, ...], imports: str, *, pure: bool) -> None:
+        self.imports, self.pure = imports, pure
+        #: How gradients were asked for, if they were.
+        self.differentiated: Differentiated | None = None
+        self.kinds = kinds
+        self.statements: list[tuple[str, str]] = []
+        #: Texts of constants such as dtypes, by id, and what keeps these alive.
+        self._constants: dict[int, tuple[str, Any]] = {}
+        self._count = 0
+        #: Whether nothing is written down meanwhile, and whether the next call is only written down.
+        self.muted = False
+        self.only_written = False
+
+    def constant(self, value: Any, text: str) -> None:
+        self._constants[id(value)] = (text, value)
+
+    def text(self, value: Any) -> str:
+        """The source of an operand; raises `NotReplayable` for what has none."""
+        if isinstance(value, _Named):
+            return object.__getattribute__(value, "_text")  # type: ignore[no-any-return]
+        if id(value) in self._constants:
+            return self._constants[id(value)][0]
+        if isinstance(value, np.ndarray):
+            text = literals.array(value)
+            if text is None:
+                raise NotReplayable(f"an array of {value.size} numbers is too large to stand in a line")
+            return text
+        if isinstance(value, (list, tuple)):
+            inside = ", ".join(map(self.text, value))
+            if isinstance(value, list):
+                return f"[{inside}]"
+            return f"({inside}{',' if len(value) == 1 else ''})"
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{self.text(key)}: {self.text(item)}" for key, item in value.items()) + "}"
+        if isinstance(value, slice):
+            return f"slice({', '.join(self.text(part) for part in (value.start, value.stop, value.step))})"
+        if value is Ellipsis:
+            return "..."
+        if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
+            return literals.literal(value, _no_leaf)
+        raise NotReplayable(f"{type(value).__name__} has no source text")
+
+    def key(self, value: Any) -> str:
+        """The source of an index."""
+        if isinstance(value, slice):
+            parts = ["" if part is None else self.text(part) for part in (value.start, value.stop, value.step)]
+            return ":".join(parts[:2] if value.step is None else parts)
+        if isinstance(value, tuple) and value:
+            return ", ".join(map(self.key, value)) + ("," if len(value) == 1 else "")
+        return self.text(value)
+
+    def call(self, function: Callable[..., Any], text: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Carry out a call and write it down; what it raises, when it stands there already."""
+        given = [opened(item) for item in args]
+        named = {key: opened(item) for key, item in kwargs.items()}
+        if self.muted:
+            return self._followed(function(*given, **named), "")
+        parts = [*map(self.text, args), *(f"{key}={self.text(item)}" for key, item in kwargs.items())]
+        return self.evaluated(lambda: function(*given, **named), f"{text}({', '.join(parts)})")
+
+    def evaluated(self, action: Callable[[], Any], text: str) -> Any:
+        """What `action`, whose source is `text`, gives."""
+        if self.muted:
+            return self._followed(action(), "")
+        if self.only_written:
+            self._keep(text)
+            raise NotCarriedOut
+        try:
+            made = action()
+        except Exception:
+            self._keep(text)
+            raise
+        if made is None:
+            self.statements.append(("", text))
+            return None
+        if not self._holds(made):
+            return made
+        return self._followed(made, self._keep(text))
+
+    def _keep(self, text: str) -> str:
+        name = f"t{self._count}"
+        self._count += 1
+        self.statements.append((name, text))
+        return name
+
+    def _holds(self, value: Any) -> bool:
+        if isinstance(value, (tuple, list)):
+            return any(map(self._holds, value))
+        return isinstance(value, self.kinds) or hasattr(type(value), "__enter__")
+
+    def _followed(self, value: Any, text: str) -> Any:
+        if isinstance(value, self.kinds) or hasattr(type(value), "__enter__"):
+            return Traced(value, text, self)
+        if isinstance(value, (tuple, list)):
+            items = [self._followed(item, f"{text}[{at}]") for at, item in enumerate(value)]
+            return items if isinstance(value, list) else tuple(items)
+        return value
+
+    def rename(self, value: Any, name: str) -> None:
+        """Let what was made last be called `name`, if it is `value` and has no name of a program yet."""
+        if not isinstance(value, Traced) or not self.statements:
+            return
+        old = object.__getattribute__(value, "_text")
+        if self.statements[-1][0] == old and _TEMPORARY.fullmatch(old):
+            self.statements[-1] = (name, self.statements[-1][1])
+            object.__setattr__(value, "_text", name)
+
+
+class Differentiated(NamedTuple):
+    """That a function of `leaves`, whose results are `outputs`, was differentiated; all by their texts."""
+
+    outputs: tuple[str, ...]
+    leaves: tuple[str, ...]
+    cotangents: tuple[str, ...]
+    #: The lines after ``def forward(...)``, and the names of the gradients that they leave.
+    lines: tuple[str, ...]
+    gradients: tuple[str, ...]
+    #: How many statements belong to the function.
+    end: int
+
+
+class NotCarriedOut(Exception):
+    """A call was written down, as was asked, and not made."""
+
+
+class _Named:
+    """Something that has a text: what stands for an object says that it is of the object's class."""
+
+    def __init__(self, real: Any, text: str, written: Written) -> None:
+        for name, value in (("_real", real), ("_text", text), ("_written", written)):
+            object.__setattr__(self, name, value)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(object.__getattribute__(self, "_real"))
+
+    def __getattr__(self, name: str) -> Any:
+        real, text, written = self._real, self._text, self._written
+        try:
+            found = getattr(real, name)
+        except AttributeError:
+            if not isinstance(real, ModuleType):
+                raise
+            try:  # a part of a package that nobody has imported yet
+                found = importlib.import_module(f"{real.__name__}.{name}")
+            except ImportError:
+                raise AttributeError(f"{text} has no {name}") from None
+        path = f"{text}.{name}"
+        if isinstance(found, ModuleType):
+            return Namespace(found, path, written)
+        if isinstance(found, written.kinds):
+            return Traced(found, path, written)
+        if callable(found):
+            return Function(found, path, written)
+        if isinstance(real, ModuleType):
+            written.constant(found, path)
+        return found
+
+    def __hash__(self) -> int:
+        return id(self._real)
+
+
+class Namespace(_Named):
+    """A module of the framework."""
+
+
+class Function(_Named):
+    """A function, method or class of the framework."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._written.call(self._real, self._text, args, kwargs)
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return isinstance(value, self._real)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._real == opened(other))
+
+    __hash__ = _Named.__hash__
+
+
+class Traced(_Named):
+    """A tensor, module or context of the framework."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._real, name, opened(value))
+        if not self._written.muted:
+            self._written.statements.append(("", f"{self._text}.{name} = {self._written.text(value)}"))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._written.call(self._real, self._text, args, kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        written = self._written
+        return written.evaluated(
+            lambda: self._real[opened(key)], "" if written.muted else f"{self._text}[{written.key(key)}]"
+        )
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        written = self._written
+        text = "" if written.muted else f"{self._text}[{written.key(key)}] = {written.text(value)}"
+        written.evaluated(lambda: operator.setitem(self._real, opened(key), opened(value)), text)
+
+    def __len__(self) -> int:
+        return len(self._real)
+
+    def __iter__(self) -> Any:
+        return (self[at] for at in range(len(self._real)))
+
+    def __bool__(self) -> bool:
+        return bool(self._real)
+
+    def __int__(self) -> int:
+        return int(self._real)
+
+    def __index__(self) -> int:
+        return int(operator.index(self._real))
+
+    def __float__(self) -> float:
+        return float(self._real)
+
+    def __enter__(self) -> Any:
+        return self.__getattr__("__enter__")()
+
+    def __exit__(self, *details: Any) -> Any:
+        return self.__getattr__("__exit__")(None, None, None)
+
+    __hash__ = _Named.__hash__
+
+
+_BINARY = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+_COMPARED = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
+
+
+def _install_operators() -> None:
+    def binary(function: Callable[[Any, Any], Any], sign: str, *, swapped: bool = False) -> Any:
+        def apply(self: Traced, other: Any) -> Any:
+            one, two = (other, self) if swapped else (self, other)
+            written = self._written
+            text = "" if written.muted else f"{_term(written, one)} {sign} {_term(written, two)}"
+            return written.evaluated(lambda: function(opened(one), opened(two)), text)
+
+        return apply
+
+    def unary(function: Callable[[Any], Any], sign: str) -> Any:
+        return lambda self: self._written.evaluated(lambda: function(self._real), f"{sign}{self._text}")
+
+    for name, sign in _BINARY.items():
+        plain = getattr(operator, f"{name}_" if name in ("and", "or") else name)
+        setattr(Traced, f"__{name}__", binary(plain, sign))
+        setattr(Traced, f"__r{name}__", binary(plain, sign, swapped=True))
+        setattr(Traced, f"__i{name}__", _in_place(getattr(operator, f"i{name}"), f"{sign}="))
+    for name, sign in _COMPARED.items():
+        setattr(Traced, f"__{name}__", binary(getattr(operator, name), sign))
+    for name, sign in {"neg": "-", "pos": "+", "invert": "~"}.items():
+        setattr(Traced, f"__{name}__", unary(getattr(operator, name), sign))
+    Traced.__abs__ = lambda self: self._written.call(abs, "abs", (self,), {})  # type: ignore[attr-defined]
+    Traced.__hash__ = _Named.__hash__  # type: ignore[method-assign, assignment]  # __eq__ took it away
+
+
+def _in_place(function: Callable[[Any, Any], Any], sign: str) -> Any:
+    def apply(self: Traced, other: Any) -> Any:
+        made = function(self._real, opened(other))
+        if not self._written.muted:
+            self._written.statements.append(("", f"{self._text} {sign} {self._written.text(other)}"))
+        return self if made is self._real else Traced(made, self._text, self._written)
+
+    return apply
+
+
+def _term(written: Written, value: Any) -> str:
+    text = written.text(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def opened(value: Any) -> Any:
+    """`value` with the objects themselves for what stands for them."""
+    if isinstance(value, _Named):
+        return object.__getattribute__(value, "_real")
+    if type(value) in (list, tuple):
+        return type(value)(map(opened, value))
+    if type(value) is dict:
+        return {key: opened(item) for key, item in value.items()}
+    if type(value) is slice:
+        return slice(opened(value.start), opened(value.stop), opened(value.step))
+    return value
+
+
+def _no_leaf(item: Any) -> str:
+    raise NotReplayable(f"{type(item).__name__} has no source text")
+
+
+_install_operators()

@@ -1,0 +1,146 @@
+"""Reproducers in which a framework is asked in its own terms: no adapter, nothing of this library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from autotest.base.errors import NotReplayable
+from autotest.comparison.elementwise import Statistics
+from autotest.emission.own_terms import Asked, OwnTerms, script
+from autotest.frameworks import framework
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array, Call, Captured, Program, Ref
+from autotest.replaying.own_terms import in_own_terms
+from tests.support import otherwise
+
+FLOATS = {"requires_grad": True, "device": "cpu"}
+CONSTANT = {"requires_grad": False, "device": "cpu"}
+
+
+def program(*calls, shapes=((2, 3),)):
+    """`calls` on inputs of these shapes, the last of which is the cotangent of a backward, if there is one."""
+    inputs = []
+    for at in range(len(shapes)):
+        leaf = not (at == len(shapes) - 1 and calls[-1][1] == "backward")
+        inputs.append(Call("tensor", "float32", (Captured(at),), FLOATS if leaf else CONSTANT, at))
+    made = [Call(kind, target, args, kwargs, len(inputs) + at) for at, (kind, target, args, kwargs) in enumerate(calls)]
+    arrays = [
+        Array(np.arange(1, 1 + int(np.prod(shape)), dtype="float32").reshape(shape), "float32") for shape in shapes
+    ]
+    return Program((*inputs, *made), tuple(arrays))
+
+
+TANH = (("function", "tanh", (Ref(0),), {}), ("method", "sum", (Ref(2),), {"dim": 1}))
+BACKWARD = ("method", "backward", (Ref(3), Ref(1)), {})
+
+
+def values(terms, adapter):
+    """What the statements give, with nothing but the framework and NumPy at hand."""
+    return adapter.root.cells(ran(terms.lines, terms.result, {"other": adapter.root})).tolist()
+
+
+def ran(lines, result, names):
+    """What `result` is after `lines`."""
+    known = {"np": np, **names}
+    exec("\n".join(lines), known)  # noqa: S102 - running them is the point
+    return eval(result, known)  # noqa: S307
+
+
+def test_functions_are_called_by_their_own_names():
+    adapter = otherwise.framework()
+    terms = in_own_terms(program(*TANH, shapes=((2, 3), (2,))), adapter, 3)
+    assert terms.lines[-2:] == (
+        "v2 = other.hyperbolic_tangent(x0)",
+        "v3 = other.total(v2, axis=1, keep=False)",
+    )
+    assert "tanh" not in "\n".join(terms.lines)
+    assert np.allclose(values(terms, adapter), np.tanh(np.arange(1, 7).reshape(2, 3)).sum(1))
+
+
+def test_gradients_are_those_of_one_function():
+    adapter = otherwise.framework()
+    terms = in_own_terms(program(*TANH, BACKWARD, shapes=((2, 3), (2,))), adapter, 0, ".grad")
+    text = "\n".join(terms.lines)
+    assert "def forward(x0):\n    v2 = other.hyperbolic_tangent(x0)" in text
+    assert "    return v3" in text
+    x = np.arange(1, 7).reshape(2, 3)
+    assert np.allclose(values(terms, adapter), (1 - np.tanh(x) ** 2) * np.array([[1.0], [2.0]]), atol=1e-5)
+
+
+def test_what_is_written_in_place_becomes_another_value():
+    adapter = otherwise.framework()
+    calls = (
+        ("method", "clone", (Ref(0),), {}),
+        ("operator", "setitem", (Ref(1), (0, slice(None, None, 2)), 9.0), {}),
+        ("method", "sum", (Ref(1),), {}),
+    )
+    terms = in_own_terms(program(*calls), adapter, 3)
+    assert values(terms, adapter) == 9 + 2 + 9 + 4 + 5 + 6
+
+
+def test_what_nobody_looks_at_is_left_out():
+    adapter = otherwise.framework()
+    calls = (("function", "exp", (Ref(0),), {}), ("function", "tanh", (Ref(0),), {}))
+    assert not any("exponential" in line for line in in_own_terms(program(*calls), adapter, 2).lines)
+
+
+def test_a_framework_that_speaks_torch_needs_none_of_this():
+    assert in_own_terms(program(*TANH, shapes=((2, 3), (2,))), TorchFramework(), 3) is None
+
+
+def test_what_is_too_large_for_a_line_has_another_script():
+    with pytest.raises(NotReplayable, match="too large"):
+        in_own_terms(program(("function", "tanh", (Ref(0),), {}), shapes=((70, 70),)), otherwise.framework(), 1)
+
+
+def asked(**changes):
+    differs = Statistics(6, 6, 1e-4, 1e-5, 1.0, (0, 0), 1.0, 2.0, 1.0, (0, 0), dtype="float32")
+    return Asked("tanh: v1 differs.", ["torch 2, other 1"], "value", "v1", differs)._replace(**changes)
+
+
+SIMPLE = program(("function", "tanh", (Ref(0),), {}))
+RIGHT = OwnTerms("import numpy as other", ("v1 = other.tanh(other.arange(1.0, 7.0).reshape(2, 3))",), "v1")
+WRONG = RIGHT._replace(lines=("v1 = other.sinh(other.arange(1.0, 7.0).reshape(2, 3))",))
+RAISING = RIGHT._replace(lines=("v1 = other.tanh('words')",))
+
+
+@pytest.mark.parametrize(
+    ("python", "terms", "symptom", "status", "says"),
+    [
+        ("", WRONG, "value", 1, "DIFFERS: torch gives [[0.76"),
+        ("", RAISING, "exception", 1, "DIFFERS: torch returns, other"),
+        ("", RIGHT._replace(imports="import no_such_framework as other"), "value", 2, "cannot tell: No module named"),
+        (sys.executable, RIGHT, "value", 0, "same"),
+        (sys.executable, RAISING, "exception", 1, "DIFFERS: torch returns, other"),
+    ],
+    ids=["wrong", "raising", "missing", "right elsewhere", "raising elsewhere"],
+)
+def test_the_script_stands_alone(tmp_path, python, terms, symptom, status, says):
+    text = script(SIMPLE, "torch", "other", terms, asked(symptom=symptom, python=python))
+    assert "autotest" not in text
+    (tmp_path / "repro.py").write_text(text)
+    command = [sys.executable, tmp_path / "repro.py"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (ended.returncode, says in ended.stdout) == (status, True), ended.stdout + ended.stderr
+
+
+def test_torch_of_another_interpreter_runs_the_same_function(tmp_path):
+    text = script(SIMPLE, "torch", "torch@there", None, asked(python=sys.executable))
+    assert text.count("torch.tanh") == 1
+    (tmp_path / "repro.py").write_text(text)
+    assert subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, check=True).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["mlx", "paddle"])
+def test_frameworks_are_asked_as_their_users_would(name):
+    pytest.importorskip({"mlx": "mlx.core"}.get(name, name))
+    terms = in_own_terms(program(*TANH, BACKWARD, shapes=((2, 3), (2,))), framework(name), 0, ".grad")
+    found = np.array(ran([terms.imports, *terms.lines], terms.result, {}).tolist())
+    x = np.arange(1, 7).reshape(2, 3)
+    assert np.allclose(found, (1 - np.tanh(x) ** 2) * np.array([[1.0], [2.0]]), atol=1e-6)

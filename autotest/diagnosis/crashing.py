@@ -40,6 +40,7 @@ def shrink(
     jobs: int = 2,
     times: int = 1,
     graph: Settings | None = None,
+    lasting: bool = True,
 ) -> Smaller | None:
     """Shrink `program`, whose last call kills the candidate; None when it does not do so here.
 
@@ -54,13 +55,16 @@ def shrink(
         times: how often a program is run before it counts as surviving.
         graph: what its test asks for, where it kills in the candidate's graph mode; which call does so is then not
             known.
+        lasting: whether a process that survives one program is given the next one; not where it dies of what an
+            earlier one left behind.
     """
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
         forks = _forks(pair, stack) if graph is None else []  # a fork has none of the threads of a graph
         for one in (*forks, server):
             children = [
-                stack.enter_context(contextlib.closing(Probe(one, deadline, times, graph))) for _ in range(jobs)
+                stack.enter_context(contextlib.closing(Probe(one, deadline, times, graph, lasting=lasting)))
+                for _ in range(jobs)
             ]
             wanted = children[0].run(program)
             if wanted.death:

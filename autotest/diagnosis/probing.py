@@ -33,13 +33,21 @@ class Probe:
     """A process that runs programs until one kills it, and is then started anew."""
 
     def __init__(
-        self, server: Server, deadline: float = _DEADLINE, times: int = 1, graph: Settings | None = None
+        self,
+        server: Server,
+        deadline: float = _DEADLINE,
+        times: int = 1,
+        graph: Settings | None = None,
+        *,
+        lasting: bool = True,
     ) -> None:
         """A program that takes more than `deadline` seconds hangs; it survives when it did `times` times.
 
         With `graph`, these times are in the candidate's graph mode, after eager mode has agreed under these settings.
+        Each program has a process of its own unless it is `lasting`.
         """
         self._server, self._deadline, self._times, self._graph = server, deadline, times, graph
+        self._lasting = lasting
         self._process = self._started()
         self._ready = False
         #: Starts while another one works, once it is known that there are deaths.
@@ -65,13 +73,18 @@ class Probe:
                 raise OSError(f"a process to try programs in did not start ({self._server.last_words()})")
         accepted = _said(connection, deadline)
         if accepted is not None and _said(connection, deadline) is True:
+            if not self._lasting:
+                self._replace()
             return Ending("", accepted)
         status = self._process.status(0.0 if connection.poll(0) is False else 5.0)
         death = "hangs" if status is None else describe(status)
+        self._replace()
+        return Ending(death, accepted is True)
+
+    def _replace(self) -> None:
         self._process.close()
         self._process, self._ready = self._spare or self._started(), False
         self._spare = self._started()
-        return Ending(death, accepted is True)
 
     def close(self) -> None:
         """End the process."""

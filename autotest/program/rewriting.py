@@ -41,6 +41,27 @@ def assembled(
     return Program(tuple(made), tuple(arrays[index] for index in kept), still), places
 
 
+def chained(programs: Iterable[Program]) -> Program:
+    """One program that does what each of `programs` does, one after the other."""
+    calls: list[Call] = []
+    arrays: list[Array] = []
+    undefined: set[int] = set()
+    for program in programs:
+        first, held = len(calls), len(arrays)
+
+        def moved(leaf: Operand, first: int = first, held: int = held) -> Operand:
+            if type(leaf) is Ref:
+                return Ref(first + leaf.slot)
+            return Captured(held + leaf.index) if type(leaf) is Captured else leaf
+
+        for call in program.calls:
+            args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
+            calls.append(call._replace(args=args, kwargs=kwargs, slot=first + call.slot))
+        arrays += program.arrays
+        undefined |= {first + slot for slot in program.undefined}
+    return Program(tuple(calls), tuple(arrays), frozenset(undefined))
+
+
 def replaced(program: Program, change: Callable[[Call], Call | None]) -> Program:
     """`program` with each call as `change` has it; None leaves it out, and all that reads what it gave."""
     gone: set[int] = set()

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from autotest.base.errors import AutotestError, NotReplayable
 from autotest.base.settings import Settings
@@ -22,6 +23,7 @@ from autotest.processes.endings import ProcessDeath
 from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
+from autotest.report.plural import several
 from autotest.results import ledger
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY, Identity, death_of, known_as
@@ -42,8 +44,18 @@ from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import COMPARED_AT_ONCE
 
-#: Fresh processes that a trial is run in until one dies of it, and how often all but the first run it.
-ATTEMPTS, TIMES = 3, 20
+#: How often a fresh process runs a trial that was survived once; and how many of those before it are then run, too.
+TIMES, BEFORE = 20, (5, 100)
+
+
+class _Attempt(NamedTuple):
+    """What one process runs of which one may die."""
+
+    indices: range
+    #: More than once: then what is survived may still die now and then.
+    times: int = 1
+    #: Whether what dies is the program of all of them.
+    together: bool = False
 
 
 def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | Known:
@@ -82,18 +94,18 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
     died first knows the call only nearly.
     """
-    indices = range(max(0, task.index - task.back), task.index + 1)
-    for attempt in range(ATTEMPTS):
+    for attempt in _attempts(task):
         traced = trace(
             task.where.file,
             task.where.test,
             task.where.base_seed,
-            indices,
+            attempt.indices,
             server,
             check_errors=conditions.check_errors,
             deadline=conditions.deadline,
             memory=conditions.memory,
-            times=max(1, TIMES // len(indices)) if attempt else 1,
+            times=attempt.times,
+            together=attempt.together,
         )
         if traced.raised:
             return Verification(State.UNREPEATABLE, traced.raised.partition("\n")[0][:300])
@@ -108,12 +120,30 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     first = finding.first
     name = pair_of(conditions).candidate.name
     identity = death_of(operator, symptom, first.stage, traced.side, traced.death.how, traced.last_words, name)
-    finding = dataclasses.replace(finding, shown=identity)
-    # What the first attempt survived does not die every time.
-    ways = kinds(finding, conditions, sometimes=attempt > 0)
+    happens = _after(traced.index - attempt.indices.start) if attempt.together else ()
+    finding = dataclasses.replace(finding, shown=identity, happens=happens)
+    # What was survived before, by itself, does not die every time.
+    sometimes = attempt.times > 1 or (attempt.together and not happens)
+    ways = kinds(finding, conditions, sometimes=sometimes)
     finding, scripts = scripted(finding, traced.graph, conditions, ways)
     # How to divide a program into a graph and what stands around it is known here alone.
     return finding if traced.graph is None else verified(finding, scripts, conditions)
+
+
+def _attempts(task: DiagnoseDeath) -> Iterator[_Attempt]:
+    alone = range(max(0, task.index - task.back), task.index + 1)
+    often = _Attempt(alone, max(2, TIMES // len(alone)))
+    yield _Attempt(alone)
+    yield often
+    for many in BEFORE:
+        before = range(max(0, alone.start - many), alone.stop)
+        if before != alone:
+            yield _Attempt(before, together=True)
+    yield often
+
+
+def _after(trials: int) -> tuple[str, ...]:
+    return (f"only after {several(trials, 'trial')} before it, in the same process",) if trials else ()
 
 
 def pair_of(conditions: Conditions) -> Pair:
@@ -306,6 +336,7 @@ def _smaller(
                 seconds=seconds,
                 deadline=conditions.deadline,
                 times=times,
+                lasting=not finding.happens,
             )
             if smaller is not None:
                 break

@@ -21,6 +21,7 @@ from autotest.diagnosis.graph_death import GraphDeath
 from autotest.processes.client import START_UP, Process, Server
 from autotest.processes.endings import ProcessDeath, death_by, last_words, limit_memory, no_answer
 from autotest.program import Call, CallKind, Operand, Program, serialisation
+from autotest.program.rewriting import chained
 from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
 from autotest.sources import collection
@@ -34,6 +35,8 @@ _PROGRAM, _ARRAYS, _REFUSAL, _SURVIVED = "program.json", "arrays.npz", "refusal.
 _RAISED = "raised.txt"
 #: Holds the index of the trial that is run, and for which time.
 _INDEX = "index"
+#: How folders are called that hold what an earlier trial did.
+_KEPT = "before-"
 #: Is there while the reference is asked.
 _OF_REFERENCE = "of-reference"
 
@@ -70,6 +73,8 @@ class _Asked(NamedTuple):
     times: int
     check_errors: bool
     memory: int | None
+    #: Keep what each trial did, for those after it.
+    together: bool
 
 
 def trace(
@@ -83,13 +88,14 @@ def trace(
     deadline: float,
     memory: int | None,
     times: int = 1,
+    together: bool = False,
 ) -> Traced:
     """Run the trials `indices` of `test` in a child of `server`, until it dies of one; each gets `deadline` seconds.
 
-    What does not die every time may do so when all of them are run several `times`. Raises `OSError` when there is no
-    process to run them in.
+    What does not die every time may do so when all of them are run several `times`; with `together`, the program is
+    that of all trials up to the one that died. Raises `OSError` when there is no process to run them in.
     """
-    asked = _Asked(file.absolute(), test, base_seed, indices, times, check_errors, memory)
+    asked = _Asked(file.absolute(), test, base_seed, indices, times, check_errors, memory, together)
     return server.tried(lambda: _traced(asked, server, deadline))
 
 
@@ -107,7 +113,7 @@ def _traced(asked: _Asked, server: Server, deadline: float) -> Traced:
         words = last_words(errors.read_text(errors="replace"))
         return Traced(
             None if lived else ended,
-            _read(folder),
+            _read_all(folder),
             words,
             _text(folder / _REFUSAL),
             side,
@@ -135,6 +141,13 @@ def _wait(process: Process, folder: Path, deadline: float) -> ProcessDeath:
 def _text(file: Path) -> str:
     """What the child wrote there; empty before it did."""
     return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _read_all(folder: Path) -> Program | None:
+    """The program that was running, after those of the trials before it where these were kept."""
+    last = _read(folder)
+    before = [_read(kept) for kept in sorted(folder.glob(f"{_KEPT}*"))]
+    return None if last is None else chained([*(program for program in before if program is not None), last])
 
 
 def _read(folder: Path) -> Program | None:
@@ -179,6 +192,14 @@ class _Writer:
         self._write(recorder)
         (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
 
+    def keep(self, turn: int, index: int) -> None:
+        """That program is part of those of later trials."""
+        folder = self._folder / f"{_KEPT}{turn:06}-{index:09}"
+        folder.mkdir()
+        for name in (_ARRAYS, _PROGRAM):
+            with contextlib.suppress(FileNotFoundError):  # a trial that is no data
+                (self._folder / name).replace(folder / name)
+
     def _write(self, recorder: Recorder, *call: Call) -> None:
         made = recorder.snapshot()
         program = Program((*made.calls, *call), tuple(recorder.arrays), made.undefined)
@@ -207,6 +228,8 @@ def _run(connection: Connection, server: socket.socket, asked: _Asked, folder: P
                 writer.whole(outcome.recorder)
                 origin = f"{test.id}, trial {index} of base seed {asked.base_seed}"
                 graph_death.survive(outcome, settings, origin, folder)
+                if asked.together:
+                    writer.keep(turn, index)
         (folder / _SURVIVED).touch()
 
     try:

@@ -13,6 +13,7 @@ from autotest.diagnosis import crashing
 from autotest.frameworks import Pair, chosen
 from autotest.processes.client import Server
 from autotest.program import Array, Call, Captured, Program, Ref
+from autotest.program.rewriting import chained
 
 
 def tensor(slot: int, index: int) -> Call:
@@ -44,6 +45,15 @@ def pair(request: pytest.FixtureRequest, _children_with_the_fault: None) -> Pair
 def server() -> Iterator[Server]:
     with contextlib.closing(Server()) as made:
         yield made
+
+
+def test_programs_one_after_the_other_are_one_program() -> None:
+    whole = chained([dying(2, 1), dying(0), dying(3)])
+    assert [call.target for call in whole.calls] == ["float32", "exp", "tanh", "relu"] * 3
+    assert [array.data.shape for array in whole.arrays] == [(2, 1), (0,), (3,)]
+    assert [call.args for call in whole.calls[4:6]] == [(Captured(1),), (Ref(4),)]
+    parts = [Program((tensor(0, 0),), (Array(np.ones(1), "float64"),), frozenset([0]))] * 2
+    assert chained(parts).undefined == {0, 1}
 
 
 @pytest.mark.slow

@@ -115,9 +115,24 @@ def test_one_that_does_not_happen_again_is_still_told(settle):
 
 
 def test_one_that_happens_in_a_later_attempt_is_told_with_a_script_that_tries_often(settle, tmp_path):
-    found, _ = settle(LIVED, LIVED, DIED)
+    found, _ = settle(LIVED, DIED)
     (entry,) = Store(tmp_path / "kept").list()
     assert found.verified.holds
+    assert "for _ in range(20)" in entry.finding.script
+
+
+def test_what_needs_the_trials_before_it_is_told_with_them(settle, tmp_path):
+    found, _ = settle(LIVED, LIVED, dataclasses.replace(DIED, index=3))
+    (entry,) = Store(tmp_path / "kept").list()
+    assert entry.finding.happens == ("only after 3 trials before it, in the same process",)
+    assert found.happens == entry.finding.happens[0]
+    assert "for _ in range" not in entry.finding.script
+
+
+def test_what_died_in_the_first_of_the_trials_before_it_dies_now_and_then(settle, tmp_path):
+    settle(LIVED, LIVED, dataclasses.replace(DIED, index=0))
+    (entry,) = Store(tmp_path / "kept").list()
+    assert entry.finding.happens == ()
     assert "for _ in range(20)" in entry.finding.script
 
 
@@ -147,7 +162,7 @@ def test_a_script_forks_where_both_frameworks_can_be_and_starts_an_interpreter_w
 
 
 def test_what_hangs_is_shown_by_an_interpreter_since_a_fork_may_hang_by_itself(settle, tmp_path):
-    settle(Traced("no answer in 20 s", DIED.program, ""))
+    settle(Traced(no_answer(20), DIED.program, ""))
     (entry,) = Store(tmp_path / "kept").list()
     assert "os.fork()" not in entry.finding.script
 
@@ -185,7 +200,7 @@ def test_a_traced_process_that_ends_by_an_exception_did_not_die(tmp_path, monkey
     limits = {"check_errors": True, "deadline": 60.0, "memory": None}
     with contextlib.closing(Server()) as server:
         traced = trace(file, f"test_broken.py::{test}", 0, range(1), server, **limits)
-    assert traced.death == ""
+    assert traced.death is None
     assert traced.raised.startswith(raised)
 
 

@@ -189,6 +189,31 @@ def test_the_trial_that_an_asynchronous_candidate_died_of_is_found_among_those_t
 
 
 @pytest.mark.timeout(600)
+def test_a_death_that_needs_an_earlier_trial_is_told_with_it_and_with_a_script_that_does_both(shell, tmp_path):
+    (tmp_path / "test_mined.py").write_text(
+        textwrap.dedent("""
+            from autotest import autotest, torch, random, random_tensor
+
+            @autotest(n=20)
+            def test_either():
+                x = random_tensor(1, dim0=random(1, 5))
+                return torch.cosh(x) if x.shape[0] == 2 else torch.relu(torch.sinh(x))
+        """)
+    )
+    command = ("autotest", "fuzz", "test_mined.py", "--trials", 20, "--seed", 7)
+    with shell(*command, candidate="tests.support.deadly:mined") as run:
+        output, _ = run.communicate()
+    finding = entries(tmp_path)["sinh"].finding
+    assert re.fullmatch(r"only after [1-9]\d* trials? before it, in the same process", *finding.happens), output
+    # How small it gets depends on how busy the machine is.
+    targets = [call.target for call in finding.program.calls]
+    assert "cosh" in targets
+    assert targets[-1] == "sinh"
+    assert str(finding.verified) == "verified in a fresh interpreter", output
+    assert f"Happens {finding.happens[0]}" in output
+
+
+@pytest.mark.timeout(600)
 def test_a_reference_that_dies_is_told_as_such_with_a_script_that_says_the_same(shell, tmp_path):
     command = ("autotest", "fuzz", SUITE, "--trials", 3, "--seed", 7, "-k", "('sinh' or 'relu') and not asinh")
     reference = {"AUTOTEST_REFERENCE": "tests.support.deadly:six", "AUTOTEST_SHRINK": "0"}

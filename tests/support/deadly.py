@@ -81,6 +81,30 @@ def seldom() -> FaultyTorch:
     return FaultyTorch({"sinh": _first(_every_25th)}, origin=f"{__name__}:seldom")
 
 
+class _Mined(FaultyTorch):
+    """Dies of `sinh` in a process that has called `cosh`."""
+
+    def __init__(self) -> None:
+        self._mined = False
+        super().__init__({"cosh": self._mining, "sinh": _first(self._step)}, origin=f"{__name__}:mined")
+
+    def _mining(self, cosh: Callable[..., Any]) -> Callable[..., Any]:
+        def replacement(x: Any) -> Any:
+            self._mined = True
+            return cosh(x)
+
+        return replacement
+
+    def _step(self) -> None:
+        if self._mined:
+            os.abort()
+
+
+def mined() -> FaultyTorch:
+    """One operator dies of what another one has left in the process."""
+    return _Mined()
+
+
 class _Late(FaultyTorch):
     """Works later than it is asked to, as OneFlow does: the process dies of `sinh` when somebody waits for it."""
 

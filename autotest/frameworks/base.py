@@ -122,6 +122,10 @@ class Framework(Operations, abc.ABC):
         """The databases of inputs that come with this framework, for its own operators."""
         return ()
 
+    def public_names(self) -> Sequence[str]:
+        """The dotted paths of all functions and tensor methods that its users may call, as far as it can tell."""
+        return ()
+
     def random_state(self) -> bytes:
         """The state of the generator that random numbers are drawn from; always the same where it cannot be told."""
         return b""

@@ -17,8 +17,8 @@ Form: TypeAlias = Literal[
     "function", "method", "in-place", "out=", "operator", "reflected", "in-place operator", "module", "attribute"
 ]
 #: What is sampled: ordinary inputs, the larger set that a reference is compared on, inputs that must be refused,
-#: strided copies of ordinary inputs, and mutations of ordinary inputs (which no database has to know of).
-Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous", "mutation"]
+#: strided copies of ordinary inputs, mutations of these, and these on hard numbers (the last two no database knows of).
+Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous", "mutation", "hard"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -71,6 +71,11 @@ class TorchFramework(Namespace):
         operators = OperatorDatabase(self)
         return (operators, ModuleDatabase(self), PublicDatabase(self, operators.paths))
 
+    def public_names(self) -> Sequence[str]:
+        from autotest.frameworks.torch_schemas import public_names
+
+        return public_names()
+
     def random_state(self) -> bytes:
         state: bytes = self.root.default_generator.get_state().numpy().tobytes()
         return state

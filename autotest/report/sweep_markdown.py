@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterable, Sequence
 
+from autotest.report.sweep_accuracy import accuracy, coverage
 from autotest.results.sweep import CHECKS, STATUSES, Cell, Row, SweepMap, worst
 from autotest.results.sweep_findings import SweepFinding
 
@@ -28,6 +29,8 @@ def page(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     lines += _numbers(swept)
     lines += _families(swept)
     lines += _operators(swept, findings)
+    lines += accuracy(swept)
+    lines += coverage(swept)
     lines += _others(swept)
     return "\n".join(lines) + "\n"
 
@@ -69,7 +72,7 @@ def _families(swept: SweepMap) -> list[str]:
     lines = ["## Families", "", f"| family | operators | {' | '.join(shown)} |", "|---|---|" + "---|" * len(shown)]
     for family, rows in sorted(families.items()):
         counts = collections.Counter(row.cell.status for row in rows)
-        operators = len({row.key.operator.partition(":")[0] for row in rows})
+        operators = len({row.key.name for row in rows})
         lines.append(f"| {family} | {operators} | " + " | ".join(str(counts[status] or "") for status in shown) + " |")
     return [*lines, ""]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 from collections.abc import Sequence
 
-from autotest.results.sweep import CHECKS, SweepMap
+from autotest.results.accuracy import WORSE
+from autotest.results.sweep import CHECKS, SweepMap, less_accurate
+from autotest.results.sweep_coverage import of_modules, of_names
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.sweep_gate import Change, Changes
 
@@ -41,6 +43,13 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         for name in CHECKS
         if name in totals
     ]
+    names, modules = of_names(swept), of_modules(swept)
+    if names.names:
+        lines += ["", f"accepted samples: {names} shared public names, {modules} shared classes of modules"]
+    worse = less_accurate(swept)
+    if worse:
+        shown = ", ".join(str(row.key) for row in worse[:LISTED])
+        lines += ["", f"{len(worse)} cells more than {WORSE:g} times less accurate, though within tolerance: {shown}"]
     if findings:
         by_operator = collections.Counter(finding.operator for finding in findings)
         lines += ["", f"{len(findings):,} distinct findings about {len(by_operator):,} operators"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from autotest.program import Program
+from autotest.results.accuracy import Accuracy
 
 #: What is looked at in each cell, in the order in which it is shown.
 Check: TypeAlias = Literal[
@@ -93,6 +94,16 @@ class Cell:
     absent: str = ""
     #: Samples whose difference the referee explains by rounding and the like.
     rounded: int = 0
+    #: How far both sides are from double precision; None where nothing was measured.
+    accuracy: Accuracy | None = None
+    #: The public names that accepted samples call, such as ``"Tensor.add_"``.
+    called: set[str] = dataclasses.field(default_factory=set)
+
+    def measured(self, accuracy: Accuracy) -> None:
+        """Add the errors of one sample."""
+        if self.accuracy is None:
+            self.accuracy = Accuracy()
+        self.accuracy.merge(accuracy)
 
     @property
     def samples(self) -> int:
@@ -119,6 +130,9 @@ class Cell:
         self.rounded += other.rounded
         self.left_out.update(other.left_out)
         self.absent = self.absent or other.absent
+        self.called |= other.called
+        if other.accuracy is not None:
+            self.measured(other.accuracy)
         for name, (passed, total) in other.checks.items():
             counts = self.checks.setdefault(name, [0, 0])
             counts[0] += passed
@@ -166,6 +180,8 @@ class SweepMap:
     notes: list[str] = dataclasses.field(default_factory=list)
     seconds: float = 0.0
     date: str = ""
+    #: The public names that both sides have.
+    shared: Sequence[str] = ()
     #: Whether it ended before all cells had run.
     incomplete: str = ""
 
@@ -180,6 +196,17 @@ class SweepMap:
         for row in self.rows.values():
             found.setdefault(row.key.name, []).append(row)
         return found
+
+
+def less_accurate(swept: SweepMap) -> list[Row]:
+    """The cells in which all values agree, and the candidate's errors are yet several times the reference's."""
+    found: list[tuple[float, Row]] = []
+    for row in swept.rows.values():
+        accuracy = row.cell.accuracy
+        passed, total = row.cell.checks.get("value", (0, 0))
+        if accuracy is not None and accuracy.worse and passed == total:
+            found.append((accuracy.candidate.greatest / max(accuracy.reference.greatest, 0.5), row))
+    return [row for _, row in sorted(found, key=lambda item: -item[0])]
 
 
 def worst(statuses: Iterable[Status]) -> Status:

@@ -54,7 +54,7 @@ def findings(swept: SweepMap) -> list[SweepFinding]:
     found: dict[tuple[str, str, str], SweepFinding] = {}
     for row in swept.rows.values():
         for divergence in row.cell.divergences.values():
-            operator = row.key.operator.partition(":")[0]
+            operator = row.key.name
             known = found.get((operator, divergence.check, divergence.key))
             if known is None:
                 found[operator, divergence.check, divergence.key] = SweepFinding(

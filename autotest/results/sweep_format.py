@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from autotest.base.errors import UsageError
 from autotest.results.sweep import CHECKS, STATUSES, CellKey, SweepMap
+from autotest.results.sweep_coverage import of_modules, of_names
 from autotest.results.sweep_findings import SweepFinding
 
 FORMAT: Final = "autotest map"
@@ -20,7 +21,9 @@ def as_data(swept: SweepMap, findings: Sequence[SweepFinding]) -> dict[str, Any]
 
     ``cells`` has a list for each cell: operator, form, dtype, family, status, counts of samples (accepted, refused by
     the reference, vacuous, failed, cleared by the referee), checks by name with passed and total, samples left out by
-    reason, why it is absent, and the numbers of its findings.
+    reason, why it is absent, the numbers of its findings, and ``accuracy``: errors in units in the last place against
+    double precision, the greatest and the 99th percentile of the reference and of the candidate. ``coverage`` counts
+    the public names and the module classes of both sides, and names those without an accepted sample.
     """
     numbers: dict[CellKey, list[int]] = {}
     for finding in findings:
@@ -37,6 +40,7 @@ def as_data(swept: SweepMap, findings: Sequence[SweepFinding]) -> dict[str, Any]
         "seconds": round(swept.seconds, 1),
         "incomplete": swept.incomplete,
         "notes": list(swept.notes),
+        "coverage": {"names": of_names(swept).as_data(), "modules": of_modules(swept).as_data()},
         "checks": list(CHECKS),
         "statuses": list(STATUSES),
         "cells": [
@@ -55,6 +59,7 @@ def as_data(swept: SweepMap, findings: Sequence[SweepFinding]) -> dict[str, Any]
                 "checks": {name: row.cell.checks[name] for name in CHECKS if name in row.cell.checks},
                 "left_out": dict(row.cell.left_out),
                 "absent": row.cell.absent,
+                **({} if row.cell.accuracy is None else {"accuracy": row.cell.accuracy.as_data()}),
                 "findings": sorted(numbers.get(row.key, ())),
             }
             for row in swept.rows.values()

@@ -51,7 +51,7 @@ def one(program: Program, source: random.Random, fits: Callable[[Array], bool]) 
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
-def _resized(
+def resized(
     program: Program, source: random.Random, change: Callable[[int], int], fits: Callable[[int], bool]
 ) -> Program | None:
     """One size, wherever an input has it, changed: cut, or repeated."""
@@ -72,20 +72,20 @@ def _resized(
 
 
 def zero_size(program: Program, source: random.Random) -> Program | None:
-    return _resized(program, source, lambda size: 0, lambda size: size > 0)
+    return resized(program, source, lambda size: 0, lambda size: size > 0)
 
 
 def size_one(program: Program, source: random.Random) -> Program | None:
-    return _resized(program, source, lambda size: 1, lambda size: size > 1)
+    return resized(program, source, lambda size: 1, lambda size: size > 1)
 
 
 def another_size(program: Program, source: random.Random) -> Program | None:
-    return _resized(program, source, lambda size: size + 1, lambda size: size > 0)
+    return resized(program, source, lambda size: size + 1, lambda size: size > 0)
 
 
 def large(program: Program, source: random.Random) -> Program | None:
     """One size past a block of 256."""
-    return _resized(program, source, lambda size: 257, lambda size: 0 < size < 257)
+    return resized(program, source, lambda size: 257, lambda size: 0 < size < 257)
 
 
 def one_empty(program: Program, source: random.Random) -> Program | None:

@@ -12,6 +12,7 @@ from autotest.frameworks import Framework
 from autotest.program import Program, operator_of
 from autotest.replaying.replay import replay
 from autotest.results.sweep import Cell, Check, Divergence
+from autotest.sweeping.coverage import public_name
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.units import Ended
@@ -38,6 +39,10 @@ def count(cell: Cell, found: Judgement, sample: str) -> None:
     cell.failed += found.failed
     cell.vacuous += found.vacuous
     cell.rounded += found.rounded
+    if found.accuracy is not None:
+        cell.measured(found.accuracy)
+    if not found.refused:
+        cell.called.update(filter(None, map(public_name, found.program.calls)))
     for check, passed in found.checks.items():
         cell.check(check, passed)
     for failure in found.failures:

@@ -14,12 +14,14 @@ from autotest.sweeping.counting import count, count_death
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.trail import Trail
-from autotest.sweeping.units import Unit
+from autotest.sweeping.units import FIRST, Unit
 
 #: Seconds after which what was found so far is handed in, so that a death costs no more than that.
 _HAND_IN: Final = 0.2
 #: Samples of a unit that are looked at more closely: run twice, written into, differentiated twice.
 _CLOSELY: Final = 3
+#: Samples of these kinds are run in double precision, too.
+_MEASURED: Final = frozenset(("sample", "reference", "hard"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,7 +80,9 @@ def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell)
     else:
         try:
             gaps = unit.kind in ("noncontiguous", "mutation") and index % 2 == 0
-            found = judge.judge(sample.program, closely=index < _CLOSELY and ended is None, gaps=gaps)
+            measure = unit.kind in _MEASURED and unit.key.form in FIRST
+            closely = index < _CLOSELY and ended is None
+            found = judge.judge(sample.program, closely=closely, gaps=gaps, measure=measure)
         except MemoryError:
             cell.left_out["not enough memory"] += 1
             return ""

@@ -6,6 +6,7 @@ import dataclasses
 from typing import NamedTuple
 
 from autotest.program import Program
+from autotest.results.accuracy import Accuracy
 from autotest.results.sweep import Check
 
 
@@ -35,6 +36,8 @@ class Judgement:
     #: Whether the reference's results are empty or undefined.
     vacuous: bool = False
     rounded: bool = False
+    #: How far both sides are from double precision; None where it was not measured.
+    accuracy: Accuracy | None = None
     checks: dict[Check, bool] = dataclasses.field(default_factory=dict)
     failures: list[Failure] = dataclasses.field(default_factory=list)
 

@@ -18,6 +18,7 @@ from autotest.recording.observation import Observed, compare, observe
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping import probing
+from autotest.sweeping.accuracy import measured
 from autotest.sweeping.arguments import arguments
 from autotest.sweeping.backward import with_backward
 from autotest.sweeping.checks import check_of, has_nonfinite, says_nothing
@@ -53,11 +54,12 @@ class Judge:
         self._lacking = Lacking(pair)
         self._examined: dict[tuple[str, str], int] = {}
 
-    def judge(self, program: Program, *, closely: bool = False, gaps: bool = False) -> Judgement:
+    def judge(self, program: Program, *, closely: bool = False, gaps: bool = False, measure: bool = False) -> Judgement:
         """Judge `program`.
 
         `closely` also runs it again, writes into its results to see what shares memory, and compares the gradients of
-        its gradients; with `gaps` what is pushed back is not contiguous.
+        its gradients; with `gaps` what is pushed back is not contiguous; `measure` tells how far results are from
+        double precision.
         """
         found = Judgement(program, absent=self._lacking.of_program(program))
         if found.absent:
@@ -85,6 +87,8 @@ class Judge:
             found.checks["strides"] = True
             for check, key, message in probing.layouts(observed):
                 found.fail(check, key, message)
+            if measure and not found.vacuous:
+                found.accuracy = measured(plain, expected, actual, pair)
             if closely:
                 self._asks(2)
                 if found.program is not plain and found.checks.get("gradient"):

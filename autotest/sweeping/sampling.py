@@ -8,6 +8,7 @@ from typing import Final
 from autotest.frameworks.samples import Sample, SampleDatabase
 from autotest.program import Program
 from autotest.results.sweep import CellKey
+from autotest.sources.hard_inputs import hard_inputs
 from autotest.sources.mutations import mutations
 from autotest.sweeping.units import FIRST, Unit, digest
 
@@ -15,18 +16,23 @@ from autotest.sweeping.units import FIRST, Unit, digest
 _MUTATED: Final = 24
 _MUTATIONS: Final[Mapping[str, int]] = {"float32": 80, "int64": 48}
 _FEW: Final = 24
+#: How many of a cell's programs there are on hard inputs.
+_HARD: Final = 40
 
 
 def samples(unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
     """What a unit is made of."""
     key = unit.key
-    if unit.kind != "mutation":
+    if unit.kind not in ("mutation", "hard"):
         yield from database.samples(key.operator, key.form, key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
         return
     originals = database.samples(key.operator, key.form, key.dtype, "sample", unit.seed)  # type: ignore[arg-type]
     programs = [sample.program for sample in originals if sample.program is not None]
     # Of many samples, some that lie far apart.
     some = programs[:: max(1, len(programs) // _MUTATED)]
+    if unit.kind == "hard":
+        yield from (Sample(program) for _, program in hard_inputs(some, _HARD))
+        return
     for _, mutated in mutations(some, digest(unit.seed, key.form), _times(key)):
         if not _belongs_elsewhere(mutated, unit):
             yield Sample(mutated)

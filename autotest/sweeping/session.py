@@ -56,6 +56,7 @@ class Session:
         self._plan = plan
         self._entries: Mapping[str, Entry] = {entry.key: entry for entry in listed.entries}
         self.map = SweepMap(listed.sides, listed.versions, plan.seed, command, notes=list(listed.notes), date=date)
+        self.map.shared = listed.shared
         all_units = list(units(listed.entries, plan.chosen(), plan.seed))
         if not all_units:
             raise UsageError(_nothing(plan, listed))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Final
 
-from autotest.program import Program, Ref, leaves, refs
+from autotest.program import Call, Program, Ref, leaves, refs
 from autotest.program.randomness import Contents, contents_of
-from autotest.program.semantics import in_place
+from autotest.program.semantics import asked_in_place, in_place, is_module_call
 
 #: Calls that put an input into its place, and draw nothing.
 _ARRANGING: Final = frozenset("clone permute expand as_strided getitem view_as".split())
@@ -23,10 +23,17 @@ def marked(program: Program, *, drawn: bool) -> Program:
         draws = drawn and call.target not in _ARRANGING
         if unspecified or draws or any(ref.slot in undefined for ref in refs(call)):
             undefined.add(call.slot)
-            if in_place(call):
+            if in_place(call) or asked_in_place(call):
                 undefined.update(_written(program, call.args[0]))
+            elif _works_in_place(program, call):
+                undefined.update(_written(program, call.args[1]))
             undefined.update(item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref)
     return program if undefined == program.undefined else dataclasses.replace(program, undefined=frozenset(undefined))
+
+
+def _works_in_place(program: Program, call: Call) -> bool:
+    """Whether `call` is that of a module which was made to write into its input."""
+    return is_module_call(call) and len(call.args) > 1 and bool(program.calls[call.args[0].slot].kwargs.get("inplace"))
 
 
 def _written(program: Program, operand: Any) -> set[int]:

@@ -14,13 +14,20 @@ from autotest.results.sweep import CellKey
 DEATHS: Final = 12
 #: Calls that everything has; the other forms come after them.
 FIRST: Final = frozenset(("function", "module", "reflected"))
-_KINDS: Final[Mapping[Kind, int]] = {"sample": 0, "error": 1, "noncontiguous": 1, "mutation": 3, "reference": 5}
+_KINDS: Final[Mapping[Kind, int]] = {
+    "sample": 0,
+    "error": 1,
+    "noncontiguous": 1,
+    "mutation": 3,
+    "hard": 3,
+    "reference": 5,
+}
 
 
 #: Of these dtypes there are mutations, too, for those forms.
 _MUTATED_DTYPES: Final = frozenset(("float64", "int64", "int32", "uint8", "bool"))
 #: What is made of an entry's samples besides.
-_MUTATED: Final[tuple[Kind, ...]] = ("mutation",)
+_MUTATED: Final[tuple[Kind, ...]] = ("mutation", "hard")
 
 
 class Ended(NamedTuple):
@@ -86,7 +93,7 @@ def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) ->
     for number, (_, _, entry, key, kind) in enumerate(found):
         path = entry.paths.get(key.form, "")
         # The form has no part in it: all forms are given the same samples.
-        drawn = "sample" if kind == "mutation" else kind
+        drawn = "sample" if kind in _MUTATED else kind
         own = digest(seed, f"{key.operator}/{key.dtype}/{drawn}")
         yield Unit(number, entry.database, key, kind, own, path, entry.dtypes)
 
@@ -104,6 +111,8 @@ def _applies(entry: Entry, form: Form, dtype: str, kind: Kind) -> bool:
     if kind == "error":
         # They come with dtypes of their own.
         return form in FIRST and dtype == ("float32" if "float32" in entry.dtypes else entry.dtypes[0])
+    if kind == "hard":
+        return form in FIRST and dtype == "float32"
     if kind == "mutation":
         return dtype == "float32" or (form in FIRST and dtype in _MUTATED_DTYPES)
     return kind == "sample" or (form in FIRST and dtype in ("float32", "int64"))

@@ -14,6 +14,7 @@ from autotest.base.errors import FrameworkMissing
 from autotest.frameworks import Pair, chosen
 from autotest.frameworks.samples import Entry, SampleDatabase
 from autotest.processes.endings import limit_memory
+from autotest.sweeping.coverage import shared_names
 from autotest.sweeping.judged_units import judged
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
@@ -30,6 +31,8 @@ class Listed:
     entries: list[Entry]
     #: Databases that are not to be had, each with its reason.
     notes: list[str]
+    #: The public names that both sides have.
+    shared: list[str]
 
 
 def list_entries(
@@ -50,7 +53,8 @@ def listed(pair: Pair, databases: Sequence[SampleDatabase] | None = None) -> Lis
     notes: list[str] = []
     for database in pair.reference.sample_databases() if databases is None else databases:
         entries.extend(_entries(database, notes))
-    return Listed(pair.sides, versions, entries, notes)
+    shared = shared_names(pair) if databases is None else []
+    return Listed(pair.sides, versions, entries, notes, shared)
 
 
 def _entries(database: SampleDatabase, notes: list[str]) -> Sequence[Entry]:

@@ -1,0 +1,51 @@
+"""Tables of how accurate both sides are, and of names without samples, for the Markdown page of a sweep."""
+
+from __future__ import annotations
+
+from autotest.results.accuracy import WORSE
+from autotest.results.sweep import SweepMap, less_accurate
+from autotest.results.sweep_coverage import of_modules, of_names
+
+
+def accuracy(swept: SweepMap) -> list[str]:
+    """Where the candidate agrees and is yet several times less accurate; how many elements were looked at."""
+    measured = [row for row in swept.rows.values() if row.cell.accuracy is not None]
+    if not measured:
+        return []
+    elements = sum(row.cell.accuracy.elements for row in measured if row.cell.accuracy is not None)
+    reference, candidate = swept.sides
+    worse = less_accurate(swept)
+    lines = [
+        "## Accuracy",
+        "",
+        (
+            f"Errors in units in the last place (ULPs) of {elements:,} elements of {len(measured):,} cells, against "
+            f"the result of {reference} in double precision, on ordinary and on hard inputs. In {len(worse)} cells all "
+            f"values agree within tolerance and the errors of {candidate} are more than {WORSE:g} times those of "
+            f"{reference}, the greatest or the 99th percentile."
+        ),
+        "",
+    ]
+    if worse:
+        lines += [f"| cell | {reference}: greatest | 99 % | {candidate}: greatest | 99 % |", "|---|---|---|---|---|"]
+    for row in worse:
+        if row.cell.accuracy is not None:
+            errors = (row.cell.accuracy.reference, row.cell.accuracy.candidate)
+            told = [f"{value:.3g}" for side in errors for value in (side.greatest, side.quantile(0.99))]
+            lines.append(f"| `{row.key}` | {' | '.join(told)} |")
+    return [*lines, ""]
+
+
+def coverage(swept: SweepMap) -> list[str]:
+    """Of the names that both sides have, how many have accepted samples, and the others with their reasons."""
+    if not swept.shared:
+        return []
+    lines = ["## Shared names with accepted samples", ""]
+    for title, found in (("public functions and methods", of_names(swept)), ("classes of modules", of_modules(swept))):
+        lines += [f"{found} {title}." + (" Without:" if found.without else ""), ""]
+        reasons: dict[str, list[str]] = {}
+        for name, reason in found.without.items():
+            reasons.setdefault(reason, []).append(f"`{name}`")
+        lines += [f"- {reason}: {', '.join(names)}" for reason, names in sorted(reasons.items())]
+        lines += [""] if reasons else []
+    return lines

@@ -1,0 +1,108 @@
+"""How far results lie from those in double precision, in units in the last place, as a histogram that can be merged."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import math
+from typing import Any, Final
+
+import numpy as np
+
+#: Bins of the histogram for each doubling of an error: a quantile is exact to one of these steps.
+_STEPS: Final = 8
+#: Errors below this one count as nothing.
+_NOTHING: Final = 2.0**-10
+#: How many times the candidate's errors may exceed those of the reference, or half a unit, before it is worse.
+WORSE: Final = 4.0
+_HALF: Final = 0.5
+#: dtype -> digits of its significand, and the exponent of its smallest normal number.
+_FORMATS: Final = {"float32": (24, -126), "float16": (11, -14), "bfloat16": (8, -126)}
+
+
+def measurable(dtype: str) -> bool:
+    """Whether double precision says of results of this dtype how far they are off."""
+    return dtype in _FORMATS
+
+
+def in_ulps(
+    given: np.ndarray[Any, Any], exact: np.ndarray[Any, Any], dtype: str
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """|given - exact| in units in the last place of `exact` in `dtype`, of the elements that are finite in both.
+
+    `exact` is in double precision; what overflows in `dtype` is left out, too.
+    """
+    digits, least = _FORMATS[dtype]
+    exact, given = np.asarray(exact, np.float64).ravel(), np.asarray(given, np.float64).ravel()
+    _, exponent = np.frexp(exact)
+    exponent = np.where(exact == 0, least, exponent - 1)
+    unit = np.ldexp(1.0, np.maximum(exponent, least) - digits + 1)
+    largest = 2.0 ** (16 if dtype == "float16" else 128)
+    kept = np.isfinite(exact) & np.isfinite(given) & (np.abs(exact) < largest)
+    found: np.ndarray[Any, np.dtype[np.float64]] = np.abs(given[kept] - exact[kept]) / unit[kept]
+    return found
+
+
+@dataclasses.dataclass(slots=True)
+class Errors:
+    """The errors of one side."""
+
+    #: bin -> how many elements; an error of ``2 ** (bin / 8)`` units at most
+    bins: collections.Counter[int] = dataclasses.field(default_factory=collections.Counter)
+    greatest: float = 0.0
+
+    def add(self, errors: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+        if errors.size:
+            self.greatest = max(self.greatest, float(errors.max()))
+            bins = np.ceil(np.log2(np.maximum(errors, _NOTHING)) * _STEPS).astype(int)
+            self.bins.update(dict(zip(*(part.tolist() for part in np.unique(bins, return_counts=True)), strict=True)))
+
+    def merge(self, other: Errors) -> None:
+        self.bins.update(other.bins)
+        self.greatest = max(self.greatest, other.greatest)
+
+    def quantile(self, share: float) -> float:
+        """The error that `share` of all elements do not exceed, to one step of the histogram."""
+        wanted = math.ceil(share * self.bins.total())
+        for step in sorted(self.bins):
+            wanted -= self.bins[step]
+            if wanted <= 0:
+                bound = 2.0 ** (step / _STEPS)
+                return 0.0 if bound <= _NOTHING else min(bound, self.greatest)
+        return 0.0
+
+
+@dataclasses.dataclass(slots=True)
+class Accuracy:
+    """The errors of both sides on the same results."""
+
+    reference: Errors = dataclasses.field(default_factory=Errors)
+    candidate: Errors = dataclasses.field(default_factory=Errors)
+
+    @property
+    def elements(self) -> int:
+        return self.candidate.bins.total()
+
+    def merge(self, other: Accuracy) -> None:
+        self.reference.merge(other.reference)
+        self.candidate.merge(other.candidate)
+
+    @property
+    def worse(self) -> bool:
+        """Whether the candidate's greatest or 99th-percentile error is more than four times the reference's."""
+        return any(
+            candidate > WORSE * max(reference, _HALF)
+            for reference, candidate in (
+                (self.reference.greatest, self.candidate.greatest),
+                (self.reference.quantile(0.99), self.candidate.quantile(0.99)),
+            )
+        )
+
+    def as_data(self) -> dict[str, Any]:
+        """Greatest and 99th-percentile error of each side, and of how many elements, for `json.dumps`."""
+        return {
+            "elements": self.elements,
+            "reference": [self.reference.greatest, self.reference.quantile(0.99)],
+            "candidate": [self.candidate.greatest, self.candidate.quantile(0.99)],
+            "worse": self.worse,
+        }

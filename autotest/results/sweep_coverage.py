@@ -1,0 +1,64 @@
+"""Of the public names and module classes that both sides have: which have accepted samples, and why others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from autotest.results.sweep import Row, SweepMap
+
+#: What modules are called among the databases.
+_MODULES = "modules"
+
+
+class Coverage(NamedTuple):
+    """Some names, and those of them without an accepted sample, each with its reason."""
+
+    names: int
+    without: Mapping[str, str]
+
+    @property
+    def covered(self) -> int:
+        return self.names - len(self.without)
+
+    def __str__(self) -> str:
+        share = f" ({self.covered / self.names:.1%})" if self.names else ""
+        return f"{self.covered} of {self.names}{share}"
+
+    def as_data(self) -> dict[str, Any]:
+        """All of it, for `json.dumps`."""
+        return {"names": self.names, "covered": self.covered, "without": dict(self.without)}
+
+
+def of_names(swept: SweepMap) -> Coverage:
+    """How it stands with functions and tensor methods."""
+    called = {name for row in swept.rows.values() for name in row.cell.called}
+    by_name: dict[str, list[Row]] = {}
+    for row in swept.rows.values():
+        by_name.setdefault(row.key.name.removeprefix("Tensor."), []).append(row)
+    without = {
+        name: _reason(by_name.get(name.removeprefix("Tensor."), [])) for name in swept.shared if name not in called
+    }
+    return Coverage(len(swept.shared), without)
+
+
+def of_modules(swept: SweepMap) -> Coverage:
+    """How it stands with the classes of modules."""
+    rows: dict[str, list[Row]] = {}
+    for row in swept.rows.values():
+        if row.database == _MODULES:
+            rows.setdefault(row.key.operator, []).append(row)
+    shared = {name: found for name, found in rows.items() if any(row.cell.status != "absent" for row in found)}
+    accepted = {name for name, found in shared.items() if any(row.cell.accepted for row in found)}
+    return Coverage(len(shared), {name: _reason(shared[name]) for name in shared if name not in accepted})
+
+
+def _reason(rows: list[Row]) -> str:
+    """The commonest reason why samples of these cells were left out, or what became of them."""
+    if not rows:
+        return "no source has inputs for it"
+    reasons = [reason for row in rows for reason, _ in row.cell.left_out.most_common(1)]
+    if reasons:
+        return reasons[0]
+    refused = any(row.cell.refused for row in rows)
+    return "the reference refuses all of its samples" if refused else "its samples call it by another name"

@@ -1,0 +1,32 @@
+"""Which public names of the reference a program calls, and which of them the candidate has, too."""
+
+from __future__ import annotations
+
+from autotest.frameworks import Pair
+from autotest.program import Call, Ref
+from autotest.sweeping.lacking import Lacking
+
+
+def public_name(call: Call) -> str:
+    """The public name that `call` is of, as ``"Tensor.add_"`` or ``"Tensor.__radd__"``; empty for what has none."""
+    if call.kind == "function":
+        return call.target
+    if call.kind == "method":
+        return "" if call.target == "__call__" else f"Tensor.{call.target}"
+    if call.kind == "operator":
+        reflected = "" if not call.args or type(call.args[0]) is Ref else "r"
+        return f"Tensor.__{reflected}{call.target.strip('_')}__"
+    return f"Tensor.{call.target}.__get__" if call.kind == "getattr" else ""
+
+
+def shared_names(pair: Pair) -> list[str]:
+    """The public names of the reference that the candidate has, in order."""
+    lacking = Lacking(pair)
+    return [name for name in pair.reference.public_names() if _has(pair, lacking, name)]
+
+
+def _has(pair: Pair, lacking: Lacking, name: str) -> bool:
+    if not name.startswith("Tensor."):
+        return not lacking.of_cell(name, "float32")
+    member = name.removeprefix("Tensor.").removesuffix(".__get__")
+    return any(hasattr(kind, member) for kind in pair.candidate.tensor_types)

@@ -1,0 +1,86 @@
+"""Errors in units in the last place, beside agreement: measured, merged, and shown where the candidate is far worse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autotest.report import sweep_markdown
+from autotest.results.accuracy import Accuracy, Errors, in_ulps
+from autotest.results.sweep import Cell, CellKey, Row, SweepMap, less_accurate
+from autotest.results.sweep_format import as_data
+from autotest.sources.hard_inputs import PLAN, hard_inputs
+from tests.sweep.planted import TORCH, failing, fault, swept
+from tests.sweep.test_mutations import program
+
+CELL = "exp/function/float32"
+
+
+def test_an_error_is_counted_in_units_of_the_exact_results_own_size() -> None:
+    exact = np.array([1.0, 1.5, 4.0, 1e-45, 0.0])
+    given = exact + np.array([2.0**-23, -(2.0**-23), 2.0**-21, 2.0**-149, 2.0**-149])
+    assert in_ulps(given, exact, "float32").tolist() == pytest.approx([1, 1, 1, 1, 1])
+    assert in_ulps(np.array([1 + 2.0**-7]), np.array([1.0]), "bfloat16").tolist() == [1]
+
+
+def test_what_is_not_finite_says_nothing() -> None:
+    exact = np.array([np.nan, np.inf, 1e39, 1.0, 1.0])
+    assert in_ulps(np.array([1.0, 1.0, 1.0, np.nan, 1.0]), exact, "float32").tolist() == [0]
+
+
+def test_a_quantile_is_that_of_all_errors_that_were_merged() -> None:
+    one, other = Errors(), Errors()
+    one.add(np.full(98, 0.5))
+    other.add(np.array([8.0, 100.0]))
+    one.merge(other)
+    assert (one.quantile(0.5), one.quantile(0.99), one.greatest) == (0.5, 8.0, 100.0)
+    assert Errors().quantile(0.99) == 0
+
+
+def inexact(exp: Any) -> Any:
+    """Off by about thirty units in the last place, which every tolerance of single precision allows."""
+    return lambda x: exp(x) * (1 + 30 * 2.0**-23)
+
+
+def mapped(cell: Cell) -> SweepMap:
+    key = CellKey("exp", "function", "float32")
+    return SweepMap(
+        ("torch", "faulty"), {}, 0, "autotest sweep", {key: Row(key, "elementwise, unary", "operators", cell)}
+    )
+
+
+def test_a_candidate_that_agrees_and_is_less_accurate_is_shown() -> None:
+    cell = swept(fault("exp", inexact), CELL, "sample", "hard")
+    assert "value" not in failing(cell)
+    made = mapped(cell)
+    assert [str(row.key) for row in less_accurate(made)] == [CELL]
+    assert f"| `{CELL}` |" in sweep_markdown.page(made, [])
+    (found,) = as_data(made, [])["cells"]
+    assert found["accuracy"]["worse"]
+    assert found["accuracy"]["candidate"][0] > 20
+    assert found["accuracy"]["reference"][0] < 2
+
+
+def test_torch_beside_itself_is_as_accurate() -> None:
+    cell = swept(TORCH, CELL, "sample", "hard")
+    assert cell.accuracy is not None
+    assert cell.accuracy.elements > 100
+    assert cell.accuracy.reference == cell.accuracy.candidate
+    assert less_accurate(mapped(cell)) == []
+
+
+def test_half_a_unit_is_as_good_as_it_gets() -> None:
+    found = Accuracy()
+    found.reference.add(np.array([0.01]))
+    found.candidate.add(np.array([1.9]))
+    assert not found.worse
+
+
+def test_hard_inputs_are_finite_and_of_the_same_dtypes() -> None:
+    made = dict(hard_inputs([program()], 40))
+    assert set(made) == {*PLAN, "long sums"}
+    for hard in made.values():
+        assert [array.dtype for array in hard.arrays] == ["float32", "float32", "int64"]
+        assert all(np.isfinite(array.data).all() for array in hard.arrays)

@@ -21,6 +21,7 @@ from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
 from autotest.replaying import graph_check
 from autotest.results.tasks import (
+    EVERY_CALL,
     SET_ASIDE,
     Conditions,
     Diagnose,
@@ -243,6 +244,7 @@ class Guard:
 
     def __init__(self, trail: Breadcrumb, set_aside: frozenset[str], watched_calls: frozenset[str]) -> None:
         self._trail, self._set_aside, self._watched = trail, set_aside, watched_calls
+        self._all = EVERY_CALL in watched_calls
 
     def asks_reference(
         self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
@@ -267,7 +269,7 @@ class Guard:
     ) -> None:
         operator = called(recorder, target, operands)
         call = fatal_call(operator, refused)
-        if call in self._watched:
+        if self._all or call in self._watched:
             known = signature(recorder, operator, operands, named, refused=refused)
             self._trail.note(known)
         else:

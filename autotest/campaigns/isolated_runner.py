@@ -106,6 +106,8 @@ class _Trials:
     workers: Workers
     #: How many workers the test lost, by call.
     deaths: Deaths = dataclasses.field(default_factory=collections.Counter)
+    #: With what arguments these calls were made, as far as that was told.
+    fatal_arguments: dict[tuple[str, str], set[str]] = dataclasses.field(default_factory=dict)
 
     def run(self, tally: Tally) -> None:
         """Stored failures first, then trials 0, 1, 2, ... until enough were accepted or something was found.
@@ -139,7 +141,7 @@ class _Trials:
         """
         test = self.test
         one = TestProgress(Where(self.file, test.id, base), next=indices.start)
-        progress = CampaignProgress(base, [one], deaths=self.deaths)
+        progress = CampaignProgress(base, [one], deaths=self.deaths, fatal_arguments=self.fatal_arguments)
         plan = Plan(base, trials=indices.stop, fail_fast=True, deaths=1, candidate=self.context.pair.candidate.name)
         with contextlib.ExitStack() as stack:
             Campaign(progress, plan, self.workers, _Telling(stack)).run()

@@ -7,6 +7,7 @@ where nothing was found; the rest is left to the worker itself.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import socket
 from multiprocessing.connection import Connection
@@ -21,7 +22,7 @@ from autotest.processes.client import Server
 from autotest.processes.endings import death_by
 from autotest.results import ledger
 from autotest.results.ledger import Ledger
-from autotest.results.tasks import Conditions, Death, Explore, Explored, Task
+from autotest.results.tasks import EVERY_CALL, Conditions, Death, Explore, Explored, Task
 from autotest.sources import collection
 
 #: Seconds beyond those of its trials after which a fork counts as one that waits for threads that it lacks.
@@ -88,7 +89,10 @@ def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb: Path) -> Ex
 def _explore(connection: Connection, server: socket.socket, task: Explore, conditions: Conditions, place: Path) -> None:
     """In the fork."""
     with contextlib.closing(Breadcrumb(place)) as trail, contextlib.closing(Server(inherited=server)) as processes:
-        connection.send(perform(task, conditions, trail, processes))
+        # So that a death sets aside the arguments that matter, and not the operator.
+        connection.send(
+            perform(dataclasses.replace(task, watched=frozenset((EVERY_CALL,))), conditions, trail, processes)
+        )
 
 
 __all__ = ["PATIENCE", "in_fork"]

@@ -107,6 +107,8 @@ class CampaignProgress:
     #: How many worker processes were lost, and in how many trials, by test and call.
     workers_lost: int = 0
     deaths: collections.Counter[tuple[str, str]] = dataclasses.field(default_factory=collections.Counter)
+    #: With what arguments a call killed, as far as that was told, by test and call.
+    fatal_arguments: dict[tuple[str, str], set[str]] = dataclasses.field(default_factory=dict)
     #: How many of them the ledger expects, by its entries' keys; `expected` counts them, too.
     known_deaths: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Tests that cannot be explored, and files that cannot be imported.

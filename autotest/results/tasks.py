@@ -14,6 +14,8 @@ from autotest.results.verification import Verification
 
 #: The type of rejection that stands for an operator that is not tried any more.
 SET_ASIDE = "set aside"
+#: Stands for all names of calls.
+EVERY_CALL = "*"
 
 
 class LeftOut(NamedTuple):
@@ -57,7 +59,7 @@ class Explore:
     seconds: float
     #: Calls that killed too many workers to be tried again, as `fatal_call` names them, or with their arguments.
     set_aside: frozenset[str] = frozenset()
-    #: Calls that have killed, whose arguments are noted before they are made.
+    #: Calls that have killed, whose arguments are noted before they are made; or `EVERY_CALL`.
     watched: frozenset[str] = frozenset()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,13 +11,15 @@ from pathlib import Path
 import pytest
 
 from autotest.campaigns import isolated_runner
+from autotest.campaigns.deadly_calls import DeadlyCalls
 from autotest.results import ledger
+from autotest.results.progress import CampaignProgress
 from autotest.sources import collection
 
 SUITE = """
 import unittest
 
-from autotest import autotest, random_tensor, torch
+from autotest import autotest, random, random_tensor, torch
 
 
 class TestDie(unittest.TestCase):
@@ -66,6 +70,36 @@ def test_a_test_that_is_known_to_kill_is_handed_over(suite, monkeypatch, against
     for name in ("test_sinh", "test_relu"):
         case(name).debug()
     assert handed == ["test_die.py::TestDie.test_sinh"]
+
+
+def test_a_known_death_sets_aside_its_arguments_for_the_rest_of_the_test_and_the_operator_after_several():
+    arguments = {}
+    deaths = collections.Counter()
+    ranks = [f"sinh(float32 {rank}-d)" for rank in range(5)]
+    for rank, signature in enumerate(ranks):
+        # As each round of a test in a worker process is a campaign of its own.
+        calls = DeadlyCalls(CampaignProgress(0, [], deaths=deaths, fatal_arguments=arguments), allowed=1)
+        assert calls.set_aside("test_it") == ({*ranks[:rank]} if rank < 4 else {*ranks[:rank], "sinh"})
+        calls.killed("test_it", "sinh", signature)
+    told_nothing = DeadlyCalls(CampaignProgress(0, []), allowed=1)
+    told_nothing.killed("test_it", "sinh")
+    assert told_nothing.set_aside("test_it") == {"sinh"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("importable_elsewhere", "quick")
+def test_a_test_that_is_known_to_kill_goes_on_with_what_does_not(suite, monkeypatch):
+    file = suite("test_rank")
+    text = file.read_text().replace("test_sinh(self)", "test_rank(self)")
+    file.write_text(text.replace("torch.sinh(random_tensor(2) + 1)", "torch.relu(random_tensor(random(1, 4), low=0))"))
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:flat")
+    command = [sys.executable, "-m", "pytest", "-k", "test_rank", file.name]
+    done = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    accepted = int(re.search(r"(\d+) accepted", done.stdout)[1])
+    assert accepted > 1, "after the first trial that dies, tensors of more dimensions are still tried"
+    assert "1 x known" in done.stdout
 
 
 @pytest.mark.slow

@@ -47,6 +47,7 @@ def test_a_death_that_the_ledger_expects_is_a_forks(in_fork):
     death = in_fork()
     assert isinstance(death, Death)
     assert (death.symptom, death.how, death.operator, death.index) == ("crash", "SIGSEGV", "sinh", 4)
+    assert death.signature == "sinh(float32 2-d)"
 
 
 def test_trials_that_find_nothing_are_counted(in_fork):

@@ -76,6 +76,20 @@ def _every_25th() -> None:
             os.abort()
 
 
+def _of_a_line(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def deadly(x: Any) -> Any:
+        if x.dim() == 1:
+            os.abort()
+        return original(x)
+
+    return deadly
+
+
+def flat() -> FaultyTorch:
+    """One operator dies of tensors of one dimension."""
+    return FaultyTorch({"relu": _of_a_line}, origin=f"{__name__}:flat")
+
+
 def seldom() -> FaultyTorch:
     """One operator dies now and then, whatever it is given."""
     return FaultyTorch({"sinh": _first(_every_25th)}, origin=f"{__name__}:seldom")

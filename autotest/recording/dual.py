@@ -189,7 +189,8 @@ class Symbol(DualObject):
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         expected, reference = self._sides()[0], self._recorder_now().pair.reference
-        if isinstance(expected, type) and issubclass(expected, reference.module_types):
+        written = (*reference.module_types, reference.resolve("autograd.Function"))
+        if isinstance(expected, type) and issubclass(expected, written):
             return (Value.of_modules.as_base(self._path),)
         return super().__mro_entries__(bases)
 
@@ -250,6 +251,8 @@ class Method(DualObject):
         owner = self._owner
         recorder = current() or owner._recorder
         lowered = owner._lower(recorder)
+        if self._name == "register_hook":
+            return Value.of_modules.on_gradient(recorder, owner, *args, **kwargs)
         if self._name == "step" and not args:
             keep_step(recorder, lowered[0], lowered[2])
         return _read(recorder, recorder.method(self._name, lowered, args, kwargs))

@@ -13,10 +13,13 @@ class Hooks:
 
     before: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
     after: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
+    #: The same around its backward.
+    before_backward: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
+    after_backward: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
 
     def copied(self) -> Hooks:
         """The same functions, for a copy of the module."""
-        return Hooks(dict(self.before), dict(self.after))
+        return Hooks(dict(self.before), dict(self.after), dict(self.before_backward), dict(self.after_backward))
 
 
 @dataclasses.dataclass(slots=True)
@@ -31,6 +34,8 @@ class ModuleTable:
     copies: dict[int, Any] = dataclasses.field(default_factory=dict)
     #: While a network is called: the path of each module in it, beginning with the name of the outermost class.
     paths: dict[int, str] = dataclasses.field(default_factory=dict)
+    #: What is to be done with gradients as they pass, see `autotest.recording.taps`; None where nothing is.
+    taps: Any = None
 
     @property
     def plain(self) -> bool:
@@ -50,6 +55,9 @@ class ModuleClass(Protocol):
 
     def holding(self, recorder: Any, slot: int) -> Any:
         """The dual object of the module in `slot` of `recorder`."""
+
+    def on_gradient(self, recorder: Any, tensor: Any, hook: Callable[..., Any]) -> Any:
+        """Let `hook` have the gradient of the dual `tensor` in each backward; returns what takes it away again."""
 
     def as_base(self, path: str) -> type:
         """What stands for the framework's class at `path` where a test writes it as a base class."""

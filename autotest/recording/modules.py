@@ -10,6 +10,7 @@ from autotest.program import Operand
 from autotest.recording.dual import Value, wrap
 from autotest.recording.module_table import Hooks
 from autotest.recording.recorder import Recorder, current
+from autotest.recording.taps import ModuleTap, taps_of, tensors_in
 
 __tracebackhide__ = of_the_test  # as in the recorder
 
@@ -157,7 +158,18 @@ class Module(Value):
         for hook, named in [*hooks.after.values()]:
             changed = hook(self, args, kwargs, result) if named else hook(self, args, result)
             result = result if changed is None else changed
+        self._dual_tap(hooks, (*args, *kwargs.values()), result)
         return result
+
+    def _dual_tap(self, hooks: Hooks, inputs: tuple[Any, ...], result: Any) -> None:
+        """Let the backward hooks of this call have the gradients that pass it."""
+        before = [hook for hook, _ in hooks.before_backward.values()]
+        after = [hook for hook, _ in hooks.after_backward.values()]
+        recorder = self._recorder_now()
+        can = recorder.pair.reference.can_backpropagate
+        outputs = [one for one in tensors_in(result) if isinstance(one, Value) and can(one._expected)]
+        if (before or after) and outputs:
+            taps_of(recorder).all.append(ModuleTap(self, tensors_in(inputs), outputs, before, after))
 
     def _dual_forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's own call; a Sequential calls what is in it one after the other, as its own does."""
@@ -227,6 +239,16 @@ class Module(Value):
         """`hook` is called with dual objects after each call of this module, and may return another result."""
         return Handle(self._dual_hooks().after, hook, with_kwargs, prepend)
 
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+        """`hook` is called with the gradients of this module's results, and may return others."""
+        return Handle(self._dual_hooks().before_backward, hook, prepend=prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+        """`hook` is called with gradients, of arguments and of results, and may return others of the former."""
+        return Handle(self._dual_hooks().after_backward, hook, prepend=prepend)
+
+    register_backward_hook = register_full_backward_hook
+
     def _dual_hooks(self) -> Hooks:
         return self._dual_now().modules.hooks.setdefault(id(self._expected), Hooks())
 
@@ -235,7 +257,11 @@ class Handle:
     """What registering a hook returns: ``handle.remove()`` takes the hook away again."""
 
     def __init__(
-        self, hooks: dict[int, tuple[Callable[..., Any], bool]], hook: Any, named: bool, prepend: bool
+        self,
+        hooks: dict[int, tuple[Callable[..., Any], bool]],
+        hook: Any,
+        named: bool = False,
+        prepend: bool = False,
     ) -> None:
         self._hooks = hooks
         self._key = max(hooks, default=0) + 1

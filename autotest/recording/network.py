@@ -11,8 +11,11 @@ from autotest.frameworks import chosen
 from autotest.program import refs
 from autotest.recording.dual import DualObject, Method, Value
 from autotest.recording.external_values import synchronize_module
-from autotest.recording.modules import Module, calls_by_itself
+from autotest.recording.function import PATH as FUNCTION
+from autotest.recording.function import Function
+from autotest.recording.modules import Handle, Module, calls_by_itself
 from autotest.recording.recorder import Recorder, current, recording
+from autotest.recording.taps import tapped
 from autotest.results.divergence import Divergence
 
 __tracebackhide__ = of_the_test  # as in the recorder
@@ -206,8 +209,15 @@ class Network(Module, metaclass=_Built):
         return made
 
     @classmethod
+    def on_gradient(cls, recorder: Recorder, tensor: Value, hook: Callable[..., Any]) -> Handle:
+        """Let `hook` have the gradient of `tensor` in each backward."""
+        return Handle(tapped(recorder, tensor).hooks, hook)
+
+    @classmethod
     def as_base(cls, path: str) -> type:
         """What stands for the framework's class at `path` where a test writes it as a base class."""
+        if path == FUNCTION:
+            return Function
         if path == _PLAIN_MODULE:
             return Network
         return _Built(path.rpartition(".")[2], (Network,), {"_dual_path": path})

@@ -118,6 +118,8 @@ class Recorder(LiveRecord):
 
         `owner` is the object whose method is called, on the reference, on the candidate and in the program.
         """
+        if self.modules.taps is not None:
+            kind, target, args, kwargs, owner = self.modules.taps.staged(self, (kind, target, args, kwargs, owner))
         operations = self.pair.operation(kind, target)
         given = lower_arguments(self, (kind, target), args, kwargs, owner)
         name = target.rpartition(".")[2]

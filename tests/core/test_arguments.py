@@ -111,12 +111,6 @@ def applied_function():
     return layer().apply(fill)(rows())
 
 
-def hook():
-    x = rows()
-    x.register_hook(lambda gradient: torch.relu(gradient) + 1)
-    return x * 3
-
-
 def closure_of_a_step():
     x = rows()
     optimizer = torch.optim.LBFGS([x], max_iter=2)
@@ -142,19 +136,10 @@ def test_a_function_that_is_applied_to_modules_gets_dual_ones():
     assert agrees(trial(applied_function))
 
 
-@pytest.mark.parametrize("body", [hook, closure_of_a_step, decorated_function])
+@pytest.mark.parametrize("body", [closure_of_a_step, decorated_function])
 def test_a_function_that_one_side_calls_cannot_use_both(body):
     with pytest.raises(UsageError, match="given a function of the test"):
         trial(body)
-
-
-def test_a_function_that_one_side_calls_can_use_its_arguments():
-    def body():
-        x = rows()
-        x.register_hook(lambda gradient: gradient * 2)
-        return x * 3
-
-    assert agrees(trial(body))
 
 
 def test_each_side_writes_into_a_buffer_of_its_own():

@@ -1,0 +1,134 @@
+"""What ``class F(torch.autograd.Function)`` is built on: a forward and a backward of dual calls."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from autotest.base.errors import UsageError
+from autotest.recording.dual import Value, torch
+from autotest.recording.recorder import Recorder, current
+from autotest.recording.taps import Push, Root, taps_of
+
+PATH = "autograd.Function"
+
+
+class Context:
+    """What a function's forward keeps for its backward."""
+
+    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
+        self.needs_input_grad = needs_input_grad
+        self.saved_tensors: tuple[Any, ...] = ()
+        self._constant: tuple[Any, ...] = ()
+        self._materialize = True
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self.saved_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        self._materialize = value
+
+    def mark_dirty(self, *tensors: Any) -> NoReturn:
+        raise UsageError(
+            "ctx.mark_dirty in a torch.autograd.Function over the dual torch: return a new tensor instead of changing "
+            "an input in place"
+        )
+
+
+class Function:
+    """The dual ``torch.autograd.Function``: ``apply`` calls `forward`, and each backward calls `backward`."""
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("write `def forward(ctx, ...)` as a static method of the function")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        raise NotImplementedError("write `def setup_context(ctx, inputs, output)` as a static method of the function")
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise NotImplementedError("write `def backward(ctx, gradient)` as a static method of the function")
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        recorder = current() or next((one._recorder for one in args if isinstance(one, Value)), None)
+        if recorder is None:
+            raise UsageError(f"{cls.__name__}.apply(...): expected a dual tensor among the arguments")
+        needs = tuple(isinstance(one, Value) and _differentiable(recorder, one) for one in args)
+        recording = any(needs) and recorder.records_gradients()
+        context = Context(needs)
+        with torch.no_grad():
+            if cls.setup_context is Function.setup_context:
+                result = cls.forward(context, *args)
+            else:
+                result = cls.forward(*args)
+                cls.setup_context(context, args, result)
+        if not recording:
+            return result
+        taps, made, several = taps_of(recorder), [], isinstance(result, tuple)
+        for one in result if several else (result,):
+            floating = isinstance(one, Value) and one.is_floating_point()
+            if floating and not any(one is other for other in context._constant):
+                # A leaf from here on: what comes before it is this function's backward.
+                cut = one.detach().requires_grad_()
+                taps.cut.add(id(cut._expected))
+                made.append(cut)
+            else:
+                made.append(one)
+        outputs = [one for one in made if isinstance(one, Value) and id(one._expected) in taps.cut]
+        if outputs:
+            taps.all.append(_Applied(cls, context, args, tuple(made), outputs))
+        return tuple(made) if several else made[0]
+
+
+def _differentiable(recorder: Recorder, value: Value) -> bool:
+    value._lower(recorder)
+    return bool(recorder.pair.reference.can_backpropagate(value._expected))
+
+
+@dataclasses.dataclass(slots=True)
+class _Applied:
+    """One application of a function, to be gone through by each backward that reaches it."""
+
+    function: type[Function]
+    context: Context
+    inputs: Sequence[Any]
+    results: tuple[Any, ...]
+    outputs: Sequence[Value]
+
+    @property
+    def tensors(self) -> Sequence[Any]:
+        return self.outputs
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return max(one._slot for one in self.outputs), 0
+
+    def run(self, push: Push) -> Iterable[Root]:
+        given = push.gradients(self.results)
+        if all(one is None for one in given):
+            return []
+        with push.quietly():
+            if self.context._materialize:
+                results = zip(given, self.results, strict=True)
+                given = [
+                    torch.zeros_like(result) if one is None and isinstance(result, Value) else one
+                    for one, result in results
+                ]
+            found = self.function.backward(self.context, *given)
+        gradients = found if isinstance(found, tuple) else (found,)
+        if len(gradients) != len(self.inputs):
+            raise UsageError(
+                f"{self.function.__name__}.backward: expected {len(self.inputs)} gradients, one for each argument of "
+                f"forward, got {len(gradients)}; return None for what has none"
+            )
+        rows = zip(self.inputs, gradients, self.context.needs_input_grad, strict=True)
+        return [(one, gradient) for one, gradient, needed in rows if needed and gradient is not None]
+
+
+__all__ = ["PATH", "Context", "Function"]

@@ -1,0 +1,259 @@
+"""Hooks on gradients, and functions with their own backward: carried out around each backward, by recorded calls."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from autotest.recording.dual import Value, torch, wrap
+from autotest.recording.recorder import Recorder
+
+#: What ``Recorder.call`` is given: kind, target, arguments by position and by name, and the owner of a method.
+Asked: TypeAlias = tuple[Any, str, Sequence[Any], Mapping[str, Any], Any]
+#: A tensor, and the gradient that is pushed into it.
+Root: TypeAlias = tuple[Value, Value]
+
+#: The calls that push gradients, by kind and target, and the names of their parameters in order.
+_PARAMETERS = {
+    ("method", "backward"): ("gradient", "retain_graph", "create_graph", "inputs"),
+    ("function", "autograd.backward"): (
+        "tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs",
+    ),
+    ("function", "autograd.grad"): (
+        "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused",
+    ),
+}  # fmt: skip
+
+
+class Tap(Protocol):
+    """What is done with gradients as they pass some tensors."""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What comes first in a backward has the greatest."""
+
+    @property
+    def tensors(self) -> Sequence[Any]:
+        """The tensors whose gradients it asks for, among other things."""
+
+    def run(self, push: Push) -> Iterable[Root]:
+        """What is to be pushed besides, so that the gradient goes on as it is to be."""
+
+
+@dataclasses.dataclass(slots=True)
+class Taps:
+    """The taps of one record."""
+
+    all: list[Tap] = dataclasses.field(default_factory=list)
+    #: Ids of tensors that are leaves only since a function's backward goes on before them.
+    cut: set[int] = dataclasses.field(default_factory=set)
+    busy: bool = False
+
+    def staged(self, recorder: Recorder, asked: Asked) -> Asked:
+        """The call to make instead of `asked`, which pushes gradients, once all taps have seen theirs."""
+        kind, target, args, kwargs, owner = asked
+        names = _PARAMETERS.get((kind, target))
+        if names is None or self.busy:
+            return asked
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        self.busy = True
+        try:
+            asked_for = [one for tap in self.all for one in tap.tensors if _is_leaf(recorder, one)]
+            push = Push(recorder, _roots(recorder, given, owner), asked_for, bool(given.get("create_graph")))
+            before = len(push.roots)
+            for tap in sorted(self.all, key=lambda one: one.place, reverse=True):
+                push.add(tap.run(push))
+        finally:
+            self.busy = False
+        if len(push.roots) == before:
+            return asked
+        outputs, cotangents = (list(side) for side in zip(*push.roots, strict=True))
+        rest = {name: value for name, value in given.items() if name not in _ROOTS}
+        if target == "autograd.grad":
+            inputs = rest.pop("inputs")
+            return "function", target, (outputs, inputs, cotangents), rest, None
+        return "function", "autograd.backward", (outputs, cotangents), rest, None
+
+
+_COTANGENTS = ("gradient", "grad_tensors", "grad_variables", "grad_outputs")
+_ROOTS = frozenset((*_COTANGENTS, "tensors", "outputs", "only_inputs"))
+
+
+def _roots(recorder: Recorder, given: Mapping[str, Any], owner: Any) -> list[Root]:
+    outputs = (
+        [Value(recorder, owner[2].slot)] if owner is not None else _listed(given.get("tensors", given.get("outputs")))
+    )
+    cotangents = _listed(next((given[name] for name in _COTANGENTS if given.get(name) is not None), None))
+    cotangents += [None] * (len(outputs) - len(cotangents))
+    pairs = zip(outputs, cotangents, strict=True)
+    return [(output, torch.ones_like(output) if one is None else one) for output, one in pairs]
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, Value) and not isinstance(value._expected, (tuple, list)):
+        return [value]
+    return [*value]
+
+
+class Push:
+    """One backward while taps see it: what is pushed into which tensors so far."""
+
+    def __init__(self, recorder: Recorder, roots: list[Root], leaves: list[Value], create_graph: bool) -> None:
+        self._recorder, self.roots, self._leaves, self._create_graph = recorder, roots, leaves, create_graph
+
+    def add(self, roots: Iterable[Root]) -> None:
+        """Push these, too."""
+        self.roots = [*self.roots, *roots]
+
+    def gradients(self, tensors: Sequence[Any], roots: Sequence[Root] | None = None) -> list[Any]:
+        """The gradient that comes to each of `tensors` from `roots`, or from all; None where none does."""
+        reference = self._recorder.pair.reference
+        roots = self.roots if roots is None else roots
+        # OneFlow 0.9.0 keeps what reaches a leaf that is not asked for, and adds it to the next answer that is.
+        unasked = [leaf for leaf in self._leaves if all(one is not leaf for one in tensors)]
+        tensors = [*tensors, *unasked]
+        outputs, cotangents = [one for one, _ in roots], [one for _, one in roots]
+        found: list[Any] = [None] * (len(tensors) - len(unasked))
+        can = [
+            at
+            for at, one in enumerate(tensors)
+            if isinstance(one, Value) and reference.can_backpropagate(one._expected)
+        ]
+        if not can or not roots:
+            return found
+        # OneFlow refuses what nothing depends on, so the reference is asked first which these are.
+        live = [[one._sides()[0] for one in some] for some in (outputs, [tensors[at] for at in can], cotangents)]
+        reached = reference.invoke("function", "autograd.grad", live, {"retain_graph": True, "allow_unused": True})
+        can = [at for at, one in zip(can, reached, strict=True) if one is not None]
+        if not can:
+            return found
+        named = {"retain_graph": True, **({"create_graph": True} if self._create_graph else {})}
+        given = (outputs, [tensors[at] for at in can], cotangents)
+        taken = Value(self._recorder, self._recorder.call("function", "autograd.grad", given, named))
+        for number, at in enumerate(can):
+            if at >= len(found):
+                break
+            found[at] = wrap(self._recorder, self._recorder.operate("getitem", (taken, number)))
+        return found
+
+    def quietly(self) -> Any:
+        """The context in which hooks run: gradients are recorded only when a graph of them is asked for."""
+        return contextlib.nullcontext() if self._create_graph else torch.no_grad()
+
+
+@dataclasses.dataclass(slots=True)
+class TensorTap:
+    """Hooks of one tensor: ``hook(gradient)`` -> another gradient, or None."""
+
+    tensor: Value
+    is_leaf: bool
+    hooks: dict[int, tuple[Callable[..., Any], bool]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def tensors(self) -> Sequence[Any]:
+        return [self.tensor]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        # All gradients come together in a leaf last, whenever it was looked at first.
+        return (-1, 0) if self.is_leaf else (self.tensor._slot, 2)
+
+    def run(self, push: Push) -> Iterable[Root]:
+        (gradient,) = push.gradients([self.tensor]) if self.hooks else [None]
+        if gradient is None:
+            return []
+        now = gradient
+        with push.quietly():
+            for hook, _ in [*self.hooks.values()]:
+                changed = hook(now)
+                now = now if changed is None else changed
+            return [] if now is gradient else [(self.tensor, now - gradient)]
+
+
+@dataclasses.dataclass(slots=True)
+class ModuleTap:
+    """Backward hooks around one call of a module: before it with what comes in, after it with what goes out, too."""
+
+    module: Any
+    inputs: Sequence[Any]
+    outputs: Sequence[Value]
+    before: Sequence[Callable[..., Any]]
+    after: Sequence[Callable[..., Any]]
+
+    @property
+    def tensors(self) -> Sequence[Any]:
+        return self.inputs
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return max(one._slot for one in self.outputs), 1
+
+    def run(self, push: Push) -> Iterable[Root]:
+        given = tuple(push.gradients(self.outputs))
+        if all(one is None for one in given):
+            return []
+        added: list[Root] = []
+        with push.quietly():
+            for hook in self.before:
+                changed = hook(self.module, given)
+                if changed is not None:
+                    new = changed if isinstance(changed, tuple) else (changed,)
+                    added += _differences(self.outputs, given, new)
+                    given = new
+        if not self.after:
+            return added
+        pushed = [(one, gradient) for one, gradient in zip(self.outputs, given, strict=True) if gradient is not None]
+        passed = tuple(push.gradients(self.inputs, pushed))
+        with push.quietly():
+            for hook in self.after:
+                changed = hook(self.module, passed, given)
+                if changed is not None:
+                    new = changed if isinstance(changed, tuple) else (changed,)
+                    added += _differences(self.inputs, passed, new)
+                    passed = new
+        return added
+
+
+def _differences(tensors: Sequence[Any], old: Sequence[Any], new: Sequence[Any]) -> list[Root]:
+    rows = zip(tensors, old, new, strict=True)
+    return [(one, after - before) for one, before, after in rows if after is not before and before is not None]
+
+
+def _is_leaf(recorder: Recorder, tensor: Any) -> bool:
+    reference = recorder.pair.reference
+    can = isinstance(tensor, Value) and reference.can_backpropagate(tensor._expected)
+    return can and bool(reference.invoke("getattr", "is_leaf", [tensor._expected], {}))
+
+
+def taps_of(recorder: Recorder) -> Taps:
+    """The taps of a record, which has some from now on."""
+    taps = recorder.modules.taps
+    if not isinstance(taps, Taps):
+        taps = recorder.modules.taps = Taps()
+    return taps
+
+
+def tapped(recorder: Recorder, tensor: Value) -> TensorTap:
+    """The tap on `tensor`, to which hooks can be added."""
+    taps = taps_of(recorder)
+    for tap in taps.all:
+        if isinstance(tap, TensorTap) and tap.tensor._expected is tensor._expected:
+            return tap
+    tensor._lower(recorder)
+    made = TensorTap(tensor, _is_leaf(recorder, tensor) and id(tensor._expected) not in taps.cut)
+    taps.all.append(made)
+    return made
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """The dual tensors in what a module was given or has returned, in order; anything else counts as None."""
+    if isinstance(value, (tuple, list)) or (isinstance(value, Value) and isinstance(value._expected, (tuple, list))):
+        return [item for part in value for item in tensors_in(part)]
+    return [value]
+
+
+__all__ = ["ModuleTap", "Push", "Root", "Taps", "TensorTap", "tapped", "taps_of", "tensors_in"]

@@ -16,7 +16,7 @@ from benchmarks import cluster, deaths, machine, networks, parts, tell, trials, 
 from benchmarks.contenders import Contenders
 from benchmarks.results import Row
 
-GROUPS = ("small", "large", "graph", "parts", "networks", "processes", "cluster")
+GROUPS = ("small", "large", "graph", "parts", "networks", "processes", "whole", "cluster")
 
 
 def main() -> int:
@@ -64,9 +64,14 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str) -> Ite
         for part in (parts.drawing, parts.dual_call, parts.comparing, parts.emitting):
             yield from _grouped(part(rounds))
     if "processes" in groups:
-        yield from deaths.replacing(5)
-        yield from deaths.reporting(3)
+        # Three minutes on an idle machine.
+        yield from deaths.replacing(3)
+        yield from deaths.proving(2)
+        yield from deaths.reporting(1)
+        yield from deaths.looking(30.0)
         yield from deaths.campaign(60.0)
+        yield from whole.isolation(1000, 4000, 1)
+    if "whole" in groups:
         yield from whole.importing(5)
         yield from whole.memory(10_000)
         yield from whole.workers(10.0, 3)

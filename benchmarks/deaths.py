@@ -6,8 +6,10 @@ Leave rows. What importing the frameworks takes is measured by the same test whe
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,9 +19,17 @@ import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from autotest.emission import compact
+from autotest.emission.checker import Runs
 from autotest.frameworks import chosen
 from autotest.processes.client import Server
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.results.verification import State, Verification
 from benchmarks.interleave import Spread
 from benchmarks.results import Row
 
@@ -48,6 +58,13 @@ _TESTS = """
         return torch.relu(random_tensor(ndim=2))
 """
 
+#: Name, test, options, whether the script is run, and seconds to be had at most.
+_REPORTS = (
+    ("a crash at trial 0, isolated, with a verified script", "test_dies", ["--autotest-isolate"], "1", 8.0),
+    ("a difference, with a verified script", "test_differs", [], "1", 8.0),
+    ("a difference, without verification", "test_differs", [], "0", 1.5),
+)
+
 
 def replacing(times: int) -> Iterator[Row]:
     """A process that has both frameworks: forked by the server, and as a fresh interpreter, in turns."""
@@ -73,19 +90,35 @@ def _ready(connection: Connection, server: socket.socket) -> None:
     connection.send([side.version for side in (pair.reference, pair.candidate)])
 
 
+def proving(times: int) -> Iterator[Row]:
+    """The script of a crash in a fresh interpreter: where a fork of it dies, and where another interpreter does."""
+    taken: dict[bool, list[float]] = {True: [], False: []}
+    data = [Array(np.zeros(shape, "float32"), "float32") for shape in ((1,), (1, 1, 1))]
+    tensors = [tensor_call(slot, slot, array, requires_grad=False) for slot, array in enumerate(data)]
+    program = Program((*tensors, Call("function", "matmul", (Ref(0), Ref(1)), {}, 2)), tuple(data))
+    sides = chosen().scripts(program)
+    with tempfile.TemporaryDirectory() as folder:
+        for _, (forked, seconds) in itertools.product(range(times), taken.items()):
+            text = compact.dying_candidate(program, sides, "matmul", [], Runs(forked=forked))
+            assert text is not None
+            script = Path(folder) / "repro.py"
+            script.write_text(text, encoding="utf-8")
+            seconds.append(_timed([sys.executable, str(script)], Path(folder)))
+    told = {"forked": Spread.of(taken[True]).median, "two interpreters": Spread.of(taken[False]).median}
+    yield Row("deaths", "running the script of a crash", Spread.of(taken[True]), "s", seconds=told)
+
+
 def reporting(times: int) -> Iterator[Row]:
     """Seconds of a failing test beyond those of one that passes, under pytest."""
-    isolated = "--autotest-isolate"
-    for name, test, options, verify, goal in (
-        ("a crash at trial 0, isolated, with a verified script", "test_dies", [isolated], "1", 8.0),
-        ("a difference, with a verified script", "test_differs", [], "1", 8.0),
-        ("a difference, without verification", "test_differs", [], "0", 1.5),
-    ):
-        beyond = []
-        for _ in range(times):
-            failing, passing = (_session(one, options, verify) for one in (test, "test_passes"))
-            beyond.append(failing - passing)
-        yield Row("deaths", name, Spread.of(beyond), "s", goal)
+    beyond: dict[str, list[float]] = {}
+    for _ in range(times):
+        for options in (["--autotest-isolate"], []):
+            passing = _session("test_passes", options, "1")
+            for name, test, wanted, verify, _ in _REPORTS:
+                if wanted == options:
+                    beyond.setdefault(name, []).append(_session(test, options, verify) - passing)
+    for name, *_, goal in _REPORTS:
+        yield Row("deaths", name, Spread.of(beyond[name]), "s", goal)
 
 
 def _session(test: str, options: list[str], verify: str) -> float:
@@ -97,20 +130,38 @@ def _session(test: str, options: list[str], verify: str) -> float:
 
 
 def campaign(seconds: float) -> Iterator[Row]:
-    """Trials of a campaign over this library's own tests of OneFlow, and the deaths that it looks into a minute."""
+    """Trials of a campaign over this library's own tests of OneFlow, most of whose deaths its ledger expects."""
+    summary, wall = _campaign(ROOT / "tests" / "alignment", seconds)
+    name = f"trials of `autotest fuzz tests/alignment`, {seconds:g} s"
+    yield Row("deaths", name, Spread.of([summary["trials"]]), "", 500.0 * seconds, at_most=False)
+    yield Row("deaths", "processes lost meanwhile", Spread.of([summary["workers_lost"]]), "")
+    yield Row("deaths", "seconds that it takes beyond its time, with its start", Spread.of([wall - seconds]), "s", 25.0)
+
+
+def looking(seconds: float) -> Iterator[Row]:
+    """Deaths that a campaign looks into a minute, over tests of which about forty kill and no ledger knows."""
+    with tempfile.TemporaryDirectory() as folder:
+        edges = Path(folder) / "test_edges.py"
+        shutil.copy(ROOT / "tests" / "alignment" / edges.name, edges)
+        summary, _ = _campaign(edges, seconds)
+    dead = [found for found in summary["findings"] if found["symptom"] == "crash"]
+    traced = [found for found in dead if found["verified"] != str(Verification(State.WAITING))]
+    proved = [found for found in dead if found["verified"] == str(Verification(State.VERIFIED))]
+    for name, many, goal in (
+        ("deaths looked into, a minute of campaign", traced, 30.0),
+        ("those of them with a script that dies", proved, None),
+    ):
+        yield Row("deaths", name, Spread.of([len(many) * 60.0 / seconds]), "", goal, at_most=False)
+
+
+def _campaign(tests: Path, seconds: float) -> tuple[dict[str, Any], float]:
+    """What a campaign writes about itself, and the seconds that it takes."""
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "summary.json"
         options = ["--time", f"{seconds:g}s", "--seed", "1", "--json", str(told)]
-        command = [sys.executable, "-m", "autotest", "fuzz", str(ROOT / "tests" / "alignment"), *options]
+        command = [sys.executable, "-m", "autotest", "fuzz", str(tests), *options]
         wall = _timed(command, Path(folder), AUTOTEST_DIR=str(Path(folder) / "kept"))
-        summary = json.loads(told.read_text(encoding="utf-8"))
-    per_minute = 60.0 / seconds
-    name = f"trials of `autotest fuzz tests/alignment`, {seconds:g} s"
-    yield Row("deaths", name, Spread.of([summary["trials"]]), "", 500.0 * seconds, at_most=False)
-    yield Row(
-        "deaths", "workers lost and replaced meanwhile, a minute", Spread.of([summary["workers_lost"] * per_minute]), ""
-    )
-    yield Row("deaths", "seconds that it takes beyond its time, with its start", Spread.of([wall - seconds]), "s", 25.0)
+        return json.loads(told.read_text(encoding="utf-8")), wall
 
 
 def _timed(command: list[str], folder: Path, **environment: str) -> float:

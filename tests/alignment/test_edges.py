@@ -2,7 +2,7 @@
 
 OneFlow 0.9.0 does not survive some of them. Those stand in the ledger with the symptom ``crash``, run in a worker
 process for that, and are a finding when they stop killing it. One body a case: after a death the operator that
-killed is left alone for the rest of its test.
+killed is left alone, with such arguments, for the rest of its test.
 """
 
 from __future__ import annotations

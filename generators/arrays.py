@@ -148,7 +148,7 @@ def drawn_array(
     plain = type(low) in _NUMBERS and type(high) in _NUMBERS and type(contents) is type(layout) is str
     if plain and layout == "contiguous":
         try:
-            name = _plain(dtype, low, high, contents)
+            name = plain_dtype(dtype, low, high, contents)
         except (GeneratorError, TypeError):
             name = ""  # told of below, with the line that wrote it
         source = current()
@@ -165,7 +165,7 @@ _NUMBERS = (int, float)
 
 
 @lru_cache(maxsize=64, typed=True)
-def _plain(dtype: str | type, low: float, high: float, contents: str) -> str:
+def plain_dtype(dtype: str | type, low: float, high: float, contents: str) -> str:
     """The name of `dtype`, if an array of these cannot fail for a reason that its shape has no part in; else ""."""
     if contents != "uniform" or not (math.isfinite(low) and math.isfinite(high) and low < high):
         return ""

@@ -15,13 +15,14 @@ from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Generator
 from generators.dtypes import INTEGRAL, dtype_name
 from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.fixed_arrays import fixed_array
 from generators.layouts import check_layout, expanded_dim, fitting
 from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, row
 from generators.shapes import Shape, given_shape
 from generators.source import Source, current, trial_of
 from generators.strategies import as_generator
 from generators.values import REACH, WHOLE_REACH, Open
-from generators.where import Where, here, text
+from generators.where import here, text
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test
@@ -39,11 +40,12 @@ _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 class Exploration:
     """What the tensors of one trial have in common: its row of the plan, and the shapes that others broadcast with."""
 
-    __slots__ = ("_arrays", "_index", "_partners", "_source")
+    __slots__ = ("_arrays", "_index", "_partners", "_row", "_source")
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._index = trial_of(source.seed)
+        self._row = row(self._index)
         self._arrays = 0
         self._partners: dict[Any, tuple[Shape, Shape]] = {}
 
@@ -62,17 +64,18 @@ class Exploration:
 
     def level(self, factor: str, number: int = 0) -> str:
         """The level of `factor` for array `number` of this trial, logged as a choice."""
-        position = _PLACES[factor]
-        chosen = self._source.planned(self._planned(position, number), len(LEVELS[position]))
-        if not self._source.special_values and LEVELS[position][chosen] in _SPECIAL:
-            chosen = LEVELS[position].index("signed")
-        self._source.features.setdefault(factor, chosen)
-        return LEVELS[position][chosen]
+        source, position = self._source, _PLACES[factor]
+        levels = LEVELS[position]
+        chosen = source.planned(self._planned(position, number) if number else self._row[position], len(levels))
+        if not source.special_values and levels[chosen] in _SPECIAL:
+            chosen = levels.index("signed")
+        source.features.setdefault(factor, chosen)
+        return levels[chosen]
 
     def _planned(self, position: int, number: int) -> int:
-        own = row(self._index)[position]
+        own = self._row[position]
         factor = NAMES[position]
-        if not number or self._index < PLAIN_ROWS or factor in ("dtype", "rank", "partner"):
+        if self._index < PLAIN_ROWS or factor in ("dtype", "rank", "partner"):
             return own
         # The arrays of a trial differ in what they need not have in common; two of three still have like numbers.
         block, place = divmod(self._index, BLOCK)
@@ -85,38 +88,38 @@ class Exploration:
 
     # --- shapes ---
 
-    def shape(self, ndim: Any, dims: Sequence[Any], number: int, where: Where) -> Shape:
+    def shape(self, ndim: Any, dims: Sequence[Any], number: int) -> Shape:
         """A shape of rank `ndim` with these `dims`, drawn where they are open.
 
         Arrays that ask for the same have one shape, or shapes that broadcast together.
         """
         key = (ndim, *dims)
         if key in self._partners:
-            return self._partner(key, ndim, dims, where)
-        rank = self._rank(ndim, dims, where)
+            return self._partner(key, ndim, dims)
+        rank = self._rank(ndim, dims)
         if rank <= len(dims) and all(size is not None for size in dims[:rank]):
-            return given_shape(dims[:rank]).draw_in(self._source)  # type: ignore[no-any-return]
+            return tuple([_drawn(size, self._source) for size in dims[:rank]])
         common = self._sizes(rank, dims, self.level("sizes", number))
         partner = self.level("partner", number)
         own = self._with_ones(common, dims) if partner in ("first", "both") and not self._partners else common
         self._partners[key] = (common, own)
         return own
 
-    def _rank(self, ndim: Any, dims: Sequence[Any], where: Where) -> int:
+    def _rank(self, ndim: Any, dims: Sequence[Any]) -> int:
         if ndim is None:
             least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
             return max(least, int(self.level("rank")))
         rank = ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim
         if type(rank) is int and rank >= 0:
             return rank
-        raise GeneratorError(f"ndim={rank!r} at {text(where)}: expected a whole number >= 0")
+        raise GeneratorError(f"ndim={rank!r} at {text(here())}: expected a whole number >= 0")
 
     def _sizes(self, rank: int, dims: Sequence[Any], level: str) -> Shape:
         source = self._source
         sizes: list[Any] = [*dims[:rank], *[None] * (rank - len(dims))]
         for axis, size in enumerate(sizes):
             if size is not None and (type(size) is not int or size < 0):
-                sizes[axis] = given_shape((size,)).draw_in(source)[0]
+                sizes[axis] = _drawn(size, source)
         free = [axis for axis, size in enumerate(sizes) if size is None]
         taken = math.prod(size for size in sizes if size is not None)
         if not free:
@@ -143,7 +146,7 @@ class Exploration:
                     sizes[axis] = 1
         return tuple(sizes)
 
-    def _partner(self, key: Any, ndim: Any, dims: Sequence[Any], where: Where) -> Shape:
+    def _partner(self, key: Any, ndim: Any, dims: Sequence[Any]) -> Shape:
         common, first = self._partners[key]
         level = self.level("partner")
         if level in ("same", "first"):
@@ -161,11 +164,11 @@ class Exploration:
         ones = _some(self._source, _open(shape, dims) if axes is None else axes)
         return tuple([1 if axis in ones else size for axis, size in enumerate(shape)])
 
-    def broadcasting(self, count: int, ndim: Any, where: Where) -> tuple[Shape, ...]:
+    def broadcasting(self, count: int, ndim: Any) -> tuple[Shape, ...]:
         """`count` shapes that broadcast together: alike, with ones in some dimensions, with fewer dimensions."""
         source = self._source
         number = self.begin_array()
-        common = self._sizes(self._rank(ndim, (), where), (), self.level("sizes", number))
+        common = self._sizes(self._rank(ndim, ()), (), self.level("sizes", number))
         level = self.level("partner", number)
         odd = source.index(2) if level == "both" else 0
         shapes = []
@@ -180,6 +183,15 @@ class Exploration:
                 shape = shape[source.integer(0 if level == "other" else 1, len(shape) + 1) :]
             shapes.append(shape)
         return tuple(shapes)
+
+
+def _drawn(size: Any, source: Source) -> int:
+    """A size that is given, or a generator of one."""
+    drawn = size.draw_in(source, SIZE) if isinstance(size, Generator) else size
+    if type(drawn) is int and drawn >= 0:
+        return drawn
+    whole: int = given_shape((size,)).draw_in(source)[0]  # or what is wrong with it
+    return whole
 
 
 def _open(shape: Shape, dims: Sequence[Any]) -> list[int]:
@@ -211,36 +223,44 @@ def explored_array(
     Raises `GeneratorError` where arguments contradict each other, and `BadBounds` where nothing is between `low` and
     `high`, naming the line that wrote it.
     """
-    where = here()
     source = current()
-    ndim, shape, dtype, low, high, contents, layout = map(
-        as_generator, (ndim, shape, dtype, low, high, contents, layout)
-    )
-    dims = [*map(as_generator, dims)]
+    if type(contents) is type(layout) is str and contents == "uniform" and layout == "contiguous" and shape is None:
+        fixed = fixed_array(source, ndim, dims, dtype, low, high)
+        if fixed is not None:
+            return fixed
+    given = (ndim, shape, dtype, low, high, contents, layout)
+    ndim, shape, dtype, low, high, contents, layout = [item if item is None else as_generator(item) for item in given]
+    dims = [size if size is None else as_generator(size) for size in dims]
     exploration = Exploration.of(source)
     number = exploration.begin_array()
-    _consistent(ndim, dims, shape, dtype, low, high, contents, layout, where)
-    low, high, dtype, contents, layout = (
-        item.draw_in(source) if isinstance(item, Generator) else item for item in (low, high, dtype, contents, layout)
-    )
+    _consistent(ndim, dims, shape, dtype, low, high, contents, layout)
+    if not all(item is None for item in given):
+        low, high, dtype, contents, layout = [
+            item.draw_in(source) if isinstance(item, Generator) else item
+            for item in (low, high, dtype, contents, layout)
+        ]
     if shape is not None:
         sizes: Shape = given_shape(shape).draw_in(source)
     else:
-        sizes = exploration.shape(ndim, dims, number, where)
+        sizes = exploration.shape(ndim, dims, number)
         if contents == "distinct" and dtype is not None and low is not None and high is not None:
             sizes = _of_at_most(sizes, dims, _different(dtype_name(dtype), low, high))
     if dtype is None:
         name = ("float32", "float64")[exploration.level("dtype", number) == "double"]
     else:
         name = dtype_name(dtype)
-    _check_bounds(low, high, where)
-    filling = _filling(exploration, number, name, low, high, contents, math.prod(sizes))
-    filling = filling.drawn(source) if isinstance(filling, Filling) else filling
+    if low is not None or high is not None:
+        _check_bounds(low, high)
+    least, greatest = 0, 1
+    if contents is None:
+        filling: Any = Open(exploration.level("values", number), low, high)
+    else:
+        filling = check_contents(contents)
+        filling = filling.drawn(source) if isinstance(filling, Filling) else filling
+        least, greatest = _range(name, low, high, math.prod(sizes))
     if layout is None:
         layout = _lying(exploration.level("layout", number), sizes, repeats=contents != "distinct")
-    layout = check_layout(layout)
-    layout = fitting(sizes, layout)
-    least, greatest = _range(name, low, high, math.prod(sizes))
+    layout = fitting(sizes, check_layout(layout))
     seed = source.bits()
     try:
         if layout == "expanded":
@@ -249,13 +269,7 @@ def explored_array(
             return Drawn(np.repeat(once, sizes[dim], axis=dim), name, layout)
         return Drawn(array_from(Spec(sizes, name, least, greatest, filling), seed), name, layout)
     except GeneratorError as error:
-        raise type(error)(f"random_tensor at {text(where)}: {error}") from None
-
-
-def _filling(exploration: Exploration, number: int, dtype: str, low: Any, high: Any, contents: Any, count: int) -> Any:
-    if contents is not None:
-        return check_contents(contents)
-    return Open(exploration.level("values", number), low, high)
+        raise type(error)(f"random_tensor at {text(here())}: {error}") from None
 
 
 def _range(dtype: str, low: Any, high: Any, count: int) -> tuple[Any, Any]:
@@ -291,13 +305,13 @@ def _lying(level: str, shape: Shape, *, repeats: bool) -> str:
     return "strided" if odd else level
 
 
-def _check_bounds(low: Any, high: Any, where: Where) -> None:
+def _check_bounds(low: Any, high: Any) -> None:
     for name, bound in (("low", low), ("high", high)):
         if bound is not None and not (isinstance(bound, (int, float, np.number)) and math.isfinite(bound)):
-            raise BadBounds(f"random_tensor({name}={bound!r}) at {text(where)}: expected a finite number")
+            raise BadBounds(f"random_tensor({name}={bound!r}) at {text(here())}: expected a finite number")
     if low is not None and high is not None and not low < high:
         raise BadBounds(
-            f"random_tensor(low={low!r}, high={high!r}) at {text(where)}: expected finite numbers with low < high"
+            f"random_tensor(low={low!r}, high={high!r}) at {text(here())}: expected finite numbers with low < high"
         )
 
 
@@ -310,12 +324,11 @@ def _consistent(
     high: Any,
     contents: Any,
     layout: Any,
-    where: Where,
 ) -> None:
     """Raise for arguments of which one says the contrary of another."""
 
     def wrong(what: str, why: str) -> GeneratorError:
-        return GeneratorError(f"random_tensor({what}) at {text(where)}: {why}")
+        return GeneratorError(f"random_tensor({what}) at {text(here())}: {why}")
 
     given = [axis for axis, size in enumerate(dims) if size is not None]
     if shape is not None and (ndim is not None or given):
@@ -347,4 +360,4 @@ def _consistent(
 
 def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
     """`count` shapes of the current trial that broadcast together; rank `ndim`, or any when it is None."""
-    return Exploration.of(current()).broadcasting(count, ndim, here())
+    return Exploration.of(current()).broadcasting(count, ndim)

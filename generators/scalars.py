@@ -48,13 +48,17 @@ class random(Generator):
 
     def __init__(self, low: Any = None, high: Any = None) -> None:
         self._where = here()
-        self._open = low is None and high is None
-        low = LOW if low is None else low
-        high = HIGH if high is None else high
         self._kind: kinds.Kind | None = None
         self._fixed: Annotation = None
-        self.low = low
-        self.high = high
+        self.low: Any
+        self.high: Any
+        if type(low) is int and type(high) is int and low < high:  # the commonest
+            self._open = False
+            self.low, self.high, self.children = low, high, ()
+            return
+        self._open = low is None and high is None
+        self.low = low = LOW if low is None else low
+        self.high = high = HIGH if high is None else high
         children: builtins.tuple[Generator, ...] = ()
         if not isinstance(low, Generator):
             if type(low) is not int:

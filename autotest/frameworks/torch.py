@@ -41,9 +41,10 @@ class TorchFramework(Namespace):
         return super().import_root()
 
     def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
-        if tensor.dtype is self.root.complex32:  # NumPy has none; each of them is a complex64 exactly
-            tensor = tensor.to(self.root.complex64)
-        if tensor.dtype is not self._bfloat16 and tensor.layout is self._strided:
+        if tensor.dtype not in self._carried:
+            if tensor.dtype is self.root.complex32:  # NumPy has none; each of them is a complex64 exactly
+                tensor = tensor.to(self.root.complex64)
+        elif tensor.layout is self._strided:
             array: np.ndarray[Any, Any] = tensor.numpy(force=True)
             return array
         return super().to_numpy(tensor.to_dense() if tensor.layout is not self._strided else tensor)
@@ -52,8 +53,9 @@ class TorchFramework(Namespace):
         return "cpu" if tensor.is_cpu else super().device_type(tensor)  # a tenth of the time, for every tensor of a run
 
     @functools.cached_property
-    def _bfloat16(self) -> Any:
-        return self.root.bfloat16
+    def _carried(self) -> frozenset[Any]:
+        """The dtypes that NumPy has too."""
+        return frozenset(dtype for dtype in self._dtype_names if dtype is not self.root.bfloat16)
 
     @functools.cached_property
     def _strided(self) -> Any:

@@ -64,12 +64,12 @@ def lower_arguments(
     owner: tuple[Any, Any, Operand] | None,
 ) -> Arguments:
     """Lower what is given to the function or method `called`, after its `owner`; what draws `nothing` is left out."""
-    given = Arguments([], [], [], {}, {}, {})
-    if owner is not None:
-        given.expected.append(owner[0])
-        given.actual.append(owner[1])
-        given.operands.append(owner[2])
-    signature = (*called, None if owner is None else owner[0], len(args), tuple(kwargs))
+    expected, actual, operands = ([owner[0]], [owner[1]], [owner[2]]) if owner is not None else ([], [], [])
+
+    def annotation(key: int | str) -> Any:
+        asked = recorder.pair.annotations(*called, None if owner is None else owner[0], len(args), tuple(kwargs))
+        return asked.get(key)
+
     for position, value in enumerate(args):
         kind = type(value)
         if kind in LITERALS:
@@ -77,24 +77,20 @@ def lower_arguments(
         elif hasattr(kind, "_lower"):  # dual, the commonest: no annotation needs to be at hand
             one, other, operand = value._lower(recorder)
         else:
-            one, other, operand = lower(recorder, value, functools.partial(_annotation, recorder, signature, position))
+            one, other, operand = lower(recorder, value, functools.partial(annotation, position))
         if one is not generators.NOTHING:
-            given.expected.append(one)
-            given.actual.append(other)
-            given.operands.append(operand)
-    for key, value in kwargs.items():
-        one, other, operand = lower(recorder, value, functools.partial(_annotation, recorder, signature, key))
-        if one is not generators.NOTHING:
-            given.expected_named[key] = one
-            given.actual_named[key] = other
-            given.named[key] = operand
+            expected.append(one)
+            actual.append(other)
+            operands.append(operand)
+    given = Arguments(expected, actual, operands, {}, {}, {})
+    if kwargs:
+        for key, value in kwargs.items():
+            one, other, operand = lower(recorder, value, functools.partial(annotation, key))
+            if one is not generators.NOTHING:
+                given.expected_named[key] = one
+                given.actual_named[key] = other
+                given.named[key] = operand
     return given
-
-
-def _annotation(
-    recorder: LiveRecord, signature: tuple[CallKind, str, Any, int, tuple[str, ...]], key: int | str
-) -> Any:
-    return recorder.pair.annotations(*signature).get(key)
 
 
 def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tuple[Any, Any, Operand]:

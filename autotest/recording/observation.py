@@ -187,8 +187,18 @@ def _is_trained(recorder: Record, value: Any) -> bool:
     )
 
 
+#: The kinds of the calls by which a body gets hold of a gradient.
+_TAKING = frozenset(("function", "getattr"))
+
+
 def _read_gradients(recorder: Record) -> int:
     """How many gradients the body itself took hold of, so that they are compared as results."""
-    taken = [recorder.expected[call.slot] for call in recorder.calls if returns_gradients(call) or reads_gradient(call)]
+    taken = [
+        recorder.expected[call.slot]
+        for call in recorder.calls
+        if call.kind in _TAKING and (returns_gradients(call) or reads_gradient(call))
+    ]
+    if not taken:
+        return 0
     flat = [item for value in taken for item in (value if isinstance(value, (tuple, list)) else (value,))]
     return sum(1 for item in flat if isinstance(item, recorder.pair.reference.tensor_types))

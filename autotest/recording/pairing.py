@@ -35,13 +35,15 @@ class Pairing(NamedTuple):
 def pair_up(record: Record) -> tuple[list[Pairing], int]:
     """Everything to compare, in program order, and how many of them are results."""
     pairs = _Pairs(record)
-    for call in _holders_last(record.calls):
-        if call.kind not in _SILENT and call.slot not in pairs.failed:
-            pairs.add(call)
+    pairs.add_all(_holders_last(record.calls))
     found = pairs.found
     if not (record.pair.reference.holds_values and record.pair.candidate.holds_values):
         found = [item if isinstance(item.expected, PLAIN) else item._replace(defined=False) for item in found]
     return found, pairs.results
+
+
+#: What a NamedTuple's own constructor does, at half the cost: every tensor of a trial is paired.
+_made = tuple.__new__
 
 
 class _Pairs:
@@ -84,24 +86,47 @@ class _Pairs:
         # Where the candidate's backward failed, its missing gradients are no findings of their own.
         self.pushed_back = not any(mismatch.stage == "backward" for mismatch in record.mismatches)
 
-    def add(self, call: Call) -> None:
-        """Pair what `call` gave on either side."""
-        expected, actual = self.record.expected[call.slot], self.record.actual[call.slot]
-        is_result = call.kind != "tensor" and not is_backward(call) and call.note != LAYOUT
-        if type(expected) not in self.reference.tensor_types and isinstance(expected, PLAIN):
+    def add_all(self, calls: Sequence[Call]) -> None:
+        """Pair what `calls` gave on either side."""
+        record, types, failed = self.record, self.reference.tensor_types, self.failed
+        found, seen, written = self.found, self.seen, self.written
+        for call in calls:
+            kind, slot = call.kind, call.slot
+            if kind in _SILENT or (failed and slot in failed):
+                continue
+            expected, actual = record.expected[slot], record.actual[slot]
+            is_result = kind != "tensor" and call.note != LAYOUT and not is_backward(call)
+            if type(expected) not in types:
+                self._add(call, expected, actual, is_result)
+                continue
+            # A tensor, the commonest: with the least that has to be asked.
+            self.results += is_result
+            identity = (id(expected), id(actual))
+            if identity in seen or id(expected) in written:
+                continue
+            seen.add(identity)
+            defined = self.specified or not record.is_undefined(slot)
+            found.append(_made(Pairing, (slot, "", "forward", expected, actual, defined)))
+            if self.pushed_back:
+                self._gradient_of(slot, expected, actual)
+
+    def _add(self, call: Call, expected: Any, actual: Any, is_result: bool) -> None:
+        """Pair what `call` gave where that is no tensor of the usual class."""
+        if isinstance(expected, PLAIN):
             self.results += is_result
             self._plain(call, expected, actual)
-        elif self._is_new(expected, actual):
-            if isinstance(expected, self.reference.tensor_types):
-                self.results += is_result
-                self._tensor(call.slot, expected, actual)
-            elif isinstance(expected, self.reference.module_types):
-                self._module(call.slot, expected, actual)  # its state is no result by itself
-            elif _is_data(self.reference, expected):
-                self.results += is_result
-                self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
-        else:
+        elif not self._is_new(expected, actual):
             self.results += is_result
+        elif isinstance(expected, self.reference.tensor_types):
+            self.results += is_result
+            self._pair(call.slot, "", expected, actual, self.specified or not self.record.is_undefined(call.slot))
+            if self.pushed_back:
+                self._gradient_of(call.slot, expected, actual)
+        elif isinstance(expected, self.reference.module_types):
+            self._module(call.slot, expected, actual)  # its state is no result by itself
+        elif _is_data(self.reference, expected):
+            self.results += is_result
+            self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
 
     def _is_new(self, expected: Any, actual: Any) -> bool:
         identity = (id(expected), id(actual))
@@ -121,10 +146,8 @@ class _Pairs:
             expected, actual = (str(side).rpartition(".")[2] for side in (expected, actual))
         self._pair(call.slot, "", expected, actual, not self.record.is_undefined(call.slot))
 
-    def _tensor(self, slot: int, expected: Any, actual: Any) -> None:
-        self._pair(slot, "", expected, actual, self.specified or not self.record.is_undefined(slot))
-        if not self.pushed_back:
-            return
+    def _gradient_of(self, slot: int, expected: Any, actual: Any) -> None:
+        """Pair the gradients of a tensor, if either side has one."""
         held = self.reference.holds_gradient(expected)
         if held or (id(actual) not in self.graded and _holds_gradient(self.candidate, actual)):
             self.graded.add(id(actual))
@@ -152,12 +175,12 @@ class _Pairs:
         """Pair the gradient `expected` of a tensor of the reference with that of `actual`, the candidate's tensor."""
         gradient = self.candidate.gradient(actual) if isinstance(actual, self.candidate.tensor_types) else None
         defined = slot not in self.gradients_undefined
-        self.found.append(Pairing(slot, f"{suffix}.grad", "backward", expected, gradient, defined))
+        self.found.append(_made(Pairing, (slot, f"{suffix}.grad", "backward", expected, gradient, defined)))
 
 
 def _holders_last(calls: Sequence[Call]) -> Sequence[Call]:
     """What is in modules that only hold others is told of where it was made; then come those that nothing holds."""
-    holders = {call.slot for call in calls if is_holder(call)}
+    holders = {call.slot for call in calls if call.kind == "function" and is_holder(call)}
     if not holders:
         return calls
     held = {ref.slot for call in calls if _holds(call) for ref in [*refs(call)][call.kind != "function" :]}

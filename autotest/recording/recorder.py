@@ -152,8 +152,10 @@ class Recorder(LiveRecord):
         if self.records_gradients() is not self.recording_gradients:
             raise mistakes.gradients_off(target, self.pair.reference.name)
         try:
-            return self._made(target, operations.expected, given.expected, given.expected_named)
+            self.running = target  # a framework that calls the test's own code back must not find dual calls in it
+            return operations.expected(*given.expected, **given.expected_named)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+            self.running = ""
             optional = [key for key, value in kwargs.items() if _may_be_left_out(value)]
 
             def attempt() -> Any:
@@ -161,25 +163,23 @@ class Recorder(LiveRecord):
 
             self._refused(kind, target, tuple(given.operands), given.named, error, attempt, optional)
             self.end(error)
+        finally:
+            self.running = ""
 
     def _by_candidate(self, kind: CallKind, target: str, given: Arguments, operation: Any, expected: Any) -> Any:
         """What the candidate returns for a call to which the reference returned `expected`."""
         if self.watch is not None:
             self.watch.about_to(self, kind, target, tuple(given.operands), given.named)
         try:
-            return self._made(target, operation, given.actual, given.actual_named)
+            self.running = target
+            return operation(*given.actual, **given.actual_named)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
+            self.running = ""
             slot = self.append(kind, target, tuple(given.operands), given.named, expected, None)
             self._failed(slot, self._lacks(slot, operation, given.actual), error)
             if self.mismatches and self.excuses(self.mismatches[-1]):
                 past(self, slot, expected)
             self.end(error)
-
-    def _made(self, target: str, operation: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Make a call of one side. A framework that calls the test's own code back must not find dual calls in it."""
-        self.running = target
-        try:
-            return operation(*args, **kwargs)
         finally:
             self.running = ""
 

@@ -14,11 +14,21 @@ from autotest.program import Program
 #: How an operator is called: ``torch.add(x, y)``, ``x.add(y)``, ``x.add_(y)``, ``torch.add(x, y, out=z)``, ``x + y``,
 #: ``2 + x``, ``x += y``, ``torch.nn.ReLU()(x)``, ``x.T``.
 Form: TypeAlias = Literal[
-    "function", "method", "in-place", "out=", "operator", "reflected", "in-place operator", "module", "attribute"
+    "function",
+    "method",
+    "in-place",
+    "out=",
+    "operator",
+    "reflected",
+    "in-place operator",
+    "module",
+    "attribute",
+    "optimizer",
 ]
 #: What is sampled: ordinary inputs, the larger set that a reference is compared on, inputs that must be refused,
-#: strided copies of ordinary inputs, mutations of these, and these on hard numbers (the last two no database knows of).
-Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous", "mutation", "hard"]
+#: ordinary inputs with an optional argument besides, strided copies of them, mutations of them, and the same calls on
+#: hard numbers. The last two need no database.
+Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous", "mutation", "hard", "option"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -68,10 +68,12 @@ class TorchFramework(Namespace):
     def _databases(self) -> tuple[SampleDatabase, ...]:
         from autotest.frameworks.torch_modules import ModuleDatabase
         from autotest.frameworks.torch_operators import OperatorDatabase
+        from autotest.frameworks.torch_optimizers import OptimizerDatabase
         from autotest.frameworks.torch_public import PublicDatabase
 
         operators = OperatorDatabase(self)
-        return (operators, ModuleDatabase(self), PublicDatabase(self, operators.paths))
+        named = PublicDatabase(self, operators.paths)
+        return (operators, ModuleDatabase(self), OptimizerDatabase(self), named)
 
     def public_names(self) -> Sequence[str]:
         from autotest.frameworks.torch_schemas import public_names

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import operator
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,11 +24,15 @@ from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_functions import Recording
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_names import REFLECTED
+from autotest.frameworks.torch_options import with_options
+from autotest.frameworks.torch_search import Drawer
 from autotest.frameworks.torch_testing import internal
 from autotest.program import CallKind, Operand, Ref
 
 #: Operators that the database does not tell of, by the entry whose function they are, and their in-place forms.
 _WRITTEN: Final = {"floor_divide": "floordiv", "div:no_rounding_mode": "truediv"}
+#: Samples whose optional arguments are changed.
+_OPTIONED: Final = 3
 #: Needs a CUDA compiler, and is no operator of its own.
 _NOT_AN_OPERATOR: Final = "jiterator"
 
@@ -99,6 +104,8 @@ class _Operator:
         info = self.info
         supported = {str(dtype).removeprefix("torch.") for dtype in info.supported_dtypes("cpu")}
         kinds: list[Kind] = ["sample", "noncontiguous"]
+        if self.own and _is_at(self.name, info.op):
+            kinds.append("option")
         if self.own and info.error_inputs_func is not None:
             kinds.append("error")
         if self.own and info.reference_inputs_func is not None:
@@ -171,11 +178,13 @@ class _Operator:
                 raise NotReplayable("broadcasts its first operand, which no in-place form can")
             _call(builder, "method", variant.__name__, args, sample.kwargs, written=form == "in-place")
         else:
-            operands = tuple(builder.operand(item) for item in args)
+            operands = [builder.operand(item) for item in args]
+            if sample.kwargs.get("inplace") is True and type(operands[0]) is Ref:
+                operands[0] = Ref(builder.call("method", "clone", (operands[0],), {}))
             keywords = {key: builder.operand(value) for key, value in sample.kwargs.items()}
             if form == "out=":
                 keywords["out"] = builder.operand(self._results(sample))
-            builder.call("function", self.name, operands, keywords)
+            builder.call("function", self.name, tuple(operands), keywords)
 
     def _results(self, sample: Any) -> Any:
         """Tensors like those that the operator gives, which `out=` is given."""
@@ -243,7 +252,11 @@ def _inputs(info: Any, dtype: str, kind: Kind) -> Iterator[Any]:
         return
     gradients = info.supports_autograd and dtype in DIFFERENTIABLE and own in info.supported_backward_dtypes("cpu")
     draw = info.reference_inputs if kind == "reference" else info.sample_inputs
-    for sample in draw("cpu", own, requires_grad=gradients):
+    drawn = draw("cpu", own, requires_grad=gradients)
+    if kind == "option":
+        yield from with_options(info.name, itertools.islice(drawn, _OPTIONED), Drawer(0, dtype))
+        return
+    for sample in drawn:
         yield sample.noncontiguous() if kind == "noncontiguous" else sample
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import torch
+
+from autotest.frameworks.torch_schemas import overloads
 from autotest.frameworks.torch_search import Drawer
 
 #: What optional arguments are called that are words, and the words that they take.
@@ -20,6 +24,14 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "rounding_mode": ("trunc", "floor"),
     "indexing": ("ij", "xy"),
     "activation": ("relu", "gelu"),
+}
+#: What schemas say that an argument takes, and values of that kind.
+_OF_TYPE: Final[Mapping[str, tuple[Any, ...]]] = {
+    "flag": (True, False),
+    "integer": (0, 1, -1),
+    "fraction": (0.3, 2.0),
+    "scalar": (2, 0.3),
+    "numbers": ((1,), (0, 1)),
 }
 #: Arguments of every function or class, which say nothing of what is computed.
 _EVERYWHERE: Final = frozenset(
@@ -41,6 +53,32 @@ def changed_options(function: Any, positional: int, offered: tuple[Any, ...]) ->
             if parameter.default is inspect.Parameter.empty or name in _EVERYWHERE:
                 continue
             yield from ((name, value) for value in other_values(name, parameter.default, offered))
+
+
+def with_options(path: str, samples: Iterable[Any], drawer: Drawer) -> Iterator[Any]:
+    """`samples` of torch's operator database, each with one optional argument of the function at `path` besides.
+
+    The argument is one that the sample leaves out, and is given another value than its default where that is known.
+    """
+    offered = option_values(drawer)
+    function = functools.reduce(getattr, path.split("."), torch)
+    values = list(changed_options(function, 1, offered)) or list(_of_schemas(path, offered))
+    for sample in samples:
+        for name, value in values:
+            if name not in sample.kwargs:
+                yield type(sample)(sample.input, args=sample.args, kwargs={**sample.kwargs, name: value})
+
+
+def _of_schemas(path: str, offered: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    """The optional arguments that only schemas tell of, each with a few values of its type."""
+    parameters = {item.name: item for found in overloads(path) for item in found if item.optional}
+    for name, parameter in parameters.items():
+        if parameter.takes == "word":
+            yield from ((name, word) for word in _WORDS.get(name, ()))
+        elif parameter.takes == "tensor":
+            yield from ((name, value) for value in offered if isinstance(value, torch.Tensor))
+        else:
+            yield from ((name, value) for value in _OF_TYPE.get(parameter.takes, ()))
 
 
 def other_values(name: str, default: Any, offered: tuple[Any, ...]) -> Iterator[Any]:

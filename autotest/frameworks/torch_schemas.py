@@ -27,6 +27,8 @@ _TAKES: Final[Mapping[str, Takes]] = {
     "bool": "flag",
     "str": "word",
 }
+#: Packages that schemas write in front of a name.
+_PACKAGES: Final = frozenset(("linalg", "fft", "special"))
 #: Parameters that are annotated with what only TorchScript understands: a whole number, or several.
 _SIZES: Final = frozenset("output_size kernel_size stride padding dilation size".split())
 #: Parameters that say nothing of what is computed.
@@ -74,8 +76,10 @@ def _schemas() -> Mapping[str, Sequence[Any]]:
         namespace, _, name = schema.name.partition("::")
         if namespace == "aten" and not any(argument.is_out for argument in schema.arguments):
             # The functions of packages are called linalg_inv, fft_fft, special_erf there.
-            for known in {name, name.partition("_")[2] or name}:
-                found[known].append(schema)
+            found[name].append(schema)
+            package, _, rest = name.partition("_")
+            if package in _PACKAGES:
+                found[rest].append(schema)
     return found
 
 

@@ -12,6 +12,7 @@ from autotest.results.sweep_findings import SweepFinding
 #: What each status means for the program. All but the first are told, in this order.
 _MEANS: Final[Mapping[Status, str]] = {
     "agrees": "working",
+    "vacuous": "working, as far as their contents are specified",
     "dies": "ending the process",
     "refuses": "refused",
     "absent": "absent",
@@ -38,7 +39,7 @@ def answer(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     rows = sorted(swept.rows.values(), key=lambda row: (order.index(row.cell.status), str(row.key)))
     for row in rows:
         found = by_row.get(str(row.key), [])
-        if row.cell.status != "agrees" or found or row.cell.left_out:
+        if row.cell.status not in ("agrees", "vacuous") or found or row.cell.left_out:
             lines += ["", *_told(row, found, swept)]
     return "\n".join(lines)
 

@@ -104,6 +104,7 @@ def _others(swept: SweepMap) -> list[str]:
         lists.setdefault(worst(there) if there else "absent", []).append(operator)
     titles = {
         "agrees": "Operators that agree in every cell",
+        "vacuous": "Operators whose results have no specified contents, and agree in all else",
         "absent": "Operators that the candidate does not have",
         "refused by the reference": "Operators whose inputs the reference refuses",
         "left out": "Operators that were left out",

@@ -30,7 +30,7 @@ CHECKS: Final[tuple[Check, ...]] = Check.__args__  # type: ignore[attr-defined]
 
 #: What a cell comes to. The first that holds counts.
 Status: TypeAlias = Literal[
-    "dies", "differs", "refuses", "agrees", "absent", "refused by the reference", "left out", "not run"
+    "dies", "differs", "refuses", "agrees", "vacuous", "absent", "refused by the reference", "left out", "not run"
 ]
 STATUSES: Final[tuple[Status, ...]] = Status.__args__  # type: ignore[attr-defined]
 #: States that something worse than they are can follow on: a gate fails when a cell leaves `agrees`.
@@ -153,6 +153,8 @@ class Cell:
             # Where it accepts nothing, it has the name only.
             return "refuses" if self.failed >= self.accepted else "differs"
         if self.checks and (self.accepted or self.refused):
+            if self.accepted and self.vacuous == self.accepted:
+                return "vacuous"
             return "agrees" if self.accepted else "refused by the reference"
         return "left out" if self.left_out else "not run"
 

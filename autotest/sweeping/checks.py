@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.comparison import Mismatch
 from autotest.program import Program, Ref
-from autotest.program.semantics import in_place
+from autotest.program.semantics import in_place, is_step
 from autotest.recording.observation import Observed
 from autotest.replaying.replay import Replayed
 from autotest.results.sweep import Check
@@ -44,6 +44,8 @@ def check_of(mismatch: Mismatch, program: Program) -> Check:
 def _is_input(program: Program, slot: int) -> bool:
     """Whether `slot` holds an input that no call is meant to write into."""
     if program.calls[slot].kind != "tensor":
+        return False
+    if any(is_step(call) for call in program.calls):
         return False
     written = any(in_place(call) and call.args[:1] == (Ref(slot),) for call in program.calls)
     return not written and not any(Ref(slot) in flat(call.kwargs.get("out")) for call in program.calls)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from autotest.frameworks import ABSENT, Pair
-from autotest.program import Array, Call, Program
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.semantics import is_class
 
 
 class Lacking:
@@ -26,7 +27,8 @@ class Lacking:
 
     def of_program(self, program: Program) -> str:
         """What of `program` the candidate does not have at all; empty if it has everything."""
-        return next(filter(None, map(self._lacks_known, program.calls)), "")
+        asked = (call for call in program.calls if not _is_of_another_object(program, call))
+        return next(filter(None, map(self._lacks_known, asked)), "")
 
     def _lacks_known(self, call: Call) -> str:
         name = (call.kind, call.target)
@@ -52,3 +54,11 @@ class Lacking:
             except Exception:  # noqa: BLE001 - however it says so
                 return f"{candidate.name} has no {call.target} tensors"
         return ""
+
+
+def _is_of_another_object(program: Program, call: Call) -> bool:
+    """Whether `call` is a method of what is neither a tensor nor a module, such as an optimizer's step."""
+    if call.kind not in ("method", "getattr") or not call.args or type(call.args[0]) is not Ref:
+        return False
+    owner = program.calls[call.args[0].slot]
+    return is_class(owner) and not owner.target.startswith("nn.")

@@ -13,11 +13,12 @@ from autotest.results.sweep import CellKey
 #: Deaths in one unit after which the rest of its samples is only counted.
 DEATHS: Final = 12
 #: Calls that everything has; the other forms come after them.
-FIRST: Final = frozenset(("function", "module", "reflected"))
+FIRST: Final = frozenset(("function", "module", "reflected", "optimizer"))
 _KINDS: Final[Mapping[Kind, int]] = {
     "sample": 0,
     "error": 1,
     "noncontiguous": 1,
+    "option": 1,
     "mutation": 3,
     "hard": 3,
     "reference": 5,

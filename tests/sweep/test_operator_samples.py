@@ -173,3 +173,16 @@ def test_a_tensor_used_twice_is_one_value_of_the_program(database: OperatorDatab
 def test_a_torch_without_the_database_says_so() -> None:
     with pytest.raises(FrameworkMissing, match="no database"):
         internal("no_such_module")
+
+
+def test_an_optional_argument_is_given_that_no_sample_gives(database: OperatorDatabase) -> None:
+    found = programs(list(database.samples("nn.functional.elu", "function", "float32", "option", 7)))
+    assert {name for program in found for name in program.calls[-1].kwargs} == {"alpha", "inplace"}
+    in_place = next(program for program in found if "inplace" in program.calls[-1].kwargs)
+    assert replay(in_place, TORCH).error is None
+
+
+def test_schemas_tell_the_optional_arguments_of_built_in_functions(database: OperatorDatabase) -> None:
+    found = programs(list(database.samples("sort", "function", "float32", "option", 7)))
+    given = {name for program in found if replay(program, TORCH).error is None for name in program.calls[-1].kwargs}
+    assert {"dim", "descending", "stable"} <= given

@@ -21,6 +21,7 @@ from autotest.cli.fuzz import terminated
 from autotest.cli.reading import positive, shard, told, whole
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.frameworks import chosen_names
+from autotest.frameworks.samples import SampleDatabase
 from autotest.report import sweep_calls, sweep_text
 from autotest.results import ledger
 from autotest.results.sweep import Cell, CellKey
@@ -28,6 +29,7 @@ from autotest.results.sweep_findings import SweepFinding, findings, known
 from autotest.results.sweep_format import Baseline
 from autotest.results.sweep_gate import Change, Changes, changes
 from autotest.sources import calls_file, harvested
+from autotest.sources.found_before import FoundBefore
 from autotest.sweeping import journal, verifying
 from autotest.sweeping.engine import Engine
 from autotest.sweeping.explaining import explained
@@ -95,7 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
     plan = Plan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard)
     chosen = plan.chosen()
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
-    databases = None if arguments.calls is None else [harvested.database(arguments.calls)]
+    # What was found before is tried again, as tests do.
+    databases: list[SampleDatabase] = [
+        FoundBefore(environment.directory) if arguments.calls is None else harvested.database(arguments.calls)
+    ]
     with (
         terminated(),
         Engine(
@@ -103,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.deadline or environment.deadline,
             arguments.memory or environment.memory,
             databases,
+            own=arguments.calls is None,
         ) as engine,
     ):
         session = Session(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())

@@ -27,8 +27,8 @@ Form: TypeAlias = Literal[
 ]
 #: What is sampled: ordinary inputs, the larger set that a reference is compared on, inputs that must be refused,
 #: ordinary inputs with an optional argument besides, strided copies of them, mutations of them, and the same calls on
-#: hard numbers. The last two need no database.
-Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous", "mutation", "hard", "option"]
+#: hard numbers (these two need no database), and inputs that showed a divergence before.
+Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous", "mutation", "hard", "option", "found"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from autotest.results.sweep import Cell, CellKey
 from autotest.sweeping import trail
 from autotest.sweeping.judged_units import Part
 from autotest.sweeping.units import Ended, Unit, after_death, was_counted
-from autotest.sweeping.worker import Listed, list_entries, work
+from autotest.sweeping.worker import Databases, Listed, list_entries, work
 
 #: What a worker imports before it is forked.
 _PRELOADED: Final = ("autotest.sweeping.preload",)
@@ -55,7 +55,8 @@ class Engine:
         jobs: how many of them work at a time.
         deadline: seconds after which a sample is a hang.
         memory: bytes that a worker may take besides what the frameworks take; None for any.
-        databases: what is swept; all of the reference's own when left out.
+        databases: what is swept besides the reference's own databases.
+        own: whether these are swept at all.
     """
 
     def __init__(
@@ -63,14 +64,16 @@ class Engine:
         jobs: int,
         deadline: float = 20.0,
         memory: int | None = None,
-        databases: Sequence[SampleDatabase] | None = None,
+        databases: Sequence[SampleDatabase] = (),
+        *,
+        own: bool = True,
     ) -> None:
         self._jobs = jobs
         self._deadline = deadline
         self._memory = memory
-        self._databases = databases
+        self._databases = Databases(own, tuple(databases))
         # Reading the reference's own takes seconds.
-        self.server = Server(_PRELOADED if databases is None else _WITHOUT_DATABASES)
+        self.server = Server(_PRELOADED if own else _WITHOUT_DATABASES)
         self._folder = Path(tempfile.mkdtemp(prefix="autotest-sweep-"))
         self._workers: dict[int, _Worker] = {}
         #: Workers that wait for a unit.

@@ -9,6 +9,7 @@ from pathlib import Path
 from autotest.frameworks.samples import Entry
 from autotest.results.sweep import SweepMap
 from autotest.results.sweep_findings import SweepFinding, findings
+from autotest.sources.found_before import FoundBefore
 from autotest.sweeping import verifying
 from autotest.sweeping.engine import Engine
 from autotest.sweeping.explaining import explained
@@ -42,7 +43,7 @@ class Operators:
         self.plan = plan
         self._directory = directory
         self._verify = verify
-        self._engine = Engine(1, deadline, memory)
+        self._engine = Engine(1, deadline, memory, [FoundBefore(directory)])
         self._listed: Listed | None = None
 
     def close(self) -> None:

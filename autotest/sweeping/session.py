@@ -12,7 +12,7 @@ from autotest.results.sweep import Cell, CellKey, Row, SweepMap
 from autotest.sources.selection import selection
 from autotest.sweeping.engine import NO_TIME, Engine
 from autotest.sweeping.journal import Journal, name_of
-from autotest.sweeping.units import Unit, in_shard, units
+from autotest.sweeping.units import FOUND, Unit, in_shard, units
 from autotest.sweeping.worker import Listed
 
 
@@ -57,7 +57,7 @@ class Session:
         self._entries: Mapping[str, Entry] = {entry.key: entry for entry in listed.entries}
         self.map = SweepMap(listed.sides, listed.versions, plan.seed, command, notes=list(listed.notes), date=date)
         self.map.shared = listed.shared
-        all_units = list(units(listed.entries, plan.chosen(), plan.seed))
+        all_units = list(units(_with_cells(listed.entries), plan.chosen(), plan.seed))
         if not all_units:
             raise UsageError(_nothing(plan, listed))
         self.units = [unit for unit in all_units if in_shard(unit, plan.seed, plan.shard)]
@@ -121,6 +121,17 @@ class Session:
 
         engine.run([unit for unit in self.units if unit.key in keys], report)
         return found
+
+
+def _with_cells(entries: Sequence[Entry]) -> list[Entry]:
+    """`entries` without what was found before in cells that no database has: it may be gone in the next run."""
+    known = {(one.key, form) for one in entries if one.kinds != FOUND for form in one.forms}
+    dtypes = {(one.key, dtype) for one in entries if one.kinds != FOUND for dtype in one.dtypes}
+    return [
+        one
+        for one in entries
+        if one.kinds != FOUND or ((one.key, one.forms[0]) in known and (one.key, one.dtypes[0]) in dtypes)
+    ]
 
 
 def _nothing(plan: Plan, listed: Listed) -> str:

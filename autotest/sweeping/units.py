@@ -21,12 +21,15 @@ _KINDS: Final[Mapping[Kind, int]] = {
     "option": 1,
     "mutation": 3,
     "hard": 3,
+    "found": 0,
     "reference": 5,
 }
 
 
 #: Of these dtypes there are mutations, too, for those forms.
 _MUTATED_DTYPES: Final = frozenset(("float64", "int64", "int32", "uint8", "bool"))
+#: The kinds of an entry that holds what was found before.
+FOUND: Final[tuple[Kind, ...]] = ("found",)
 #: What is made of an entry's samples besides.
 _MUTATED: Final[tuple[Kind, ...]] = ("mutation", "hard")
 
@@ -116,7 +119,7 @@ def _applies(entry: Entry, form: Form, dtype: str, kind: Kind) -> bool:
         return form in FIRST and dtype == "float32"
     if kind == "mutation":
         return dtype == "float32" or (form in FIRST and dtype in _MUTATED_DTYPES)
-    return kind == "sample" or (form in FIRST and dtype in ("float32", "int64"))
+    return kind in ("sample", "found") or (form in FIRST and dtype in ("float32", "int64"))
 
 
 def digest(seed: int, text: str) -> int:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -23,6 +24,22 @@ from autotest.sweeping.units import Unit
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Databases:
+    """Where samples are from."""
+
+    #: Whether the reference's own are among them.
+    own: bool = True
+    others: tuple[SampleDatabase, ...] = ()
+
+    def of(self, pair: Pair) -> Sequence[SampleDatabase]:
+        """All of them; of two that know an operator, the later one describes it."""
+        return [*self.others, *(pair.reference.sample_databases() if self.own else ())]
+
+
+_OWN: Final = Databases()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Listed:
     """What there is to sweep."""
 
@@ -35,9 +52,7 @@ class Listed:
     shared: list[str]
 
 
-def list_entries(
-    connection: Connection, server: socket.socket, databases: Sequence[SampleDatabase] | None = None
-) -> None:
+def list_entries(connection: Connection, server: socket.socket, databases: Databases = _OWN) -> None:
     """Send a `Listed`, or the error that says why there is none."""
     try:
         connection.send(listed(chosen(), databases))
@@ -45,15 +60,15 @@ def list_entries(
         connection.send(error)
 
 
-def listed(pair: Pair, databases: Sequence[SampleDatabase] | None = None) -> Listed:
-    """The entries of `databases`, or of all that the reference has."""
+def listed(pair: Pair, databases: Databases = _OWN) -> Listed:
+    """The entries of all databases."""
     sides = (pair.reference, pair.candidate)
     versions = {side.name: side.version for side in sides}
     entries: list[Entry] = []
     notes: list[str] = []
-    for database in pair.reference.sample_databases() if databases is None else databases:
+    for database in databases.of(pair):
         entries.extend(_entries(database, notes))
-    shared = shared_names(pair) if databases is None else []
+    shared = shared_names(pair) if databases.own else []
     return Listed(pair.sides, versions, entries, notes, shared)
 
 
@@ -71,15 +86,14 @@ def work(
     trail_path: Path,
     log: Path,
     memory: int | None,
-    databases: Sequence[SampleDatabase] | None = None,
+    databases: Databases = _OWN,
 ) -> None:
     """Judge the units that are received, until the connection ends."""
     trail = Trail(trail_path)
     pair = chosen()
     if memory is not None:
         limit_memory(pair, memory)
-    asked = pair.reference.sample_databases() if databases is None else databases
-    by_name = {database.name: database for database in asked}
+    by_name = {database.name: database for database in databases.of(pair)}
     with pair.around_trials(), np.errstate(all="ignore"):
         while True:
             unit: Unit = connection.recv()

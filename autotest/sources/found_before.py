@@ -1,0 +1,71 @@
+"""Programs of what was found before, read from the store, as samples of the operators that they are about."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from autotest.frameworks.families import family_of
+from autotest.frameworks.namespace import DIFFERENTIABLE
+from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.program import Program, Ref, operator_of
+from autotest.program.serialisation import from_json, unpack_arrays
+
+
+class FoundBefore:
+    """The programs that failures below `directory` were shown by, by the cell that they belong into.
+
+    An entry that cannot be read is left out here: `autotest list` tells of it.
+    """
+
+    name = "found before"
+
+    def __init__(self, directory: Path) -> None:
+        self._failures = directory.absolute() / "failures"
+
+    @functools.cached_property
+    def _cells(self) -> Mapping[tuple[str, Form, str], list[Program]]:
+        found: dict[tuple[str, Form, str], list[Program]] = {}
+        for folder in sorted(self._failures.glob("[!.]*")):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                program, slot = _read(folder)
+                found.setdefault((*_called(program, slot), _dtype(program)), []).append(program)
+        return found
+
+    def entries(self) -> Sequence[Entry]:
+        return [
+            Entry(self.name, name, "", family_of(name), (form,), (dtype,), ("found",), {}, mutated=False)
+            for name, form, dtype in self._cells
+        ]
+
+    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+        return (Sample(program) for program in self._cells.get((key, form, dtype), ()))
+
+
+def _read(folder: Path) -> tuple[Program, int]:
+    """The program of one failure, and the slot of the call that it is about."""
+    facts: dict[str, Any] = json.loads((folder / "failure.json").read_bytes())
+    arrays = unpack_arrays((folder / "arrays.npz").read_bytes())
+    program = from_json(json.loads((folder / "program.json").read_bytes()), arrays)
+    divergent = facts["divergent"]
+    return program, int(facts["mismatches"][0]["slot"] if divergent is None else divergent)
+
+
+def _called(program: Program, slot: int) -> tuple[str, Form]:
+    """The operator that `slot` is a result of, and in which form it is called."""
+    name = operator_of(program.calls, slot)
+    call = program.calls[min(slot, len(program.calls) - 1)]
+    if call.kind != "method":
+        return name, "module" if name.startswith("nn.") and name[3].isupper() else "function"
+    if call.target == "__call__" and type(call.args[0]) is Ref:
+        return name, "module"
+    return (name.rstrip("_"), "in-place") if name.endswith("_") else (name, "method")
+
+
+def _dtype(program: Program) -> str:
+    dtypes = [call.target for call in program.inputs()]
+    return next(iter([*(dtype for dtype in dtypes if dtype in DIFFERENTIABLE), *dtypes]), "float32")

@@ -12,6 +12,7 @@ from typing import Any
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.comparison import TensorValue
 from autotest.emission import Script
+from autotest.frameworks import registry
 from autotest.frameworks.base import ABSENT, Absent, CandidateDied, Framework
 from autotest.frameworks.peer import START, Gone, Peer
 from autotest.frameworks.wire import Failure, Link, Name
@@ -56,6 +57,7 @@ class Interpreter(Framework):
 
     def __init__(self, python: str, inner: str = "torch") -> None:
         self.python, self.inner = python, inner
+        self.translates = _translates(inner)
         self.name = self.alias = f"{inner}@{Path(python).parent.parent.name or python}"
         #: Source that the other interpreter begins with.
         self.start = START
@@ -289,6 +291,14 @@ class Interpreter(Framework):
         place = f"python:{Path(self.python).absolute()}" + ("" if self.inner == "torch" else f":{self.inner}")
         lines = ("from autotest.frameworks import speaking_torch", f"other = speaking_torch({place!r})")
         return Script(self.name, lines, "other")
+
+
+def _translates(inner: str) -> bool:
+    """Whether the framework called `inner` spells things otherwise than torch, as far as this side knows it."""
+    try:
+        return registry.framework(inner).translates
+    except (FrameworkMissing, UsageError):  # which the other side will tell of
+        return False
 
 
 def _linked(item: Any) -> Any:

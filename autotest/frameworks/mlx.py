@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autotest.frameworks.functional import Functional
-from autotest.frameworks.spelt_mlx import spelling
+from autotest.frameworks.spelt_as_numpy import spelling
 from autotest.frameworks.tape import ArrayLike, Pure
 
 #: Those dtypes of torch's that MLX computes with on a CPU.

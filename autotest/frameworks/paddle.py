@@ -126,6 +126,9 @@ class PaddleFramework(TorchNames):
         held = tensor.grad
         return None if held is None else held.detach()  # it says of a gradient that it requires one
 
+    def retain_gradient(self, tensor: Any) -> None:
+        tensor.retain_grads()
+
     def device_type(self, tensor: Any) -> str:
         return "cpu" if tensor.place.is_cpu_place() else "gpu"
 

@@ -21,6 +21,9 @@ SHIPPED = {
     "paddle": "autotest.frameworks.paddle:framework",
     "onnxruntime": "autotest.frameworks.onnxruntime:framework",
     "mlx": "autotest.frameworks.mlx:framework",
+    "jax": "autotest.frameworks.jax:framework",
+    "tinygrad": "autotest.frameworks.tinygrad:framework",
+    "mindspore": "autotest.frameworks.mindspore:framework",
 }
 #: What makes an adapter of what follows these beginnings of a name.
 FAMILIES = {

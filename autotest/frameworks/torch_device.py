@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
@@ -50,6 +51,8 @@ class TorchDevice(TorchFramework):
 
     def import_root(self) -> ModuleType:
         root = super().import_root()
+        with contextlib.suppress(ImportError):  # what brings a device is called after it: torch_xla, torch_npu
+            importlib.import_module(f"torch_{self._device.partition(':')[0]}")
         try:
             root.empty(1, device=self._device)
         except Exception as error:

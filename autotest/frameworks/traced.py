@@ -181,7 +181,7 @@ class _Named:
             return Traced(found, path, written)
         if callable(found):
             return Function(found, path, written)
-        if isinstance(real, ModuleType):
+        if isinstance(real, (ModuleType, type)):
             written.constant(found, path)
         return found
 

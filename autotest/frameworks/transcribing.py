@@ -77,6 +77,7 @@ class _Transcribing:
         listed = {
             "outputs": ", ".join(root for root, _ in texts),
             "cotangents": ", ".join(cotangent for _, cotangent in texts),
+            "cotangent": texts[0][1] if len(texts) == 1 else f"[{', '.join(cotangent for _, cotangent in texts)}]",
             "leaves": ", ".join(written.text(leaf.array) for leaf in leaves),
             "gradients": ", ".join(names) + ("," if len(names) == 1 else ""),
         }

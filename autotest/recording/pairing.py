@@ -39,11 +39,35 @@ def pair_up(record: Record) -> tuple[list[Pairing], int]:
     found = pairs.found
     if not (record.pair.reference.holds_values and record.pair.candidate.holds_values):
         found = [item if isinstance(item.expected, PLAIN) else item._replace(defined=False) for item in found]
+        found += [_strides(record, item) for item in found if _have_strides(record, item)]
     return found, pairs.results
 
 
 #: What a NamedTuple's own constructor does, at half the cost: every tensor of a trial is paired.
 _made = tuple.__new__
+
+
+def _have_strides(record: Record, item: Pairing) -> bool:
+    """Whether both sides of a pair are tensors of one shape, whose layout in memory is no choice of autograd's."""
+    reference, candidate = record.pair.reference, record.pair.candidate
+    if item.stage != "forward" or not isinstance(item.expected, reference.tensor_types):
+        return False
+    if not isinstance(item.actual, candidate.tensor_types):
+        return False
+    return reference.shape(item.expected) == candidate.shape(item.actual)
+
+
+def _strides(record: Record, item: Pairing) -> Pairing:
+    """The strides of both sides, along dimensions of more than one element: along others they mean nothing."""
+
+    def steps(framework: Framework, tensor: Any) -> tuple[int, ...]:
+        shape = framework.shape(tensor)
+        listed = zip(shape, framework.strides(tensor), strict=True)
+        return tuple(step for size, step in listed if size > 1) if all(shape) else ()
+
+    expected = steps(record.pair.reference, item.expected)
+    actual = steps(record.pair.candidate, item.actual)
+    return Pairing(item.slot, f"{item.suffix}.stride()", item.stage, expected, actual, True)
 
 
 class _Pairs:

@@ -12,7 +12,7 @@ from autotest.frameworks import framework
 from autotest.replaying import graph_check
 from tests.support import running
 
-INSTALLED = {"mlx": "mlx", "paddle": "paddle"}
+INSTALLED = {"mlx": "mlx", "paddle": "paddle", "jax": "jax", "tinygrad": "tinygrad"}
 
 
 def network():

@@ -43,6 +43,20 @@ def test_a_wrong_shape_is_seen_where_there_are_no_numbers():
     assert {mismatch.symptom for mismatch in outcome.mismatches} >= {"shape"}
 
 
+def test_another_layout_is_seen_where_there_are_no_numbers():
+    candidate = framework("torch:meta")
+    plain = candidate.operation
+
+    def laid_out(kind, target):
+        found = plain(kind, target)
+        return (lambda x: found(x).t().contiguous().t()) if target == "relu" else found
+
+    candidate.operation = laid_out
+    outcome = running.trial(lambda: torch.relu(random_tensor(shape=(3, 4))), candidate)
+    assert any(".stride()" in mismatch.name for mismatch in outcome.mismatches)
+    assert running.agrees(running.trial(lambda: random_tensor(shape=(3, 4)).t() * 2, framework("torch:meta")))
+
+
 def test_what_has_no_numbers_to_give_is_absent():
     outcome = running.trial(
         lambda: random_tensor(shape=(3,)) * random_tensor(shape=(3,)).sum().item(), framework("torch:meta")

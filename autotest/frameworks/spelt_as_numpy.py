@@ -1,4 +1,4 @@
-"""How torch's functions are spelt in MLX: by a table where only names differ, by a function where more does."""
+"""How torch's functions are spelt where names are NumPy's: by a table if only names differ, else by a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-#: Functions of one array, or of two that broadcast, by torch's name and MLX's.
+#: Functions of one array, or of two that broadcast, by torch's name and NumPy's.
 _ALIKE: Final[Mapping[str, str]] = {
     **{name: name for name in "exp expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt rsqrt".split()},
     **{name: name for name in "abs sign floor ceil".split()},
@@ -20,7 +20,7 @@ _ALIKE: Final[Mapping[str, str]] = {
     "mm": "matmul", "bmm": "matmul", "mv": "matmul", "dot": "inner", "mul": "multiply", "multiply": "multiply",
     "expit": "sigmoid", "absolute": "abs",
 }  # fmt: skip
-#: torch's name -> MLX's, for reductions along `dim`.
+#: torch's name -> NumPy's, for reductions along `dim`.
 _REDUCTIONS: Final[Mapping[str, str]] = {
     "sum": "sum", "mean": "mean", "prod": "prod", "amax": "max", "amin": "min", "logsumexp": "logsumexp",
     "all": "all", "any": "any",
@@ -32,7 +32,10 @@ def _sizes(given: Sequence[Any]) -> tuple[int, ...]:
 
 
 def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
-    """Torch's name -> a function of MLX's arrays."""
+    """Torch's name -> a function of the arrays of `mx`, a namespace of NumPy's names and a few more.
+
+    Convolutions are asked for with channels last.
+    """
 
     def is_array(value: Any) -> bool:
         return isinstance(value, mx.array)
@@ -169,7 +172,7 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
             dilation: Any = 1,
             groups: int = 1,
         ) -> Any:
-            last = (0, *range(2, rank + 2), 1)  # MLX keeps channels last
+            last = (0, *range(2, rank + 2), 1)  # channels last
             x, w = mx.transpose(input, last), mx.transpose(weight, last)
             plain = getattr(mx, f"conv{rank}d")
             settings = [

@@ -1,0 +1,130 @@
+"""JAX's adapter: torch's names for functions of `jax.numpy`, `jax.nn` and `jax.lax`, on the CPU."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.frameworks.base import Framework
+from autotest.frameworks.functional import Functional
+from autotest.frameworks.spelt_as_numpy import spelling
+from autotest.frameworks.tape import ArrayLike, Pure
+from autotest.frameworks.traced import Written
+
+#: What JAX does not call as NumPy would, or has elsewhere.
+_ELSEWHERE = {
+    "sigmoid": "nn.sigmoid",
+    "softmax": "nn.softmax",
+    "logsumexp": "nn.logsumexp",
+    "erf": "lax.erf",
+    "erfinv": "lax.erf_inv",
+    "rsqrt": "lax.rsqrt",
+    "stop_gradient": "lax.stop_gradient",
+}
+
+
+class _Names:
+    """JAX's functions under the names that `spelling` knows."""
+
+    def __init__(self, jax: Any) -> None:
+        self._jax = jax
+        self.array = jax.Array
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name.startswith(("float", "int", "uint", "bfloat", "complex")):
+            return name  # JAX takes the names of dtypes
+        place = self._jax.numpy
+        *path, name = _ELSEWHERE.get(name, name).split(".")
+        for part in path:
+            place = getattr(self._jax, part)
+        return getattr(place, name)
+
+    def flatten(self, array: Any, start: int, end: int) -> Any:
+        begin, last = start % array.ndim, end % array.ndim
+        middle = int(np.prod(array.shape[begin : last + 1], dtype=np.int64))
+        return self._jax.numpy.reshape(array, (*array.shape[:begin], middle, *array.shape[last + 1 :]))
+
+    def conv1d(self, *given: Any) -> Any:
+        return self._convolved("W", *given)
+
+    def conv2d(self, *given: Any) -> Any:
+        return self._convolved("HW", *given)
+
+    def _convolved(self, axes: str, x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+        def each(value: Any) -> tuple[int, ...]:
+            return tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(axes)
+
+        layout = (f"N{axes}C", f"O{axes}I", f"N{axes}C")
+        return self._jax.lax.conv_general_dilated(
+            x,
+            w,
+            each(stride),
+            padding if isinstance(padding, str) else [(one, one) for one in each(padding)],
+            rhs_dilation=each(dilation),
+            dimension_numbers=layout,
+            feature_group_count=groups,
+        )
+
+
+class JaxFramework(Functional):
+    """JAX, call by call, with `jax.vjp` for gradients, and float64 switched on."""
+
+    module = "jax"
+    short = "jax"
+    gradient_lines = ("_, pull = jax.vjp(forward, {leaves})", "{gradients} = pull({cotangent})")
+
+    def __init__(self) -> None:
+        super().__init__("jax")
+
+    @functools.cached_property
+    def root(self) -> Any:
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        root = self.import_root()
+        root.config.update("jax_enable_x64", True)
+        return root
+
+    @functools.cached_property
+    def spelling(self) -> Mapping[str, Pure]:
+        return spelling(_Names(self.root))
+
+    def array_types(self) -> tuple[type, ...]:
+        return (self.root.Array,)
+
+    def transcribing(self) -> tuple[Framework, Written] | None:
+        made = super().transcribing()
+        if made is not None:
+            made[1].imports = 'import jax\njax.config.update("jax_enable_x64", True)'
+        return made
+
+    def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
+        made = np.ascontiguousarray(data).reshape(data.shape)
+        return self.root.numpy.array(made) if str(made.dtype) == dtype else self.root.numpy.array(made, dtype)
+
+    def numpy(self, array: ArrayLike) -> np.ndarray[Any, Any]:
+        return np.array(array.astype("float32") if self.dtype_of_array(array) == "bfloat16" else array)
+
+    def dtype_of_array(self, array: ArrayLike) -> str:
+        return str(array.dtype)
+
+    def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
+        return array.astype(dtype)
+
+    def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
+        if not places.size:
+            return self.root.numpy.zeros(places.shape, self.dtype_of_array(flat))
+        return self.root.numpy.take(flat, places)
+
+    def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
+        _, pull = self.root.vjp(lambda *given: list(function(*given)), *arrays)
+        return list(pull(list(cotangents)))
+
+
+def framework() -> JaxFramework:
+    """The adapter."""
+    return JaxFramework()

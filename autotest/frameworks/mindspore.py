@@ -1,0 +1,125 @@
+"""MindSpore's adapter: its `mint` functions, which are called as torch's are, on the CPU."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.frameworks.base import Absent
+from autotest.frameworks.functional import Functional
+from autotest.frameworks.tape import ArrayLike, Pure
+
+#: What `mint` calls otherwise.
+_OTHERWISE: Final[Mapping[str, str]] = {
+    "view": "reshape",
+    "absolute": "abs",
+    "true_divide": "div",
+    "expand": "broadcast_to",
+}
+#: What may be given sizes one by one.
+_SIZED: Final = frozenset(("reshape", "view", "permute", "broadcast_to", "expand", "tile"))
+#: How it says that it has nothing for the CPU, rather than that something is wrong.
+_LACKS: Final = re.compile(
+    r"(?i)unsupported|not support|select kernel|no kernel|not implemented|unregistered|kernelmod|Not found op|Ascend"
+)
+
+
+class _Mint(Mapping[str, Pure]):
+    """Torch's names for `mint`'s functions."""
+
+    def __init__(self, root: Any, name: str) -> None:
+        self._root, self._name = root, name
+
+    def __getitem__(self, path: str) -> Pure:
+        *prefix, name = path.split(".")
+        name = _OTHERWISE.get(name, name)
+        homes = [self._root.mint.nn.functional] if prefix == ["nn", "functional"] else []
+        for home in (*homes, self._root.mint, self._root.mint.nn.functional):
+            found = getattr(home, name, None)
+            if found is not None and not name.startswith("_"):
+                return self._careful(path, found)
+        raise KeyError(path)
+
+    def _careful(self, path: str, found: Callable[..., Any]) -> Pure:
+        @functools.wraps(found)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if path in _SIZED and isinstance(args[1] if len(args) > 1 else None, int):
+                args = (args[0], tuple(args[1:]))
+            try:
+                return found(*args, **kwargs)
+            except Exception as error:
+                said = str(error).strip().partition("\n")[0]
+                if _LACKS.search(str(error)) or isinstance(error, AttributeError):
+                    raise Absent(self._name, f"{path} on the CPU ({said[:100]})") from error
+                raise
+
+        return call
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dir(self._root.mint))
+
+    def __len__(self) -> int:
+        return len(dir(self._root.mint))
+
+
+class MindSporeFramework(Functional):
+    """MindSpore, call by call and synchronously, with `mindspore.vjp` for gradients."""
+
+    module = "mindspore"
+    short = "ms"
+    gradient_lines = ("_, pull = ms.vjp(forward, {leaves})", "{gradients} = pull({cotangent})")
+
+    def __init__(self) -> None:
+        super().__init__("mindspore")
+
+    @functools.cached_property
+    def root(self) -> Any:
+        root = self.import_root()
+        root.set_device("CPU")
+        root.runtime.launch_blocking()  # else what fails is told of in another call
+        return root
+
+    @functools.cached_property
+    def spelling(self) -> Mapping[str, Pure]:
+        return _Mint(self.root, self.name)
+
+    def array_types(self) -> tuple[type, ...]:
+        return (self.root.Tensor,)
+
+    def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
+        made = self.root.Tensor(np.ascontiguousarray(data).reshape(data.shape))
+        return made if self.dtype_of_array(made) == dtype else self.cast(made, dtype)
+
+    def numpy(self, array: ArrayLike) -> np.ndarray[Any, Any]:
+        wide = self.cast(array, "float32") if self.dtype_of_array(array) == "bfloat16" else array
+        return np.array(wide.asnumpy())
+
+    def dtype_of_array(self, array: ArrayLike) -> str:
+        return str(array.dtype).lower()
+
+    def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
+        return array.astype(getattr(self.root, "bool_" if dtype == "bool" else dtype))
+
+    def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
+        if not places.size:
+            return self.array(np.zeros(places.shape), self.dtype_of_array(flat))
+        return self.root.ops.gather(flat, self.root.Tensor(places.reshape(-1)), 0).reshape(places.shape)
+
+    def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
+        def forward(*given: ArrayLike) -> Any:
+            made = function(*given)
+            return made[0] if len(made) == 1 else tuple(made)
+
+        sens = cotangents[0] if len(cotangents) == 1 else tuple(cotangents)
+        grad = self.root.ops.GradOperation(get_all=True, sens_param=True)
+        # One that is given twice would be given the gradients of both places in each.
+        return list(grad(forward)(*(array.copy() for array in arrays), sens))
+
+
+def framework() -> MindSporeFramework:
+    """The adapter."""
+    return MindSporeFramework()

@@ -1,0 +1,198 @@
+"""How torch's functions are spelt in tinygrad: as methods of its tensors, and by functions where more differs."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+#: Methods that are called as torch's functions are, but for the names of parameters: those stand here by torch's.
+_METHODS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(
+        "exp exp2 log log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh sqrt rsqrt abs sign floor "
+        "ceil round trunc square reciprocal erf sigmoid neg isnan isinf isfinite logical_not relu relu6 silu mish "
+        "softsign logsigmoid hardsigmoid hardswish selu maximum minimum mul pow eq ne lt le gt ge bitwise_and "
+        "bitwise_or bitwise_xor bitwise_not matmul dot logaddexp fmod masked_fill lerp".split(),
+        (),
+    ),
+    "sum": ("dim", "keepdim"),
+    "mean": ("dim", "keepdim"),
+    "prod": ("dim", "keepdim"),
+    "all": ("dim", "keepdim"),
+    "any": ("dim", "keepdim"),
+    "logsumexp": ("dim", "keepdim"),
+    "argmax": ("dim", "keepdim"),
+    "argmin": ("dim", "keepdim"),
+    "cumsum": ("dim",),
+    "cumprod": ("dim",),
+    "softmax": ("dim",),
+    "log_softmax": ("dim",),
+    "leaky_relu": ("negative_slope",),
+    "elu": ("alpha",),
+    "celu": ("alpha",),
+    "transpose": ("dim0", "dim1"),
+    "squeeze": ("dim",),
+    "unsqueeze": ("dim",),
+    "flatten": ("start_dim", "end_dim"),
+    "roll": ("shifts", "dims"),
+    "tril": ("diagonal",),
+    "triu": ("diagonal",),
+    "unflatten": ("dim", "sizes"),
+    "repeat_interleave": ("repeats", "dim"),
+}
+_OTHERWISE: Final[Mapping[str, str]] = {
+    "absolute": "abs", "negative": "neg", "mm": "matmul", "bmm": "matmul", "mv": "matmul", "multiply": "mul",
+    "logit": "logit", "swapaxes": "transpose", "swapdims": "transpose", "amax": "max", "amin": "min",
+}  # fmt: skip
+
+
+def _sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else tuple(given)
+
+
+def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable[..., Any]]:
+    """Torch's name -> a function of tensors of the class `tensor`; `cast` gives one another dtype."""
+    table: dict[str, Callable[..., Any]] = {name: _method(name, names) for name, names in _METHODS.items()}
+    table |= {name: _method(own, _METHODS.get(own, ("dim", "keepdim"))) for name, own in _OTHERWISE.items()}
+
+    def scaled(name: str) -> Callable[..., Any]:
+        def combined(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+            second = other if alpha == 1 else other * alpha
+            return input + second if name == "add" else input - second
+
+        return combined
+
+    def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
+        made = input / other
+        return made if rounding_mode is None else made.floor() if rounding_mode == "floor" else made.trunc()
+
+    def spread(name: str) -> Callable[..., Any]:
+        def spread_out(
+            input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+        ) -> Any:
+            return getattr(input, name)(dim, keepdim, int(unbiased) if correction is None else correction)
+
+        return spread_out
+
+    def extreme(name: str, pairwise: str) -> Callable[..., Any]:
+        def extremes(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+            if dim is None:
+                return getattr(input, name)()
+            if not isinstance(dim, int):
+                return getattr(input, pairwise)(dim)
+            places = getattr(input, f"arg{name}")(dim, keepdim)
+            return getattr(input, name)(dim, keepdim), cast(places, "int64")
+
+        return extremes
+
+    def place(name: str) -> Callable[..., Any]:
+        return lambda input, dim=None, keepdim=False: cast(getattr(input, name)(dim, keepdim), "int64")
+
+    def several(name: str) -> Callable[..., Any]:
+        return lambda input, size, dim=0: tuple(getattr(input, name)(size, dim))
+
+    def ordered(input: Any, dim: int = -1, descending: bool = False) -> Any:
+        values, places = input.sort(dim, descending)
+        return values, cast(places, "int64")
+
+    def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+        values, places = input.topk(k, dim, largest)
+        return values, cast(places, "int64")
+
+    def compared(sign: str) -> Callable[..., Any]:
+        plain = getattr(operator, sign)
+        return lambda input, other: plain(input, other)
+
+    def joined(name: str) -> Callable[..., Any]:
+        return lambda tensors, dim=0: getattr(tensors[0], name)(*tensors[1:], dim=dim)
+
+    def layer_norm(input: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+        made = input.layernorm(tuple(range(-len(shape), 0)), eps)
+        made = made if weight is None else made * weight
+        return made if bias is None else made + bias
+
+    def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+        made = input.matmul(weight.transpose(0, 1))
+        return made if bias is None else made + bias
+
+    def loss(of: Callable[[Any], Any]) -> Callable[..., Any]:
+        def lost(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
+            made = of(input - target)
+            return made.mean() if reduction == "mean" else made.sum() if reduction == "sum" else made
+
+        return lost
+
+    def conv2d(
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Any:
+        return input.conv2d(weight, bias, groups=groups, stride=stride, padding=padding, dilation=dilation)
+
+    table |= {
+        "chunk": several("chunk"),
+        "split": several("split"),
+        "sort": ordered,
+        "topk": topk,
+        **{sign: compared(sign) for sign in ("lt", "le", "gt", "ge")},
+        "expm1": lambda input: input.exp() - 1,
+        "log1p": lambda input: (input + 1).log(),
+        "remainder": lambda input, other: input % other,
+        "floor_divide": lambda input, other: input // other,
+        "gelu": lambda input, approximate="none": (
+            input.gelu() if approximate == "tanh" else input * (1 + (input / math.sqrt(2)).erf()) / 2
+        ),
+        "diagonal": lambda input, offset=0, dim1=0, dim2=1: input.diagonal(offset, dim1, dim2),
+        "embedding": lambda input, weight: weight[input],
+        "index_select": lambda input, dim, index: input[(slice(None),) * (dim % input.ndim) + (index,)],
+    }
+    table |= {
+        "add": scaled("add"), "sub": scaled("sub"), "div": div, "true_divide": div,
+        "var": spread("var"), "std": spread("std"), "max": extreme("max", "maximum"),
+        "min": extreme("min", "minimum"),
+        "argmax": place("argmax"), "argmin": place("argmin"), "cat": joined("cat"), "stack": joined("stack"),
+        "reshape": lambda input, *shape: input.reshape(_sizes(shape)),
+        "view": lambda input, *shape: input.reshape(_sizes(shape)),
+        "permute": lambda input, *dims: input.permute(_sizes(dims)),
+        "expand": lambda input, *size: input.expand(_sizes(size)),
+        "broadcast_to": lambda input, *size: input.expand(_sizes(size)),
+        "tile": lambda input, *dims: input.repeat(_sizes(dims)),
+        "repeat": lambda input, *dims: input.repeat(_sizes(dims)),
+        "flip": lambda input, *dims: input.flip(_sizes(dims)),
+        "t": lambda input: input.transpose(0, 1) if input.ndim == 2 else input,
+        "where": lambda condition, input, other: condition.where(input, other),
+        "clamp": lambda input, min=None, max=None: input.clamp(min, max),
+        "clip": lambda input, min=None, max=None: input.clamp(min, max),
+        "gather": lambda input, dim, index: input.gather(dim, index),
+        "hardtanh": lambda input, min_val=-1.0, max_val=1.0: input.hardtanh(min_val, max_val),
+        "softplus": lambda input, beta=1, threshold=20: input.softplus(beta),
+        "zeros_like": lambda input: input.zeros_like(), "ones_like": lambda input: input.ones_like(),
+        "outer": lambda input, vec2: input.unsqueeze(1) * vec2.unsqueeze(0),
+        "einsum": lambda equation, *operands: tensor.einsum(equation, *operands),
+        "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: input * beta + mat1.matmul(mat2) * alpha,
+        "conv1d": conv2d, "conv2d": conv2d, "linear": linear, "layer_norm": layer_norm,
+        "mse_loss": loss(lambda apart: apart.square()), "l1_loss": loss(lambda apart: apart.abs()),
+    }  # fmt: skip
+    return table
+
+
+def _method(name: str, names: tuple[str, ...]) -> Callable[..., Any]:
+    """A function that calls the method `name`; its parameters have torch's `names`, in the method's order."""
+
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        given = list(args)
+        for key in names[len(args) :]:
+            if key not in kwargs:
+                break
+            given.append(kwargs.pop(key))
+        renamed = {
+            {"dim": "axis"}.get(key, key) if key not in names or key == "dim" else key: it for key, it in kwargs.items()
+        }
+        return getattr(input, name)(*given, **renamed)
+
+    return call

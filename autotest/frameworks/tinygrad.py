@@ -1,0 +1,88 @@
+"""tinygrad's adapter: torch's names for the methods of its lazy tensors."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autotest.frameworks.functional import Functional
+from autotest.frameworks.spelt_tinygrad import spelling
+from autotest.frameworks.tape import ArrayLike, Pure
+from autotest.frameworks.traced import opened
+
+_DTYPES = ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
+
+
+class TinygradFramework(Functional):
+    """tinygrad on its CPU device, or on the one that interprets in Python where no clang is installed."""
+
+    module = "tinygrad"
+    short = "tinygrad"
+    gradient_lines = ("{gradients} = forward({leaves}).gradient({leaves}, gradient={cotangent})",)
+    dtypes = _DTYPES
+
+    def __init__(self) -> None:
+        super().__init__("tinygrad")
+
+    @functools.cached_property
+    def root(self) -> Any:
+        if shutil.which("clang") is None:
+            os.environ.setdefault("DEV", "PYTHON")
+        return self.import_root()
+
+    @property
+    def version(self) -> str:
+        import importlib.metadata
+
+        _ = self.root  # says what is missing
+        return importlib.metadata.version("tinygrad")
+
+    def array_types(self) -> tuple[type, ...]:
+        return (self.root.Tensor,)
+
+    @functools.cached_property
+    def spelling(self) -> Mapping[str, Pure]:
+        return spelling(self.root.Tensor, self.cast)
+
+    def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
+        array = np.ascontiguousarray(data).reshape(data.shape)
+        made = self.root.Tensor(array) if array.ndim else self.root.Tensor(array.reshape(1)).reshape(())
+        return made if self.dtype_of_array(made) == dtype else self.cast(made, dtype)
+
+    @functools.cached_property
+    def _names(self) -> Mapping[str, str]:
+        own = opened(self.root.dtypes)
+        return {getattr(own, name).name: name for name in _DTYPES}
+
+    def numpy(self, array: ArrayLike) -> np.ndarray[Any, Any]:
+        return np.array(array.numpy())
+
+    def dtype_of_array(self, array: ArrayLike) -> str:
+        return self._names.get(array.dtype.name, str(array.dtype.name))
+
+    def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
+        return array.cast(getattr(self.root.dtypes, dtype))
+
+    def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
+        if not places.size:
+            return self.array(np.zeros(places.shape), self.dtype_of_array(flat))
+        return flat[self.root.Tensor(places.reshape(-1))].reshape(places.shape)
+
+    def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
+        # Of their own memory: what is given twice would be given the gradients of both places in each.
+        leaves = [self.array(self.numpy(array), self.dtype_of_array(array)) for array in arrays]
+        found = [array.zeros_like() for array in arrays]
+        for made, cotangent in zip(function(*leaves), cotangents, strict=True):
+            parts = made.gradient(*leaves, gradient=cotangent)
+            found = [one + part for one, part in zip(found, parts, strict=True)]
+        return [one.realize() for one in found]
+
+
+def framework() -> TinygradFramework:
+    """The adapter."""
+    return TinygradFramework()

@@ -76,23 +76,29 @@ class History:
             self._base.execute("pragma synchronous = normal")
             self._base.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:
-            raise StoreUnwritable(
-                f"the history {self.path} cannot be written: {error}; make it writable, move it away if it is damaged, "
-                "or name another folder with AUTOTEST_DIR"
-            ) from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: Exception) -> StoreUnwritable:
+        return StoreUnwritable(
+            f"the history {self.path} cannot be written: {error}; make it writable, move it away if it is damaged, "
+            "or name another folder with AUTOTEST_DIR"
+        )
 
     def close(self) -> None:
         """Close the file."""
         self._base.close()
 
     def begin(self, progress: CampaignProgress, shard: str) -> str:
-        """Note that a campaign starts; returns its id."""
+        """Note that a campaign starts; returns its id. Raises `StoreUnwritable`."""
         identity = uuid.uuid4().hex
-        with self._transaction():
-            self._base.execute(
-                "insert into campaign values (?, ?, ?, ?, 0, 0, 0, '')",
-                (identity, progress.base_seed, shard, time.time()),
-            )
+        try:
+            with self._transaction():
+                self._base.execute(
+                    "insert into campaign values (?, ?, ?, ?, 0, 0, 0, '')",
+                    (identity, progress.base_seed, shard, time.time()),
+                )
+        except sqlite3.Error as error:
+            raise self._unwritable(error) from error
         return identity
 
     def save(self, campaign: str, progress: CampaignProgress, waiting: Mapping[Where, list[range]]) -> None:
@@ -249,10 +255,11 @@ class History:
         self._base.execute("begin immediate")
         try:
             yield
+            self._base.execute("commit")
         except BaseException:
-            self._base.execute("rollback")
+            if self._base.in_transaction:  # a full disk may have ended it already
+                self._base.execute("rollback")
             raise
-        self._base.execute("commit")
 
 
 @dataclasses.dataclass(slots=True)

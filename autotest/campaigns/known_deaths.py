@@ -15,9 +15,8 @@ from pathlib import Path
 
 from autotest.base.errors import AutotestError
 from autotest.campaigns.exploring import perform
-from autotest.campaigns.remains import death_told_by
+from autotest.campaigns.remains import death_told_by, forget, trail_at
 from autotest.frameworks import Pair, registry
-from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server
 from autotest.processes.endings import death_by
 from autotest.results import ledger
@@ -81,18 +80,18 @@ def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb: Path) -> Ex
         except OSError:  # there is no room for another process
             return None
         finally:
-            for file in (trail, log):
-                with contextlib.suppress(OSError):
-                    file.unlink()
+            forget(trail, log)
 
 
 def _explore(connection: Connection, server: socket.socket, task: Explore, conditions: Conditions, place: Path) -> None:
     """In the fork."""
-    with contextlib.closing(Breadcrumb(place)) as trail, contextlib.closing(Server(inherited=server)) as processes:
-        # So that a death sets aside the arguments that matter, and not the operator.
-        connection.send(
-            perform(dataclasses.replace(task, watched=frozenset((EVERY_CALL,))), conditions, trail, processes)
-        )
+    # So that a death sets aside the arguments that matter, and not the operator.
+    task = dataclasses.replace(task, watched=frozenset((EVERY_CALL,)))
+    trail = trail_at(place)
+    with contextlib.closing(Server(inherited=server)) as processes:
+        connection.send(perform(task, conditions, trail, processes))
+    if trail is not None:
+        trail.close()
 
 
 __all__ = ["PATIENCE", "in_fork"]

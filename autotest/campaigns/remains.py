@@ -1,24 +1,44 @@
-"""What a process left that died of a task: its trail and its last words."""
+"""The trail that a process leaves in case that it dies of a task, and what is known of its death by that."""
 
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from pathlib import Path
 
 from autotest.processes import breadcrumb
+from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.endings import ProcessDeath, last_words
 from autotest.results.tasks import Death
 
 
-def death_told_by(trail: Path, log: Path, died: ProcessDeath) -> Death:
+def elsewhere(place: Path) -> Path:
+    """Where a trail is that finds no room at `place`."""
+    return Path(tempfile.gettempdir()) / f"autotest-{place.parent.name}-{place.name}"
+
+
+def trail_at(place: Path) -> Breadcrumb | None:
+    """The trail of this process at `place`, or elsewhere where that disk is full; None where neither has room."""
+    for path in (place, elsewhere(place)):
+        with contextlib.suppress(OSError):
+            return Breadcrumb(path)
+    return None
+
+
+def forget(place: Path, log: Path) -> None:
+    """Remove what a process left."""
+    for file in (place, elsewhere(place), log):
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
     """What is known of a death; the files it is told by are gone afterwards."""
-    position = breadcrumb.read(trail)
+    position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
     words = ""
     with contextlib.suppress(OSError):
         words = last_words(log.read_text(errors="replace"))
-    for file in (trail, log):
-        with contextlib.suppress(OSError):
-            file.unlink()
+    forget(place, log)
     if position is None or position.index < 0:
         return Death(died.symptom, died.how, words, None, "", "")
     mode, back = position.settings.get("graph", ("", 0))
@@ -38,4 +58,4 @@ def death_told_by(trail: Path, log: Path, died: ProcessDeath) -> Death:
     )
 
 
-__all__ = ["death_told_by"]
+__all__ = ["death_told_by", "forget", "trail_at"]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.exploring import perform
 from autotest.campaigns.known_deaths import in_fork
-from autotest.campaigns.remains import death_told_by
+from autotest.campaigns.remains import death_told_by, trail_at
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
@@ -251,7 +251,7 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
 
 
 def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) -> Result | _Missing:
-    trail = breadcrumb.Breadcrumb(crumb)
+    trail = trail_at(crumb)
     with contextlib.suppress(OSError):
         os.ftruncate(1, 0)  # the log: what was said in earlier tasks are nobody's last words
     try:
@@ -265,7 +265,8 @@ def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) 
         # What was found is kept already; that it could not be understood must not end the campaign.
         return Death("", f"{type(error).__name__}: {error}", "", None, "", "")
     finally:
-        trail.close()
+        if trail is not None:
+            trail.close()
 
 
 def _told(error: BaseException) -> str:

@@ -52,7 +52,10 @@ def quiet(log: Path | None) -> None:
     """Let this process read nothing, and print to `log` at most."""
     faulthandler.disable()  # whoever asked for it meant its own process
     nothing = os.open(os.devnull, os.O_RDWR)
-    told = nothing if log is None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    told = nothing
+    if log is not None:
+        with contextlib.suppress(OSError):  # such as a full disk: last words are not worth a life
+            told = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for descriptor, source in ((0, nothing), (1, told), (2, told)):
         os.dup2(source, descriptor)
     for opened in {nothing, told}:

@@ -78,6 +78,12 @@ def test_a_process_that_is_forgotten_holds_no_descriptor(server):
     assert (open_now("pipe:"), open_now("socket:")) == before
 
 
+def test_a_child_whose_log_cannot_be_written_does_its_work_all_the_same(server, tmp_path):
+    process = server.process(tasks.tell, "quiet", log=tmp_path / "no such folder" / "log")
+    assert process.connection.recv()[0] == "quiet"
+    assert process.status(20) == 0
+
+
 def test_a_child_that_raises_ends_with_status_1_and_a_traceback_in_its_log(server, tmp_path):
     process = server.process(tasks.fail, log=tmp_path / "log")
     assert process.status(20) == 1

@@ -32,7 +32,9 @@ _CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
     ((3, 3), (2, 2)), (2, 0.5), (-1.0, 1.0),
 )  # fmt: skip
 #: Accepted inputs for one constructor, constructors of one module, and programs of one module.
-_INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 72
+_INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 96
+#: Constructors whose options are changed.
+_OPTIONED: Final = 2
 
 
 class _Made(NamedTuple):
@@ -139,40 +141,37 @@ class ModuleDatabase:
 
 
 def _searched(kind: Any, drawer: Drawer) -> Iterator[_Made]:
-    """Ways to make and call `kind` that torch accepts, then the same with one option of the constructor changed."""
+    """Ways to make and call `kind` that torch accepts, then the same with options of the constructor changed."""
     inputs = module_inputs(drawer)
     offered = option_values(drawer)
-    found = 0
-    first: _Made | None = None
+    found: list[_Made] = []
     for args in _CONSTRUCTED:
-        for accepted_inputs in _called(kind, args, {}, inputs):
-            made = _Made(args, {}, accepted_inputs, {}, True)
-            first = first or made
-            yield made
-            yield made._replace(training=False)
-            found += 1
-        if found >= _CONSTRUCTORS * _INPUTS:
+        for accepted_inputs in _called(kind, args, {}, inputs, drawer):
+            found.append(_Made(args, {}, accepted_inputs, {}, True))
+            yield found[-1]
+            yield found[-1]._replace(training=False)
+        if len(found) >= _CONSTRUCTORS * _INPUTS:
             break
-    if first is None:
-        return
-    found_options = [
-        _Made(first.args, {name: value}, accepted_inputs, {}, True)
-        for name, value in changed_options(kind, len(first.args), offered)
-        for accepted_inputs in _called(kind, first.args, {name: value}, [first.inputs, *inputs])[:1]
-    ]
-    yield from found_options
-    # Two of them at once: some options matter beside others only.
-    for one, other in itertools.pairwise(found_options):
-        both = {**one.kwargs, **other.kwargs}
-        for accepted_inputs in _called(kind, first.args, both, [one.inputs, other.inputs])[:1]:
-            yield _Made(first.args, both, accepted_inputs, {}, True)
+    # What an option does may depend on whether a kernel is odd or even.
+    bases = {made.args: made for made in reversed(found) if len(made.args) == len(found[0].args)}
+    for base in list(reversed(bases.values()))[:_OPTIONED]:
+        with_one = [
+            base._replace(kwargs={name: value}, inputs=accepted_inputs)
+            for name, value in changed_options(kind, len(base.args), offered)
+            for accepted_inputs in _called(kind, base.args, {name: value}, [base.inputs, *inputs], drawer)[:1]
+        ]
+        yield from with_one
+        # Two of them at once: some options matter beside others only.
+        for one, other in itertools.pairwise(with_one):
+            both = {**one.kwargs, **other.kwargs}
+            for accepted_inputs in _called(kind, base.args, both, [one.inputs, other.inputs], drawer)[:1]:
+                yield base._replace(kwargs=both, inputs=accepted_inputs)
 
 
 def _called(
-    kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], inputs: Sequence[tuple[Any, ...]]
+    kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], inputs: Sequence[tuple[Any, ...]], drawer: Drawer
 ) -> list[tuple[Any, ...]]:
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = kind(*args, **kwargs)
-        return accepted(module, inputs, _INPUTS)
+        return accepted(kind(*args, **kwargs).to(drawer.dtype), inputs, _INPUTS)
     return []

@@ -20,6 +20,11 @@ class Drawer:
         self._generator = torch.Generator().manual_seed(seed)
         self._dtype: Any = getattr(torch, dtype)
 
+    @property
+    def dtype(self) -> Any:
+        """The search's own dtype, as torch has it."""
+        return self._dtype
+
     def tensor(self, shape: Sequence[int]) -> Any:
         """Of the search's own dtype: between -2 and 2 if it is floating, from 0 to 3 if it is whole."""
         if self._dtype.is_floating_point:

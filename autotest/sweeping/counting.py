@@ -18,7 +18,7 @@ from autotest.sweeping.judging import Judge
 from autotest.sweeping.units import Ended
 
 #: Seconds that the reference may take alone with a sample that ended a process, and how often it is asked.
-_ALONE, _DAMAGED = 20.0, 4
+_ALONE, _DAMAGED = 8.0, 4
 #: Bytes of the largest program that is handed in with a divergence.
 _LARGEST: Final = 1 << 22
 

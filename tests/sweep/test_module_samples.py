@@ -48,3 +48,20 @@ def test_a_wrong_module_is_found_and_torch_itself_agrees() -> None:
     wrong = fault("nn.CELU", lambda kind: lambda *args, **kwargs: TORCH.resolve("nn.ELU")(alpha=0.5))
     assert {"value", "gradient"} & failing(swept(wrong, cell))
     assert failing(swept(TORCH, cell)) == set()
+
+
+@pytest.mark.slow
+def test_options_are_changed_on_odd_and_on_even_kernels(database: ModuleDatabase) -> None:
+    made = [program.calls[0] for program in programs(database, "nn.Conv2d")]
+    same = {call.args[2] for call in made if call.kwargs.get("padding") == "same"}
+    assert {size % 2 for size in same if isinstance(size, int)} == {0, 1}
+
+
+def test_a_module_that_works_in_place_is_given_no_leaf(database: ModuleDatabase) -> None:
+    made = [program for program in programs(database, "nn.ReLU6") if program.calls[0].kwargs.get("inplace")]
+    assert made
+    assert all(replay(program, TORCH).error is None for program in made)
+
+
+def test_a_module_with_parameters_is_searched_in_double_precision_too(database: ModuleDatabase) -> None:
+    assert any(replay(program, TORCH).error is None for program in programs(database, "nn.PReLU", "float64"))

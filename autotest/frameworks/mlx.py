@@ -70,6 +70,7 @@ class MLXFramework(Functional):
     def version(self) -> str:
         import importlib.metadata
 
+        assert self.root  # which says what is missing
         return importlib.metadata.version("mlx")
 
 

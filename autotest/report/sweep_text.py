@@ -28,7 +28,7 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     ]
     if swept.incomplete:
         lines.append(f"Not complete: {swept.incomplete}.")
-    lines += [f"Not to be had: {note}" for note in swept.notes]
+    lines += [f"Note: {note}" for note in swept.notes]
     lines += ["", "cells:"]
     lines += [f"  {count:7,} {status}" for status, count in swept.counts().items() if count]
     totals: dict[str, list[int]] = {}

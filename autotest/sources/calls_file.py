@@ -93,7 +93,9 @@ def read(path: Path) -> Harvest:
                 _check_header(found, path)
                 header = header or found
             elif "times" in found:
-                times.update({numbers[found["process"], int(key)]: count for key, count in found["times"].items()})
+                made = {(found["process"], int(key)): count for key, count in found["times"].items()}
+                # A line that is lost has no name any more.
+                times.update({numbers[key]: count for key, count in made.items() if key in numbers})
                 left_out.update(found["left_out"])
             else:
                 call = _call(found, number)

@@ -13,7 +13,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Final
 
-from autotest.base.errors import AutotestError, FrameworkMissing
+from autotest.base.errors import AutotestError
 from autotest.frameworks.samples import SampleDatabase
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words
@@ -96,7 +96,7 @@ class Engine:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def listed(self) -> Listed:
-        """Everything that there is to sweep; raises `FrameworkMissing`."""
+        """Everything that there is to sweep; raises `FrameworkMissing`, or `UsageError` for a choice that is none."""
         log = self._folder / "list.log"
         process = self.server.process(list_entries, self._databases, log=log)
         try:
@@ -108,7 +108,7 @@ class Engine:
             raise AutotestError(f"the databases could not be listed: {words}") from error
         finally:
             process.close()
-        if isinstance(answer, FrameworkMissing):
+        if isinstance(answer, AutotestError):
             raise answer
         listed: Listed = answer
         return listed

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from autotest.base.errors import FrameworkMissing
+from autotest.base.errors import AutotestError, FrameworkMissing
 from autotest.frameworks import Pair, chosen
 from autotest.frameworks.samples import Entry, SampleDatabase
 from autotest.processes.endings import limit_memory
@@ -56,7 +56,7 @@ def list_entries(connection: Connection, server: socket.socket, databases: Datab
     """Send a `Listed`, or the error that says why there is none."""
     try:
         connection.send(listed(chosen(), databases))
-    except FrameworkMissing as error:
+    except AutotestError as error:
         connection.send(error)
 
 

@@ -72,3 +72,19 @@ def test_a_divergence_is_kept_with_a_script_that_was_seen_to_show_it(
     assert line.endswith("(verified in a fresh interpreter)")
     script = line.partition("python ")[2].partition(" (")[0]
     assert subprocess.run([sys.executable, script], cwd=tmp_path, check=False, timeout=120).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("candidate", "said"),
+    [
+        ("no_such_framework", "no framework is called 'no_such_framework'. Registered are"),
+        ("no_such_module:factory", "(no_such_module:factory) cannot be imported"),
+    ],
+)
+def test_a_candidate_that_is_none_is_a_wrong_command_line(
+    judged: Callable[..., tuple[int, str]], candidate: str, said: str
+) -> None:
+    status, told = judged(lambda: torch.ones(2), candidate)
+    assert status == 2
+    assert said in told
+    assert "Traceback" not in told

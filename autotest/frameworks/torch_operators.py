@@ -145,6 +145,8 @@ class _Operator:
         """The function of :mod:`operator` that this entry is as `form`; empty if there is none."""
         if not self.own:
             return ""
+        if self.key == "__getitem__" and form != "operator":
+            return "setitem"
         if self.key in _WRITTEN:
             return f"{'i' if form != 'operator' else ''}{_WRITTEN[self.key]}"
         info = self.info
@@ -169,7 +171,10 @@ class _Operator:
         elif form in ("operator", "in-place operator"):
             if sample.kwargs or len(sample.args) > 1:
                 raise NotReplayable("an operator takes one operand or two")
-            _call(builder, "operator", self._written(form), args, {}, written=form != "operator")
+            if self._written(form) == "setitem":
+                _assigned(builder, args)
+            else:
+                _call(builder, "operator", self._written(form), args, {}, written=form != "operator")
         elif form in ("method", "in-place"):
             variant = self._callables.method_variant if form == "method" else self._callables.inplace_variant
             if not isinstance(sample.input, torch.Tensor):
@@ -214,6 +219,18 @@ class _Operator:
             raise NotReplayable(recording.opaque)
         if not recording.seen:
             raise NotReplayable("it makes no public call")
+
+
+def _assigned(builder: Builder, args: Sequence[Any]) -> None:
+    """Items of a copy of a tensor assigned, and the copy read."""
+    tensor, index = args
+    try:
+        value = torch.full_like(tensor.detach()[index], 2).requires_grad_(tensor.requires_grad)
+    except Exception:  # noqa: BLE001 - then the assignment is refused, too
+        value = torch.zeros(())
+    written = Ref(builder.call("method", "clone", (builder.operand(tensor),), {}))
+    builder.call("operator", "setitem", (written, builder.operand(index), builder.operand(value)), {})
+    builder.call("method", "clone", (written,), {})
 
 
 def _call(

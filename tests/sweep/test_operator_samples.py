@@ -186,3 +186,10 @@ def test_schemas_tell_the_optional_arguments_of_built_in_functions(database: Ope
     found = programs(list(database.samples("sort", "function", "float32", "option", 7)))
     given = {name for program in found if replay(program, TORCH).error is None for name in program.calls[-1].kwargs}
     assert {"dim", "descending", "stable"} <= given
+
+
+def test_items_are_assigned_wherever_they_are_read(database: OperatorDatabase) -> None:
+    found = programs(list(database.samples("__getitem__", "in-place operator", "float32", "sample", 7)))
+    assert {call.target for program in found for call in program.calls if call.kind == "operator"} >= {"setitem"}
+    ran = [replay(program, TORCH) for program in found]
+    assert all(one.error is None and one.values[-1].requires_grad for one in ran)

@@ -70,6 +70,20 @@ def test_a_child_is_asked_for_and_dies_where_a_thousand_files_are_open(server):
         assert (one.status(20), two.status(20)) == (0, -signal.SIGABRT)
 
 
+def test_a_server_holds_nothing_of_children_that_have_ended(server):
+    _, known, _ = server.process(tasks.tell, 0).connection.recv()
+    descriptors = Path(f"/proc/{known['parent']}/fd")
+    for value in range(200):
+        process = server.process(tasks.tell if value % 10 else tasks.abort, value)
+        assert process.status(20) is not None
+        process.close()
+    patience = time.monotonic() + 20
+    # The one that is asked for last shows that the others were let go of.
+    while len(list(descriptors.iterdir())) > 8 and time.monotonic() < patience:
+        time.sleep(0.02)
+    assert len(list(descriptors.iterdir())) <= 8, "its input and outputs, its owner, and two to be woken by"
+
+
 def test_a_process_that_is_forgotten_holds_no_descriptor(server):
     server.process(tasks.tell, 0).connection.recv()
     before = open_now("pipe:"), open_now("socket:")

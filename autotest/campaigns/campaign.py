@@ -172,6 +172,7 @@ class Campaign:
                 if isinstance(task, Explore):
                     self._turns.ended(task.where)
             self.progress.seconds = self._resumed + time.monotonic() - self._begin
+            self.progress.workers = self._executor.slots
             self._observer.changed(self.progress)
             if time.monotonic() >= self._next_record:
                 self._write_down()

@@ -52,7 +52,8 @@ class Live:
         self._progress.update(
             self._task,
             completed=completed,
-            trials=f"{progress.trials:,} trials ({rate:,.0f}/s), {progress.rejected:,} rejected",
+            trials=f"{progress.trials:,} trials ({rate:,.0f}/s), {progress.rejected:,} rejected, "
+            f"{several(progress.workers, 'worker')}",
             findings=several(len(progress.found), "finding"),
         )
 

@@ -37,8 +37,8 @@ def progress_line(progress: CampaignProgress) -> str:
     rate = progress.trials / progress.seconds if progress.seconds else 0.0
     return (
         f"{progress.seconds:4.0f} s: {several(progress.trials, 'trial')} ({rate:.0f}/s), {progress.rejected} rejected, "
-        f"{several(len(progress.found), 'distinct finding')}"
-        + (f", {several(progress.workers_lost, 'worker')} lost" if progress.workers_lost else "")
+        f"{several(len(progress.found), 'distinct finding')}, {several(progress.workers, 'worker')}"
+        + (f", {progress.workers_lost} lost" if progress.workers_lost else "")
     )
 
 

@@ -117,6 +117,8 @@ class CampaignProgress:
     #: Calls that are not tried any more because they kill, for people to read.
     set_aside: set[str] = dataclasses.field(default_factory=set)
     seconds: float = 0.0
+    #: How many workers explore at the moment.
+    workers: int = 0
     #: What there is to say of the machines of a cluster, a line each.
     machines: list[str] = dataclasses.field(default_factory=list)
     #: Why the history lacks what happened last, if it does.

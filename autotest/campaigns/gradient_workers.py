@@ -17,9 +17,12 @@ from autotest.processes import breadcrumb
 from autotest.processes.client import Process, Server
 from autotest.processes.endings import describe
 from autotest.results.gradient_account import Books
+from autotest.results.tasks import Where
 from autotest.sources import collection
 from autotest.sources.collection import Collected
 
+#: What its processes need besides the frameworks.
+PRELOADED = (__name__,)
 #: Seconds that the trials of one test may take, with the import of the frameworks by the first one's process.
 DEADLINE = 180.0
 
@@ -27,27 +30,33 @@ DEADLINE = 180.0
 class _Kept(NamedTuple):
     """A test whose books are being kept."""
 
-    test: Collected
+    test: str
     process: Process
     crumb: Path
     overdue: float
 
 
-def keep_books_apart(tests: Sequence[Collected], trials: int, jobs: int, deadline: float = DEADLINE) -> Books:
+def keep_books_apart(
+    tests: Sequence[Collected | Where], trials: int, jobs: int, deadline: float = DEADLINE, server: Server | None = None
+) -> Books:
     """Run at most `trials` trials of each of `tests`, `jobs` at a time, in a process each.
 
-    Raises `FrameworkMissing`.
+    `server` forks them; one that is closed afterwards when left out. Raises `FrameworkMissing`.
     """
+    if server is None:
+        with contextlib.closing(Server(PRELOADED)) as own:
+            return keep_books_apart(tests, trials, jobs, deadline, own)
     books = Books()
     waiting = list(reversed(tests))
     running: dict[Connection, _Kept] = {}
-    with tempfile.TemporaryDirectory(prefix="autotest-") as folder, contextlib.closing(Server((__name__,))) as server:
+    with tempfile.TemporaryDirectory(prefix="autotest-") as folder:
         while waiting or running:
             while waiting and len(running) < jobs:
                 test = waiting.pop()
                 crumb = Path(folder) / f"{len(waiting)}.crumb"
-                process = server.process(_book, test.file.absolute(), test.id, trials, crumb)
-                running[process.connection] = _Kept(test, process, crumb, time.monotonic() + deadline)
+                name = test.test if isinstance(test, Where) else test.id
+                process = server.process(_book, test.file.absolute(), name, trials, crumb)
+                running[process.connection] = _Kept(name, process, crumb, time.monotonic() + deadline)
             patience = min(kept.overdue for kept in running.values()) - time.monotonic()
             ready: list[Any] = wait(list(running), max(0.0, patience))
             late = [one for one, kept in running.items() if kept.overdue < time.monotonic() and one not in ready]
@@ -75,7 +84,7 @@ def _enter(books: Books, kept: _Kept, late: float | None) -> None:
     position = breadcrumb.read(kept.crumb)
     if position is not None and position.index >= 0:
         how += f" in trial {position.index}, at {position.operator} ({position.stage})"
-    books.died[kept.test.id] = how
+    books.died[kept.test] = how
 
 
 def _book(connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb: Path) -> None:
@@ -90,4 +99,4 @@ def _book(connection: Connection, server: socket.socket, file: Path, test: str, 
     connection.send(told)
 
 
-__all__ = ["keep_books_apart"]
+__all__ = ["PRELOADED", "keep_books_apart"]

@@ -14,10 +14,13 @@ from autotest.campaigns.isolation import InProcess
 from autotest.campaigns.workers import Workers
 from autotest.cli.reading import whole
 from autotest.clusters.cluster import Cluster
+from autotest.clusters.messages import Work
 from autotest.clusters.ray_engine import RayEngine
 from autotest.clusters.travelling import package
 from autotest.results.tasks import Conditions
+from autotest.sweeping.worker import Databases
 
+_OWN = Databases()
 LOCAL, RAY = "local", "ray"
 
 
@@ -41,6 +44,11 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help=f"worker processes (default {workers.default_jobs()}; all there is room for on a cluster that runs "
         "already); 0 runs trials in this process, which they may then kill",
     )
+    add_executor(parser)
+
+
+def add_executor(parser: argparse.ArgumentParser) -> None:
+    """Add the option alone, where there is another `--jobs`."""
     parser.add_argument(
         "--executor",
         default=LOCAL,
@@ -52,19 +60,32 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def chosen(arguments: argparse.Namespace, conditions: Conditions, files: Iterable[Path]) -> Prepared:
     """The executor that is asked for; `files` hold the tests. Raises `UsageError`."""
+    found = cluster(arguments, conditions, files)
+    if found is not None:
+        return found
+    if arguments.jobs == 0:
+        return InProcess(conditions)
+    return Workers(conditions, arguments.jobs or workers.default_jobs())
+
+
+def cluster(
+    arguments: argparse.Namespace,
+    conditions: Conditions,
+    files: Iterable[Path] = (),
+    work: Work = "campaign",
+    databases: Databases = _OWN,
+) -> Cluster | None:
+    """The cluster that is asked for, which is not reached yet; None where none is. Raises `UsageError`."""
     where, _, address = str(arguments.executor).partition("://")
     if where not in (LOCAL, RAY) or (where == LOCAL and address) or str(arguments.executor).endswith("://"):
         raise UsageError(f"--executor {arguments.executor}: expected local, ray, ray://HOST:PORT or ray://auto")
-    jobs: int | None = arguments.jobs
-    if where == RAY:
-        if jobs == 0:
-            raise UsageError("--jobs 0 runs trials in this process; expected 1 or more with --executor ray")
-        engine = RayEngine(address, None if address else jobs or workers.default_jobs())
-        given = package(conditions, sorted(files), None if engine.brings_files else Path.cwd())
-        return Cluster(engine, given, conditions.directory, jobs)
-    if jobs == 0:
-        return InProcess(conditions)
-    return Workers(conditions, jobs or workers.default_jobs())
+    if where == LOCAL:
+        return None
+    if arguments.jobs == 0:
+        raise UsageError("--jobs 0 runs trials in this process; expected 1 or more with --executor ray")
+    engine = RayEngine(address, None if address else arguments.jobs or workers.default_jobs())
+    given = package(conditions, sorted(files), None if engine.brings_files else Path.cwd(), work, databases)
+    return Cluster(engine, given, conditions.directory, arguments.jobs)
 
 
-__all__ = ["add_to", "chosen"]
+__all__ = ["add_executor", "add_to", "chosen", "cluster"]

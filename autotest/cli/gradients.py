@@ -7,11 +7,16 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.campaigns.gradient_account import keep_books
 from autotest.campaigns.gradient_workers import keep_books_apart
 from autotest.campaigns.workers import default_jobs
+from autotest.cli import executors
+from autotest.clusters.other_work import keep_books_on
+from autotest.frameworks import chosen_names
 from autotest.report import gradients as report
+from autotest.results.tasks import Conditions
 from autotest.sources.collection import collect
 from autotest.sources.selection import selection
 
@@ -30,10 +35,10 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--jobs",
         type=int,
-        default=default_jobs(),
         metavar="N",
-        help="worker processes (default %(default)s); 0 runs trials in this process, which they may then kill",
+        help=f"worker processes (default {default_jobs()}); 0 runs trials in this process, which they may then kill",
     )
+    executors.add_executor(parser)
     parser.add_argument("--fail-missing", action="store_true", help="exit with 1 if the gradient of any is missing")
     parser.set_defaults(run=run)
 
@@ -44,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.trials < 1:
         raise UsageError(f"--trials {arguments.trials}: expected a whole number, at least 1")
-    if arguments.jobs < 0:
+    if arguments.jobs is not None and arguments.jobs < 0:
         raise UsageError(f"--jobs {arguments.jobs}: expected a whole number, 0 or more")
     collected = collect(arguments.paths)
     if arguments.k:
@@ -53,10 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not collected.tests:
         places = ", ".join(str(path) for path in arguments.paths)
         raise UsageError(f"no test decorated with @autotest(...) was found in {places}")
-    if arguments.jobs:
-        books = keep_books_apart(collected.tests, arguments.trials, arguments.jobs)
-    else:
+    conditions = Conditions(options.from_environment().directory, chosen_names())
+    cluster = executors.cluster(arguments, conditions, {test.file for test in collected.tests}, "gradients")
+    if cluster is not None:
+        books = keep_books_on(cluster, collected.tests, arguments.trials)
+    elif arguments.jobs == 0:
         books = keep_books(collected.tests, arguments.trials)
+    else:
+        books = keep_books_apart(collected.tests, arguments.trials, arguments.jobs or default_jobs())
     print(report.account(books))
     for item in collected.broken:
         print(f"{item.name}: {item.why}")

@@ -16,10 +16,11 @@ from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
-from autotest.cli import sweep_files
+from autotest.cli import executors, sweep_files
 from autotest.cli.fuzz import terminated
 from autotest.cli.reading import positive, shard, told, whole
 from autotest.cli.status import FINDINGS, NOTHING_NEW
+from autotest.clusters.other_work import SweepOnCluster
 from autotest.frameworks import chosen_names
 from autotest.frameworks.samples import SampleDatabase
 from autotest.report import sweep_calls, sweep_text
@@ -28,6 +29,7 @@ from autotest.results.sweep import Cell, CellKey
 from autotest.results.sweep_findings import SweepFinding, findings, known
 from autotest.results.sweep_format import Baseline
 from autotest.results.sweep_gate import Change, Changes, changes
+from autotest.results.tasks import Conditions
 from autotest.sources import calls_file, harvested
 from autotest.sources.found_before import FoundBefore
 from autotest.sweeping import journal, verifying
@@ -36,6 +38,7 @@ from autotest.sweeping.explaining import explained
 from autotest.sweeping.journal import Asked, Journal
 from autotest.sweeping.session import Plan, Progress, Session
 from autotest.sweeping.units import digest
+from autotest.sweeping.worker import Databases
 
 #: Where `--bless` writes and `--against` reads unless they are told.
 BASELINE: Final = "sweep.json"
@@ -57,7 +60,8 @@ def add_to(commands: Any) -> None:
         "--calls", type=Path, metavar="FILE", help="judge the calls that `autotest harvest` recorded, and nothing else"
     )
     parser.add_argument("--time", type=told(duration), metavar="120s", help="how long; without it everything is run")
-    parser.add_argument("--jobs", type=positive, default=default_jobs(), metavar="N", help="worker processes")
+    parser.add_argument("--jobs", type=positive, metavar="N", help=f"worker processes (default {default_jobs()})")
+    executors.add_executor(parser)
     parser.add_argument("--seed", type=whole, metavar="N", help="seed of all samples (default 0)")
     parser.add_argument("--shard", type=shard, default=(1, 1), metavar="I/K", help="run the I-th of K equal parts")
     parser.add_argument("--resume", action="store_true", help="go on with the last sweep, as it was asked for")
@@ -84,6 +88,20 @@ def add_to(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
+def _engine(arguments: argparse.Namespace, environment: options.Options) -> Engine:
+    """What judges the units: worker processes of this machine, or of a cluster."""
+    own = arguments.calls is None
+    # What was found before is tried again, as tests do.
+    database: SampleDatabase = FoundBefore(environment.directory) if own else harvested.database(arguments.calls)
+    jobs = arguments.jobs or default_jobs()
+    deadline, memory = arguments.deadline or environment.deadline, arguments.memory or environment.memory
+    conditions = Conditions(environment.directory, chosen_names(), deadline=deadline, memory=memory)
+    cluster = executors.cluster(arguments, conditions, work="sweep", databases=Databases(own, (database,)))
+    if cluster is None:
+        return Engine(jobs, deadline, memory, (database,), own=own)
+    return SweepOnCluster(cluster, jobs, deadline, memory, (database,), own=own)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the sweep; returns the exit status."""
     before = None if arguments.against is None else sweep_files.read(arguments.against)
@@ -97,20 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = Plan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard)
     chosen = plan.chosen()
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
-    # What was found before is tried again, as tests do.
-    databases: list[SampleDatabase] = [
-        FoundBefore(environment.directory) if arguments.calls is None else harvested.database(arguments.calls)
-    ]
-    with (
-        terminated(),
-        Engine(
-            arguments.jobs,
-            arguments.deadline or environment.deadline,
-            arguments.memory or environment.memory,
-            databases,
-            own=arguments.calls is None,
-        ) as engine,
-    ):
+    with terminated(), _engine(arguments, environment) as engine:
         session = Session(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
         if harvest is not None:
             session.map.notes += harvest.notes(arguments.calls)
@@ -218,8 +223,9 @@ class _Sweep:
         self.found = findings(self._session.map)
         arguments = self._arguments
         if self.found and not arguments.no_explain:
-            explained(self.found, self._engine.server, arguments.jobs, arguments.explain)
-            verifying.verify(self.found, self._engine.server, arguments.jobs, arguments.explain)
+            jobs = arguments.jobs or default_jobs()
+            explained(self.found, self._engine.server, jobs, arguments.explain)
+            verifying.verify(self.found, self._engine.server, jobs, arguments.explain)
 
 
 def _tried_again(

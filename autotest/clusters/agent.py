@@ -14,11 +14,12 @@ import tempfile
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from autotest.base.errors import AutotestError
-from autotest.campaigns.workers import PRELOADED, Workers
+from autotest.clusters import workshop
 from autotest.clusters.messages import (
     Facts,
     Farewell,
@@ -30,9 +31,11 @@ from autotest.clusters.messages import (
     digest_of_file,
     digest_of_library,
 )
+from autotest.clusters.travelling import with_file
+from autotest.clusters.workshop import Workshop
 from autotest.frameworks import chosen
-from autotest.processes.client import START_UP, Server
-from autotest.results.tasks import Found, Result, Task
+from autotest.processes.client import START_UP
+from autotest.results.tasks import Found
 from autotest.storage.store import Store
 
 _FOLDER = "autotest-agent-"
@@ -47,7 +50,7 @@ class Agent:
         _forget_killed(Path(tempfile.gettempdir()))
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
         self._root = Path.cwd()
-        self._workers: Workers | None = None
+        self._workshop: Workshop | None = None
         #: The numbers of what is being done, by the task object's own identity.
         self._numbers: dict[int, int] = {}
 
@@ -69,11 +72,8 @@ class Agent:
         self._furnish(package)
         differing = [name for name, digest in package.digests.items() if digest_of_file(self._root / name) != digest]
         library = digest_of_library()
-        server = Server(PRELOADED, frameworks=package.conditions.frameworks)
-        conditions = dataclasses.replace(package.conditions, directory=self._folder)
-        self._workers = Workers(conditions, package.slots, server)
         try:
-            self._workers.prepare()
+            self._workshop, server = workshop.opened(package, self._folder)
             with contextlib.closing(server.process(_facts)) as process:
                 group = process.connection.recv() if process.connection.poll(START_UP) else "no answer"
         except (AutotestError, EOFError, OSError) as error:
@@ -95,14 +95,14 @@ class Agent:
         sys.path[:0] = [str(self._root / name) for name in package.path]
 
     def _carry_out(self, order: Order) -> Report:
-        assert self._workers is not None
+        assert self._workshop is not None
         results: list[Returned] = []
         end = time.monotonic() + order.seconds
         try:
             for handed in order.tasks:
-                self._begin(handed, self._workers)
+                self._begin(handed, self._workshop)
             while self._numbers and not results:
-                finished = self._workers.wait(max(0.0, end - time.monotonic()))
+                finished = self._workshop.wait(max(0.0, end - time.monotonic()))
                 results += [self._returned(task, result) for task, result in finished]
                 if time.monotonic() >= end:
                     break
@@ -110,15 +110,14 @@ class Agent:
             return Report(results, str(error))
         return Report(results)
 
-    def _begin(self, handed: Handed, workers: Workers) -> None:
-        where = handed.task.where
-        task = dataclasses.replace(handed.task, where=where._replace(file=self._root / where.file))
+    def _begin(self, handed: Handed, shop: Workshop) -> None:
+        task = with_file(handed.task, lambda file: self._root / file)
         if handed.files:
             Store(self._folder).put(task.identity.key, handed.files)  # type: ignore[union-attr]
         self._numbers[id(task)] = handed.number
-        workers.start(task)
+        shop.start(task)
 
-    def _returned(self, task: Task, result: Result) -> Returned:
+    def _returned(self, task: Any, result: Any) -> Returned:
         number = self._numbers.pop(id(task))
         if not isinstance(result, Found):
             return Returned(number, result, {})
@@ -128,8 +127,8 @@ class Agent:
         return Returned(number, dataclasses.replace(result, place=str(place)), files)
 
     def _leave(self) -> None:
-        if self._workers is not None:
-            self._workers.close()
+        if self._workshop is not None:
+            self._workshop.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

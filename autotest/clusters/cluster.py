@@ -8,6 +8,7 @@ import pickle
 import time
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from autotest.base.errors import AutotestError
 from autotest.clusters.engine import Engine, Lost
@@ -16,7 +17,7 @@ from autotest.clusters.messages import Facts, Farewell, Handed, Order, Package, 
 from autotest.clusters.travelling import packed, unpacked
 from autotest.processes.client import START_UP
 from autotest.report.plural import several
-from autotest.results.tasks import Explore, Result, Task
+from autotest.results.tasks import Explore
 
 #: Seconds that an agent waits for a result before it asks whether there is more to do.
 POLL = 0.25
@@ -32,7 +33,7 @@ STRAGGLES, AT_LEAST = 4.0, 5.0
 class _Job:
     """A task that is not done."""
 
-    task: Task
+    task: Any
     begun: float = 0.0
     #: The agents that have it.
     holders: list[_Station] = dataclasses.field(default_factory=list)
@@ -48,18 +49,18 @@ class _Station:
     #: None until it has said what it is.
     facts: Facts | None = None
     #: What it was given and has not done, and what of it is yet to be sent.
-    jobs: dict[int, Task] = dataclasses.field(default_factory=dict)
+    jobs: dict[int, Any] = dataclasses.field(default_factory=dict)
     exploring: int = 0
     unsent: list[int] = dataclasses.field(default_factory=list)
     #: Since when it owes an answer; None when it does not.
     asked: float | None = None
 
-    def room(self, task: Task) -> int:
+    def room(self, task: Any) -> int:
         """How many more tasks like this one it can begin at once."""
         free = self.slots + self.looking - len(self.jobs)
         return min(self.slots - self.exploring, free) if isinstance(task, Explore) else free
 
-    def give(self, number: int, task: Task) -> None:
+    def give(self, number: int, task: Any) -> None:
         self.jobs[number] = task
         self.unsent.append(number)
         self.exploring += isinstance(task, Explore)
@@ -153,12 +154,12 @@ class Cluster:
     def looking(self) -> int:
         return max(1, sum(one.looking for one in self._working()))
 
-    def start(self, task: Task) -> None:
+    def start(self, task: Any) -> None:
         self._numbers += 1
         self._jobs[self._numbers] = _Job(task)
         self._waiting.append(self._numbers)
 
-    def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
+    def wait(self, seconds: float) -> Sequence[tuple[Any, Any]]:
         self._enlist()
         self._deal()
         for handle, station in self._stations.items():
@@ -188,7 +189,7 @@ class Cluster:
                 if len(job.holders) == 1 and now - job.begun > self._patience(job.task):
                     self._give(number)
 
-    def _patience(self, task: Task) -> float:
+    def _patience(self, task: Any) -> float:
         count, seconds = self._usual.get(type(task), (0, 0.0))
         return max(AT_LEAST, STRAGGLES * seconds / count) if count else float("inf")
 
@@ -212,8 +213,8 @@ class Cluster:
         station.asked = time.monotonic()
         self._engine.send(handle, pickle.dumps(Order(handed, POLL)))
 
-    def _listen(self, seconds: float) -> list[tuple[Task, Result]]:
-        finished: list[tuple[Task, Result]] = []
+    def _listen(self, seconds: float) -> list[tuple[Any, Any]]:
+        finished: list[tuple[Any, Any]] = []
         for handle, said in self._engine.answers(seconds):
             station = self._stations.get(handle)
             if station is None:
@@ -233,7 +234,7 @@ class Cluster:
                     self._lose(handle, answer.trouble)
         return finished
 
-    def _results(self, station: _Station, report: Report) -> Iterator[tuple[Task, Result]]:
+    def _results(self, station: _Station, report: Report) -> Iterator[tuple[Any, Any]]:
         for number, result, files in report.results:
             station.has_done(number)
             job = self._jobs.pop(number, None)

@@ -5,12 +5,27 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from autotest.results.tasks import Conditions, Result, Task
+from autotest.results.gradient_account import Books
+from autotest.results.sweep import Cell
+from autotest.results.tasks import Conditions, Result, Task, Where
+from autotest.sweeping.units import Unit
+from autotest.sweeping.worker import Databases
 
 #: The files of a finding, by name.
 Files = Mapping[str, bytes]
+
+
+#: What a cluster may be asked for.
+Work = Literal["campaign", "sweep", "gradients"]
+
+
+class Book(NamedTuple):
+    """The gradients of one test are to be looked at, in so many trials at most."""
+
+    where: Where
+    trials: int
 
 
 class Package(NamedTuple):
@@ -31,6 +46,9 @@ class Package(NamedTuple):
     #: The text of the project's ``pyproject.toml``, and of the ledger that AUTOTEST_LEDGER names.
     project: str
     ledger: str
+    work: Work = "campaign"
+    #: What a sweep is of.
+    databases: Databases = Databases()
 
 
 class Facts(NamedTuple):
@@ -50,7 +68,7 @@ class Handed(NamedTuple):
     """A task on its way to an agent."""
 
     number: int
-    task: Task
+    task: Task | Unit | Book
     #: Of the finding that the task goes on with, where it does.
     files: Files
 
@@ -66,7 +84,8 @@ class Returned(NamedTuple):
     """What came of a task."""
 
     number: int
-    result: Result
+    #: Of a campaign's task; what its cell came to, for a unit of a sweep; books, for a `Book`.
+    result: Result | Sequence[tuple[Cell, bool]] | Books
     #: Of the finding, where the result is one.
     files: Files
 

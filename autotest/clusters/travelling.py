@@ -6,23 +6,35 @@ import contextlib
 import dataclasses
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from autotest.base import options
 from autotest.base.errors import AutotestError
-from autotest.clusters.messages import Files, Package, digest_of_file
-from autotest.results.tasks import Conditions, DiagnoseDeath, Found, Known, Result, Task
+from autotest.clusters.messages import Book, Files, Package, Work, digest_of_file
+from autotest.results.tasks import Conditions, Diagnose, DiagnoseDeath, Explore, Found, Known, Result
 from autotest.storage.keeping import shortened
 from autotest.storage.store import Store, StoreUnwritable
 from autotest.storage.store_format import FILES
+from autotest.sweeping.worker import Databases
+
+T = TypeVar("T")
+
+_USUAL = Databases()
 
 #: Variables that belong to this machine, and those besides AUTOTEST_* that results depend on. An engine may set these.
 _OWN = frozenset(("AUTOTEST_DIR", "AUTOTEST_PROJECT", "AUTOTEST_LEDGER"))
 _TELLING = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONHASHSEED")
 
 
-def package(conditions: Conditions, files: Sequence[Path], shared: Path | None = None) -> Package:
+def package(
+    conditions: Conditions,
+    files: Sequence[Path],
+    shared: Path | None = None,
+    work: Work = "campaign",
+    databases: Databases = _USUAL,
+) -> Package:
     """What agents are to know of this process; `slots` is each one's own.
 
     `shared` is the folder that is the same on their machine; None where the engine brings the working directory.
@@ -33,6 +45,8 @@ def package(conditions: Conditions, files: Sequence[Path], shared: Path | None =
     named = {name: os.environ[name] for name in os.environ if name.startswith("AUTOTEST_") and name not in _OWN}
     named |= {name: os.environ[name] for name in _TELLING if name in os.environ}
     root = Path.cwd() if shared is None else shared
+    for database in databases.others:
+        database.entries()  # what it has read from this machine's disk travels with it
     below = [Path(name or ".").absolute() for name in sys.path]
     return Package(
         conditions,
@@ -44,6 +58,8 @@ def package(conditions: Conditions, files: Sequence[Path], shared: Path | None =
         digests={relative(file, root).as_posix(): digest_of_file(file) for file in files},
         project="" if project is None else project.read_text(encoding="utf-8"),
         ledger=Path(ledger).read_text(encoding="utf-8") if ledger else "",
+        work=work,
+        databases=databases,
     )
 
 
@@ -53,17 +69,25 @@ def relative(file: Path, root: Path) -> Path:
     return absolute.relative_to(root) if absolute.is_relative_to(root) else absolute
 
 
-def packed(task: Task, root: Path, directory: Path) -> tuple[Task, Files]:
+def with_file(task: T, change: Callable[[Path], Path]) -> T:
+    """`task` with its test file as `change` gives it, if it is about one."""
+    if isinstance(task, Book):
+        return task._replace(where=task.where._replace(file=change(task.where.file)))
+    if isinstance(task, Explore | Diagnose | DiagnoseDeath):
+        return dataclasses.replace(task, where=task.where._replace(file=change(task.where.file)))
+    return task
+
+
+def packed(task: T, root: Path, directory: Path) -> tuple[T, Files]:
     """`task` as an agent can carry it out, with the files of the finding that it goes on with."""
     files: Files = {}
     if isinstance(task, DiagnoseDeath) and task.verify:
         with contextlib.suppress(AutotestError, OSError):  # without it the agent says what is missing
             files = Store(directory).files(task.identity.key)
-    where = task.where._replace(file=relative(task.where.file, root))
-    return dataclasses.replace(task, where=where), files
+    return with_file(task, lambda file: relative(file, root)), files
 
 
-def unpacked(task: Task, result: Result, files: Files, directory: Path) -> Result:
+def unpacked(task: Any, result: Any, files: Files, directory: Path) -> Any:
     """`result` as if the task had been carried out here: a finding is in the store below `directory`, and tells so."""
     if isinstance(task, DiagnoseDeath) and task.thorough and _is_another(task, result):
         with contextlib.suppress(AutotestError):

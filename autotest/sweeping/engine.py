@@ -48,6 +48,11 @@ class _Worker:
     given: float = 0.0
 
 
+def preloaded(own: bool) -> tuple[str, ...]:
+    """What workers need besides the frameworks. Reading the reference's own databases takes seconds."""
+    return _PRELOADED if own else _WITHOUT_DATABASES
+
+
 class Engine:
     """Worker processes that judge units. Use it as a context manager.
 
@@ -57,6 +62,7 @@ class Engine:
         memory: bytes that a worker may take besides what the frameworks take; None for any.
         databases: what is swept besides the reference's own databases.
         own: whether these are swept at all.
+        server: forks the workers, and is closed with them; one of its own when left out.
     """
 
     def __init__(
@@ -67,13 +73,13 @@ class Engine:
         databases: Sequence[SampleDatabase] = (),
         *,
         own: bool = True,
+        server: Server | None = None,
     ) -> None:
         self._jobs = jobs
         self._deadline = deadline
         self._memory = memory
         self._databases = Databases(own, tuple(databases))
-        # Reading the reference's own takes seconds.
-        self.server = Server(_PRELOADED if own else _WITHOUT_DATABASES)
+        self.server = server or Server(preloaded(own))
         self._folder = Path(tempfile.mkdtemp(prefix="autotest-sweep-"))
         self._workers: dict[int, _Worker] = {}
         #: Workers that wait for a unit.

@@ -255,3 +255,49 @@ def test_this_process_is_no_cluster(command):
     ended = command("fuzz", SUITE, "--executor", "ray", "--jobs", 0)
     assert ended.status == 2
     assert "expected 1 or more with --executor ray" in ended.errors
+
+
+def told(folder: Path, *arguments: object, where: str) -> str:
+    """What a command says with its workers at `where`, in a session that has no process left afterwards."""
+    command = [sys.executable, "-m", "autotest", *map(str, arguments), "--jobs", "2", "--executor", where]
+    environment = {**os.environ, "AUTOTEST_CANDIDATE": "tests.support.deadly:mixed"}
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    output = process.communicate()[0]
+    assert process.returncode in (0, 1, 2), output
+    assert in_session(process.pid) == []
+    return output
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_sweep_on_ray_comes_to_what_one_here_comes_to(tmp_path, quick):
+    asked = ("sweep", "-k", "'relu/function/float32' or 'sinh/function/float64'", "--no-explain", "--json")
+    maps = {}
+    for where in ("local", "ray"):
+        told(tmp_path, *asked, f"{where}.json", where=where)
+        maps[where] = json.loads((tmp_path / f"{where}.json").read_text())
+    here, there = maps["local"], maps["ray"]
+    assert [(cell["operator"], cell["status"]) for cell in there["cells"]] == [
+        (cell["operator"], cell["status"]) for cell in here["cells"]
+    ]
+    assert {(one["operator"], one["check"]) for one in there["findings"]} == {
+        (one["operator"], one["check"]) for one in here["findings"]
+    }
+    assert {"relu", "sinh"} <= {one["operator"] for one in there["findings"]}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_books_of_gradients_are_the_same_on_ray(tmp_path, quick):
+    asked = ("gradients", SUITE, "--trials", 1, "-k", SIX)
+    here, there = (told(tmp_path, *asked, where=where) for where in ("local", "ray"))
+    assert there == here
+    assert "its process died (SIGSEGV)" in there

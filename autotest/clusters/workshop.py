@@ -1,0 +1,76 @@
+"""What an agent carries out its tasks with: the workers of a campaign or of a sweep, or books of gradients."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from autotest.campaigns import gradient_workers, workers
+from autotest.campaigns.gradient_workers import keep_books_apart
+from autotest.campaigns.workers import Workers
+from autotest.clusters.messages import Book, Package
+from autotest.clusters.threaded import Threaded
+from autotest.processes.client import Server
+from autotest.results.gradient_account import Books
+from autotest.results.sweep import Cell
+from autotest.sweeping import engine
+from autotest.sweeping.engine import Engine
+from autotest.sweeping.units import Unit
+
+
+class Workshop(Protocol):
+    """Begins tasks, and says what came of them."""
+
+    def start(self, task: Any) -> None: ...
+
+    def wait(self, seconds: float) -> Sequence[tuple[Any, Any]]: ...
+
+    def close(self) -> None: ...
+
+
+def opened(package: Package, directory: Path) -> tuple[Workshop, Server]:
+    """What the work of `package` is done with, and the server of its processes; raises `AutotestError`."""
+    if package.work == "sweep":
+        server = Server(engine.preloaded(package.databases.own), frameworks=package.conditions.frameworks)
+        return _sweeping(package, server), server
+    if package.work == "gradients":
+        server = Server(gradient_workers.PRELOADED, frameworks=package.conditions.frameworks)
+        return _keeping_books(package.slots, server), server
+    server = Server(workers.PRELOADED, frameworks=package.conditions.frameworks)
+    pool = Workers(dataclasses.replace(package.conditions, directory=directory), package.slots, server)
+    pool.prepare()
+    return pool, server
+
+
+def _sweeping(package: Package, server: Server) -> Threaded:
+    open_engines = contextlib.ExitStack()
+    conditions = package.conditions
+    functions: list[Callable[[Unit], list[tuple[Cell, bool]]]] = []
+    for _ in range(package.slots):
+        databases = package.databases
+        one = Engine(1, conditions.deadline, conditions.memory, databases.others, own=databases.own, server=server)
+        open_engines.enter_context(one)
+        functions.append(_judging(one))
+    return Threaded(functions, open_engines.close)
+
+
+def _judging(one: Engine) -> Callable[[Unit], list[tuple[Cell, bool]]]:
+    def judge(unit: Unit) -> list[tuple[Cell, bool]]:
+        parts: list[tuple[Cell, bool]] = []
+        one.run([unit], lambda _, cell, done: parts.append((cell, done)))
+        return parts
+
+    return judge
+
+
+def _keeping_books(slots: int, server: Server) -> Threaded:
+    def keep(book: Book) -> Books:
+        return keep_books_apart([book.where], book.trials, 1, server=server)
+
+    return Threaded([keep] * slots, server.close)
+
+
+__all__ = ["Workshop", "opened"]

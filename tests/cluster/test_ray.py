@@ -279,7 +279,7 @@ def told(folder: Path, *arguments: object, where: str) -> str:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_sweep_on_ray_comes_to_what_one_here_comes_to(tmp_path, quick):
-    asked = ("sweep", "-k", "'relu/function/float32' or 'sinh/function/float64'", "--no-explain", "--json")
+    asked = ("sweep", "-k", "relu/function/float32 or sinh/out=/float32", "--no-explain", "--json")
     maps = {}
     for where in ("local", "ray"):
         told(tmp_path, *asked, f"{where}.json", where=where)

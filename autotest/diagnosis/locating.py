@@ -15,6 +15,7 @@ from autotest.diagnosis.operands import Held, operands_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.isolation import isolated
+from autotest.program.rewriting import widened
 from autotest.program.semantics import is_backward, is_step
 
 
@@ -61,6 +62,7 @@ def _forward(program: Program, pair: Pair, settings: Settings, first: Mismatch, 
 def _backward(program: Program, pair: Pair, settings: Settings, first: Mismatch) -> Located:
     """The first call of the backward whose gradients differ although what comes into it agrees."""
     found = suspects(program, pair, settings)
+    rounding: Located | None = None
     for some in _more_and_more(found.slots):
         held = operands_at(program, pair.reference, some)
         for slot in some:
@@ -68,8 +70,15 @@ def _backward(program: Program, pair: Pair, settings: Settings, first: Mismatch)
                 continue
             cotangents = {path: value for (at, path), value in found.cotangents.items() if at == slot}
             alone, at = _alone(program, pair, settings, slot, first, held[slot], cotangents)
-            if alone is not None:
-                return Located(slot, alone, at)
+            if alone is None:
+                continue
+            located = Located(slot, alone, at)
+            if _stays_in_double(alone, pair, settings):
+                return located
+            # A gradient that is zero but for rounding differs in many a healthy call.
+            rounding = rounding or located
+    if rounding is not None:
+        return rounding
     raised = first.slot if first.symptom in ("exception", "accepted", "out of memory") else None
     return Located(raised, hint=found.slots[0] if found.slots else None)
 
@@ -101,6 +110,15 @@ def _alone(
     if found.mismatches and found.mismatches[0].symptom == first.symptom and found.mismatches[0].stage == first.stage:
         return found, at
     return None, 0
+
+
+def _stays_in_double(alone: Agreement, pair: Pair, settings: Settings) -> bool:
+    """Whether the sides are about as far apart in double precision: what only rounding does nearly goes away."""
+    gaps = [item.statistics.greatest_abs for item in alone.mismatches if item.statistics is not None]
+    wide = agree(widened(alone.program)[0], pair, settings).mismatches
+    return bool(wide) and (
+        not gaps or any(item.statistics is None or item.statistics.greatest_abs >= max(gaps) / 100 for item in wide)
+    )
 
 
 def _step(program: Program, pair: Pair, settings: Settings) -> int | None:

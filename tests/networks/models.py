@@ -340,6 +340,20 @@ def discriminator(torch: Any) -> Any:
     return Discriminator()
 
 
+def gan(torch: Any) -> Any:
+    nn = torch.nn
+
+    class Gan(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.generator, self.discriminator = generator(torch), discriminator(torch)
+
+        def forward(self, noise: Any, shown: Any) -> Any:
+            return self.discriminator(self.generator(noise)), self.discriminator(shown)
+
+    return Gan()
+
+
 MODELS: Mapping[str, Model] = {
     "mlp": mlp,
     "lenet": lenet,
@@ -351,6 +365,7 @@ MODELS: Mapping[str, Model] = {
     "vit": vit,
     "vae": vae,
     "experts": experts,
+    "gan": gan,
 }
 #: What each model is called with: shapes of floating inputs; ``(shape, classes)`` for whole numbers.
 INPUTS: Mapping[str, tuple[Any, ...]] = {
@@ -364,4 +379,5 @@ INPUTS: Mapping[str, tuple[Any, ...]] = {
     "vit": ((2, 3, 8, 8),),
     "vae": ((3, 8), (3, 3)),
     "experts": ((4, 6),),
+    "gan": ((5, 4), (5, 6)),
 }

@@ -9,96 +9,129 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from autotest import torch as dual
 from autotest.base.settings import Settings
+from autotest.frameworks import Framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.trials.trial import run_trial
 from tests.networks.bodies import distinct, inputs
 from tests.networks.models import MODELS
-from tests.support.faulty import FaultyTorch, with_gradient
+from tests.support.faulty import FaultyTorch
+from tests.support.faulty_oneflow import FaultyOneFlow
 from tests.support.running import pair_with
 
-#: (module, healthy call, arguments) -> what the faulty layer gives
-Fault = Callable[[Any, Callable[..., Any], Any], Any]
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layer:
+    """One call of a layer: the framework's namespace, the module, its healthy call, and what it is called with."""
+
+    torch: Any
+    module: Any
+    call: Callable[[Any], Any]
+    x: Any
+
+    def on_result(self, change: Callable[[Any], Any]) -> Any:
+        """The call, with what `change` makes of its result, or of the first of several."""
+        result = self.call(self.x)
+        return (change(result[0]), *result[1:]) if isinstance(result, tuple) else change(result)
+
+    def with_parameter(self, name: str, change: Callable[[Any], Any]) -> Any:
+        """The call, with one parameter replaced by what `change` makes of it."""
+        own = self.module._parameters.pop(name)
+        object.__setattr__(self.module, name, change(own))
+        try:
+            return self.call(self.x)
+        finally:
+            object.__delattr__(self.module, name)
+            self.module._parameters[name] = own
+
+    def with_gradient(self, factor: float) -> Callable[[Any], Any]:
+        """What leaves a tensor as it is, and makes its gradient so many times what it was."""
+
+        class Through(self.torch.autograd.Function):  # type: ignore[misc, name-defined]
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 1
+
+            @staticmethod
+            def backward(ctx: Any, gradient: Any) -> Any:
+                return gradient * factor
+
+        through: Callable[[Any], Any] = Through.apply
+        return through
 
 
-def _scaled(layer: Any, call: Callable[..., Any], x: Any) -> Any:
-    return _first(call(x), lambda y: y * 1.02 + 0.01)
+Fault = Callable[[Layer], Any]
+Make: TypeAlias = type[FaultyTorch] | type[FaultyOneFlow]
 
 
-def _last_element(layer: Any, call: Callable[..., Any], x: Any) -> Any:
+def _last_element(layer: Layer) -> Any:
     def change(y: Any) -> Any:
-        y = y.clone()
-        y.reshape(-1)[-1] += 0.05
-        return y
+        added = np.zeros(tuple(y.shape), "float32")
+        added.reshape(-1)[-1] = 0.05
+        return y + layer.torch.tensor(added)
 
-    return _first(call(x), change)
-
-
-def _gradient(layer: Any, call: Callable[..., Any], x: Any) -> Any:
-    return _first(call(x), with_gradient(lambda gradient: gradient * 1.5)(lambda y: y * 1))
+    return layer.on_result(change)
 
 
-def _input_gradient(layer: Any, call: Callable[..., Any], x: Any) -> Any:
-    return call(with_gradient(lambda gradient: gradient * 0.5)(lambda y: y * 1)(x) if x.is_floating_point() else x)
+def _input_gradient(layer: Layer) -> Any:
+    return layer.call(layer.with_gradient(0.5)(layer.x))
 
 
-def _weight_gradient(layer: Any, call: Callable[..., Any], x: Any) -> Any:
-    return _with_parameter(layer, "weight", with_gradient(lambda gradient: gradient * 1.1)(lambda y: y * 1), call, x)
+def _transposed_weight(layer: Layer) -> Any:
+    def change(weight: Any) -> Any:
+        return weight.transpose(0, 1).reshape(*weight.shape)
+
+    return layer.with_parameter("weight", change)
 
 
-def _no_bias_gradient(layer: Any, call: Callable[..., Any], x: Any) -> Any:
-    return _with_parameter(layer, "bias", lambda bias: bias.detach(), call, x)
-
-
-def _no_bias(layer: Any, call: Callable[..., Any], x: Any) -> Any:
-    return _with_parameter(layer, "bias", lambda bias: bias * 0, call, x)
-
-
-def _flipped_weight(layer: Any, call: Callable[..., Any], x: Any) -> Any:
-    return _with_parameter(layer, "weight", lambda weight: weight.flip(0), call, x)
-
-
-def _epsilon(layer: Any, call: Callable[..., Any], x: Any) -> Any:
-    usual, layer.eps = layer.eps, 1e-2
+def _epsilon(layer: Layer) -> Any:
+    name = "eps" if hasattr(layer.module, "eps") else "epsilon"
+    usual = getattr(layer.module, name)
+    setattr(layer.module, name, 1e-2)
     try:
-        return call(x)
+        return layer.call(layer.x)
     finally:
-        layer.eps = usual
+        setattr(layer.module, name, usual)
 
 
-def _not_updated(layer: Any, call: Callable[..., Any], x: Any) -> Any:
-    before = layer.running_mean.clone()
-    result = call(x)
-    layer.running_mean.copy_(before)
+def _not_updated(layer: Layer) -> Any:
+    before = layer.module.running_mean.clone()
+    result = layer.call(layer.x)
+    with layer.torch.no_grad():
+        layer.module.running_mean.copy_(before)
     return result
 
 
-def _first(result: Any, change: Callable[[Any], Any]) -> Any:
-    return (change(result[0]), *result[1:]) if isinstance(result, tuple) else change(result)
+def _swapped_activation(layer: Layer) -> Any:
+    functional = layer.torch.nn.functional
+    return functional.relu(layer.x) if type(layer.module).__mro__[1].__name__ != "ReLU" else functional.gelu(layer.x)
 
 
-def _with_parameter(layer: Any, name: str, change: Callable[[Any], Any], call: Callable[..., Any], x: Any) -> Any:
-    """The call of `layer` with one parameter replaced by what `change` makes of it."""
-    own = layer._parameters.pop(name)
-    object.__setattr__(layer, name, change(own))
-    try:
-        return call(x)
-    finally:
-        object.__delattr__(layer, name)
-        layer._parameters[name] = own
-
-
-_ANY = {"scaled": _scaled, "last element": _last_element, "gradient": _gradient, "input gradient": _input_gradient}
-_WEIGHED = {"weight gradient": _weight_gradient, "flipped weight": _flipped_weight}
-_BIASED = {"no bias gradient": _no_bias_gradient, "no bias": _no_bias}
-_NORMALISING = {"epsilon": _epsilon}
+FAULTS: dict[str, Fault] = {
+    "scaled": lambda layer: layer.on_result(lambda y: y * 1.02 + 0.01),
+    "last element": _last_element,
+    "gradient": lambda layer: layer.on_result(layer.with_gradient(1.5)),
+    "input gradient": _input_gradient,
+    "weight gradient": lambda layer: layer.with_parameter("weight", layer.with_gradient(1.1)),
+    "flipped weight": lambda layer: layer.with_parameter("weight", lambda weight: weight.flip([0])),
+    "transposed weight": _transposed_weight,
+    "no bias gradient": lambda layer: layer.with_parameter("bias", lambda bias: bias.detach()),
+    "no bias": lambda layer: layer.with_parameter("bias", lambda bias: bias * 0),
+    "epsilon": _epsilon,
+    "buffer not updated": _not_updated,
+    "swapped activation": _swapped_activation,
+}
+_ANY = ("scaled", "last element", "gradient", "input gradient")
+_ACTIVATIONS = "ReLU GELU Tanh SiLU Sigmoid LeakyReLU".split()
 _CLASSES = (
-    "Linear Conv2d ConvTranspose2d LayerNorm BatchNorm1d BatchNorm2d GroupNorm ReLU GELU Tanh SiLU Sigmoid LeakyReLU "
-    "AvgPool2d MaxPool2d AdaptiveAvgPool2d Embedding LSTM"
-).split()
+    "Linear Conv2d ConvTranspose2d LayerNorm BatchNorm1d BatchNorm2d GroupNorm AvgPool2d MaxPool2d AdaptiveAvgPool2d "
+    "Embedding LSTM"
+).split() + _ACTIVATIONS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,50 +146,46 @@ class Planted:
     def __str__(self) -> str:
         return f"{self.model}-{'train' if self.training else 'eval'}-{self.path}-{self.what}".replace(" ", "_")
 
-    @property
-    def fault(self) -> Fault:
-        return {**_ANY, **_WEIGHED, **_BIASED, **_NORMALISING, "buffer not updated": _not_updated}[self.what]
-
     def body(self) -> Any:
         network = distinct(MODELS[self.model](dual))
         network.train(self.training)
         return network(*inputs(self.model))
 
-    def candidate(self) -> FaultyTorch:
-        """torch with that fault in that layer."""
-        mark = _marks(self.model, training=self.training)[self.path]
+    def candidate(self, make: Make = FaultyTorch) -> Framework:
+        """torch, or OneFlow, with that fault in that layer."""
+        mark, fault = _marks(self.model, training=self.training, make=make)[self.path], FAULTS[self.what]
 
         def replacement(original: Any) -> Any:
             class Faulty(original):  # type: ignore[misc]
                 def forward(self, x: Any, *rest: Any) -> Any:
                     usual = super().forward
-                    if abs(_mark(self, x) - mark) <= 1e-5 * max(1.0, abs(mark)):
-                        return fault(self, lambda y: usual(y, *rest), x)
+                    if _is_marked(self, x, mark):
+                        return fault(Layer(candidate.root, self, lambda y: usual(y, *rest), x))
                     return usual(x, *rest)
 
             return Faulty
 
-        fault = self.fault
-        return FaultyTorch({f"nn.{name}": replacement for name in _CLASSES})
+        candidate = make({f"nn.{name}": replacement for name in _CLASSES})
+        return candidate
 
 
-def _mark(layer: Any, x: Any) -> float:
-    parameters = [*layer.parameters()]
-    whole = [one.detach().double() for one in parameters] or [x.detach().double()]
-    weighed = [(one.reshape(-1) * _weights(one)).sum().item() for one in whole]
-    return float(sum(weighed)) + len(type(layer).__mro__[-3].__name__)
+def _mark(layer: Any, x: Any) -> tuple[float, float]:
+    """What tells a layer of a class from any other, and how much of it rounding may change."""
+    whole = [*layer.parameters()] or [x]
+    arrays = [one.detach().numpy().astype("float64").reshape(-1) for one in whole]
+    weighed = [one * (np.cos(np.arange(one.size)) + 1.5) for one in arrays]
+    mark = sum(float(one.sum()) for one in weighed) + len(type(layer).__mro__[1].__name__)
+    return mark, 1e-5 * max(1.0, sum(float(np.abs(one).sum()) for one in weighed))
 
 
-def _weights(tensor: Any) -> Any:
-    import torch
-
-    return torch.cos(torch.arange(tensor.numel(), dtype=torch.float64)) + 1.5
+def _is_marked(layer: Any, x: Any, mark: tuple[float, float]) -> bool:
+    return abs(_mark(layer, x)[0] - mark[0]) <= mark[1]
 
 
 @functools.cache
-def _marks(model: str, *, training: bool) -> dict[str, float]:
+def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str, tuple[float, float]]:
     """The mark of each layer of the model that is called, as a healthy trial of the same seed shows them."""
-    found: dict[str, float] = {}
+    found: dict[str, tuple[float, float]] = {}
 
     def noting(original: Any) -> Any:
         class Noting(original):  # type: ignore[misc]
@@ -166,8 +195,9 @@ def _marks(model: str, *, training: bool) -> dict[str, float]:
 
         return Noting
 
-    made: list[tuple[Any, float]] = []
-    candidate = FaultyTorch({f"nn.{name}": noting for name in _CLASSES})
+    made: list[tuple[Any, tuple[float, float]]] = []
+    # What torch draws next depends on whether the candidate draws of it, too.
+    candidate = make({f"nn.{name}": noting for name in _CLASSES})
     network: list[Any] = []
 
     def body() -> Any:
@@ -177,7 +207,7 @@ def _marks(model: str, *, training: bool) -> dict[str, float]:
         return one(*inputs(model))
 
     outcome = run_trial(body, 0, Settings(n=1), pair_with(candidate))
-    assert not outcome.mismatches
+    assert not outcome.rejection
     paths = {id(module._actual): path for path, module in network[0].named_modules()}
     for module, mark in made:
         found.setdefault(paths[id(module)], mark)
@@ -191,17 +221,18 @@ def possible(model: str, *, training: bool) -> Iterator[Planted]:
         name = type(layer).__name__
         if name not in _CLASSES or path not in _marks(model, training=training):
             continue
-        kinds: list[str] = [*_ANY]
+        kinds = [*_ANY]
+        weight = getattr(layer, "weight", None)
         if name == "Embedding":
             kinds = ["scaled", "last element", "gradient", "weight gradient", "flipped weight"]
-        elif name == "LSTM":
-            kinds = ["scaled", "last element", "gradient", "input gradient"]
-        elif hasattr(layer, "weight"):
-            kinds += [*_WEIGHED] if name not in ("LayerNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d") else []
-            kinds += [*_BIASED] if getattr(layer, "bias", None) is not None and "Norm" not in name else []
-            kinds += [*_NORMALISING] if hasattr(layer, "eps") else []
-            kinds += ["no bias gradient"] if "Norm" in name else []
-            kinds += ["buffer not updated"] if "BatchNorm" in name and training else []
+        elif "Norm" in name:
+            kinds += ["epsilon", "no bias gradient", *(["buffer not updated"] if "Batch" in name and training else [])]
+        elif weight is not None:
+            kinds += ["weight gradient", "flipped weight"]
+            kinds += ["transposed weight"] if weight.shape[0] > 1 and weight.shape[1] > 1 else []
+            kinds += ["no bias gradient", "no bias"] if layer.bias is not None else []
+        elif name in _ACTIVATIONS:
+            kinds += ["swapped activation"]
         yield from (Planted(model, training, path, kind) for kind in kinds)
 
 

@@ -18,18 +18,17 @@ from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.networks.models import MODELS
-from tests.networks.planted_layers import Planted, spread
+from tests.networks.planted_layers import Planted
+from tests.networks.score import diagnosed, score
 from tests.support.running import pair_with
 
 SETTINGS = Settings(n=1)
 
 
-def found(planted: Planted, shrink: float = 0.0) -> Finding:
-    pair = pair_with(planted.candidate())
-    outcome = run_trial(planted.body, 0, SETTINGS, pair)
-    assert outcome.mismatches, planted
-    options = Options(verify=False, shrink=shrink)
-    return failed_trial.diagnose(ATest("file.py::test", planted.body, SETTINGS), outcome, RunContext(pair, options), 0)
+def found(planted: Planted, candidate: str = "torch", shrink: float = 0.0) -> Finding:
+    finding = diagnosed(planted, candidate, shrink)
+    assert finding is not None, planted
+    return finding
 
 
 FEW = [
@@ -52,19 +51,31 @@ def test_the_layer_with_the_fault_is_named(planted: Planted) -> None:
     assert network.alone
 
 
+WITH_ONEFLOW = [
+    Planted("encoder", True, "layers.0.attention.query", "input gradient"),
+    Planted("mlp", False, "act", "swapped activation"),
+    Planted("gan", True, "generator.body.1", "buffer not updated"),
+]
+
+
+@pytest.mark.oneflow
+@pytest.mark.parametrize("planted", WITH_ONEFLOW, ids=str)
+def test_the_layer_with_the_fault_is_named_where_the_healthy_layers_round_otherwise(planted: Planted) -> None:
+    network = found(planted, "oneflow").network
+    assert network is not None
+    assert network.path == planted.path
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
-def test_of_ten_faults_in_each_model_the_guilty_layer_is_named_and_never_a_later_one(model: str) -> None:
-    planted = [one for training in (True, False) for one in spread(model, training=training, count=10)]
-    wrong = []
-    for one in planted:
-        network = found(one).network
-        assert network is not None
-        if network.path != one.path:
-            wrong.append(str(one))
-            order = [layer.path for layer in network.layers]
-            assert order.index(network.path) < order.index(one.path)
-    assert len(wrong) <= len(planted) // 20, wrong
+@pytest.mark.parametrize("candidate", ["torch", pytest.param("oneflow", marks=pytest.mark.oneflow)])
+def test_of_ten_faults_in_each_model_the_guilty_layer_is_named_and_never_a_later_one(
+    model: str, candidate: str
+) -> None:
+    told = [*score(model, candidate)]
+    wrong = [f"{one.planted}: {one.path}" for one in told if not one.right]
+    assert not any(one.later for one in told), wrong
+    assert len(wrong) <= len(told) // 20, wrong
 
 
 def test_the_report_says_whose_fault_it_is_and_shows_the_modules_in_order(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
 from autotest.trials.trial import run_trial
 from tests.networks.bodies import inputs
-from tests.networks.models import MODELS
+from tests.networks.models import MODELS, discriminator, generator
 from tests.support.faulty import FaultyTorch, Replacement, with_gradient
 from tests.support.faulty_oneflow import FaultyOneFlow
 from tests.support.running import agrees, pair_with, trial
@@ -179,3 +179,33 @@ def test_gradients_are_accumulated_and_clipped_before_a_step() -> None:
 
     assert agrees(trial(body))
     assert trial(body, FaultyTorch({"optim.AdamW": off_by_one_percent("eps")})).update is not None
+
+
+def a_step_against_each_other() -> Any:
+    one, other = generator(torch), discriminator(torch)
+    of_generator = torch.optim.Adam(one.parameters(), lr=1e-3, betas=(0.5, 0.999))
+    of_discriminator = torch.optim.Adam(other.parameters(), lr=1e-3, betas=(0.5, 0.999))
+    loss = torch.nn.BCEWithLogitsLoss()
+    for _ in range(2):
+        noise, shown = (drawn.detach() for drawn in inputs("gan"))
+        fake = one(noise)
+        of_discriminator.zero_grad()
+        right, wrong = other(shown), other(fake.detach())
+        (loss(right, torch.ones_like(right)) + loss(wrong, torch.zeros_like(wrong))).backward()
+        of_discriminator.step()
+        of_generator.zero_grad()
+        fooled = other(fake)
+        loss(fooled, torch.ones_like(fooled)).backward()
+        of_generator.step()
+    return other(one(noise))
+
+
+def test_two_networks_are_trained_against_each_other_with_two_optimizers() -> None:
+    assert agrees(trial(a_step_against_each_other))
+    faulty = FaultyTorch({"optim.Adam": off_by_one_percent("eps")})
+    assert trial(a_step_against_each_other, faulty).update is not None
+
+
+@pytest.mark.oneflow
+def test_two_networks_that_are_trained_against_each_other_raise_no_alarm() -> None:
+    assert passes(a_step_against_each_other, OneFlowFramework())

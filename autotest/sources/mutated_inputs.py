@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from autotest.program import Array, Call, Program
 
 #: Elements of the greatest array that is changed: larger ones say no more and take longer.
 _LARGEST: Final = 1 << 14
+#: Elements of the greatest result of several of them that is asked for.
+_LARGEST_TOGETHER: Final = 1 << 20
 
 Mutation = Callable[[Program, random.Random], "Program | None"]
 
@@ -60,7 +63,8 @@ def resized(
     if not sizes:
         return None
     old = source.choice(sizes)
-    if any(math.prod(change(old) if length == old else length for length in shape) > _LARGEST for shape in shapes):
+    new = [tuple(change(old) if length == old else length for length in shape) for shape in shapes]
+    if any(math.prod(shape) > _LARGEST for shape in new) or _broadcast(new) > _LARGEST_TOGETHER:
         return None
     for index in inputs(program):
         data = program.arrays[index].data
@@ -69,6 +73,12 @@ def resized(
                 data = np.take(data, np.arange(change(old)) % old, axis=dim)
         program = with_array(program, index, data)
     return program
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> int:
+    """Elements of what shapes make together, whether they fit or not."""
+    sizes = itertools.zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
+    return math.prod(max(lengths) for lengths in sizes)
 
 
 def zero_size(program: Program, source: random.Random) -> Program | None:

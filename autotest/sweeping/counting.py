@@ -8,14 +8,14 @@ import signal
 import time
 from typing import Final
 
+from autotest.diagnosis.agreement import results
 from autotest.frameworks import Framework
 from autotest.program import Program, operator_of
-from autotest.replaying.replay import replay
 from autotest.results.sweep import Cell, Check, Divergence
 from autotest.sweeping.coverage import public_name
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
-from autotest.sweeping.units import Ended
+from autotest.sweeping.units import NO_ANSWER, Ended
 
 #: Seconds that the reference may take alone with a sample that ended a process, and how often it is asked.
 _ALONE, _DAMAGED = 8.0, 4
@@ -64,6 +64,9 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
         return ""
     operator = operator_of(program.calls, len(program.calls) - 1)
     program, deadly, refused = judge.whole(program)
+    if not how.startswith(NO_ANSWER) and not _kills(program, judge.candidate):
+        cell.left_out["ended a process that had run others, and does not end one alone"] += 1
+        return ""
     cell.refused += refused
     cell.accepted += not refused
     cell.failed += not refused
@@ -71,7 +74,7 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
     cell.check("survives", passed=False)
     what = how + (f": {words}" if words else "")
     key = f"dies: {how}"
-    message = f"{operator}: {judge.candidate} ends with {what}"
+    message = f"{operator}: {judge.candidate.name} ends with {what}"
     cell.diverged(_divergence("survives", key, message, sample, program))
     return deadly
 
@@ -82,7 +85,8 @@ def _kills(program: Program, framework: Framework) -> bool:
     if pid == 0:
         with contextlib.suppress(BaseException):
             for _ in range(_DAMAGED):
-                replay(program, framework)
+                # What works on its own threads may die only while it is read.
+                results(program, framework)
         os._exit(0)
     end = time.monotonic() + _ALONE
     while time.monotonic() < end:

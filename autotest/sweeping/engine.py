@@ -20,7 +20,7 @@ from autotest.processes.endings import describe, last_words
 from autotest.results.sweep import Cell, CellKey
 from autotest.sweeping import trail
 from autotest.sweeping.judged_units import Part
-from autotest.sweeping.units import Ended, Unit, after_death, was_counted
+from autotest.sweeping.units import NO_ANSWER, Ended, Unit, after_death, was_counted
 from autotest.sweeping.worker import Databases, Listed, list_entries, work
 
 #: What a worker imports before it is forked.
@@ -199,7 +199,7 @@ class Engine:
         self._died_before = True
         position, unit = trail.read(worker.trail), worker.unit
         hung = self._overdue(worker)
-        how = f"no answer in {self._deadline:g} s" if hung else self._ending(worker.process)
+        how = f"{NO_ANSWER} in {self._deadline:g} s" if hung else self._ending(worker.process)
         words = "" if hung else _read(worker.log)
         worker.process.close()
         if position.unit != unit.number or position.side < 0 or was_counted(unit, position.sample):

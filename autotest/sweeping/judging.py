@@ -139,9 +139,9 @@ class Judge:
         return self._pair.reference
 
     @property
-    def candidate(self) -> str:
-        """The candidate's name."""
-        return self._pair.sides[1]
+    def candidate(self) -> Framework:
+        """The candidate."""
+        return self._pair.candidate
 
     def lacks_all(self, path: str, dtype: str) -> str:
         """What a whole cell needs and the candidate does not have: the operator at `path`, tensors of `dtype`."""

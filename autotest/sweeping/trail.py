@@ -19,7 +19,7 @@ class Position(NamedTuple):
     sample: int
     #: Who was asked: 0 the reference, 1 the candidate, 2 the candidate in a probe; -1 nobody.
     side: int
-    #: When the sample began, in seconds of `time.monotonic`.
+    #: When the sample, or this side's turn, began, in seconds of `time.monotonic`.
     began: float
 
 
@@ -35,8 +35,8 @@ class Trail:
         _STATE.pack_into(self._memory, 0, unit, index, -1, time.monotonic())
 
     def asks(self, side: int) -> None:
-        """The side that is asked next."""
-        struct.pack_into("<q", self._memory, 16, side)
+        """The side that is asked next, whose time begins now."""
+        struct.pack_into("<qd", self._memory, 16, side, time.monotonic())
 
     def position(self) -> Position:
         """What was written last, by this process or by a fork of it."""

@@ -24,7 +24,7 @@ def marked(program: Program, *, drawn: bool) -> Program:
         if unspecified or draws or any(ref.slot in undefined for ref in refs(call)):
             undefined.add(call.slot)
             if in_place(call) or asked_in_place(call):
-                undefined.update(_written(program, call.args[0]))
+                undefined.update(slot for operand in call.args[:1] for slot in _written(program, operand))
             elif _works_in_place(program, call):
                 undefined.update(_written(program, call.args[1]))
             undefined.update(item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref)

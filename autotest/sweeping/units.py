@@ -34,6 +34,10 @@ FOUND: Final[tuple[Kind, ...]] = ("found",)
 _MUTATED: Final[tuple[Kind, ...]] = ("mutation", "hard")
 
 
+#: How the end of a process is told that was waited for too long.
+NO_ANSWER: Final = "no answer"
+
+
 class Ended(NamedTuple):
     """How the worker ended that judged a sample."""
 

@@ -13,11 +13,12 @@ from autotest.program.rewriting import tensor_call
 from autotest.results.sweep import Cell
 from autotest.sweeping import trail
 from autotest.sweeping.arguments import arguments
-from autotest.sweeping.judging import SET_ASIDE
+from autotest.sweeping.counting import count_death
+from autotest.sweeping.judging import SET_ASIDE, Judge
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
 from autotest.sweeping.trail import Trail
-from autotest.sweeping.units import units
+from autotest.sweeping.units import Ended, units
 from tests.sweep.planted import TORCH, databases, deadly_relu
 
 
@@ -33,6 +34,16 @@ def test_arguments_are_alike_in_all_that_does_not_tend_to_kill() -> None:
     assert len({arguments(program, refused=False) for program in different}) == len(different)
     assert arguments(relu_of(2), refused=False) != arguments(relu_of(2, inplace=True), refused=False)
     assert arguments(relu_of(2), refused=False) != arguments(relu_of(2), refused=True)
+
+
+def test_a_sample_that_kills_only_after_others_is_no_finding() -> None:
+    """Another sample may have damaged the memory of the process."""
+    cell = Cell()
+    ended = Ended(1, "SIGSEGV", "")
+    assert count_death(ended, "sample 0", relu_of(2), Judge(Pair(TORCH, TORCH)), cell) == ""
+    assert cell.divergences == {}
+    (reason,) = cell.left_out
+    assert "does not end one alone" in reason
 
 
 def test_deaths_cost_their_samples_and_the_known_ones_are_left_out(

@@ -92,6 +92,13 @@ def test_shapes_change_together() -> None:
         assert 0 in (*first, *index)
 
 
+def test_what_is_enlarged_stays_small_when_it_is_broadcast() -> None:
+    arrays = tuple(Array(np.ones(shape, "float32"), "float32") for shape in ((3, 1, 1), (1, 3, 1), (1, 1, 3)))
+    calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
+    calls.append(Call("function", "where", (Ref(0), Ref(1), Ref(2)), {}, 3))
+    assert MUTATIONS["a large size"](Program(tuple(calls), arrays), random.Random(0)) is None
+
+
 def test_integers_do_not_require_grad() -> None:
     mutated = MUTATIONS["another dtype everywhere"](program(), random.Random(0))
     assert mutated is not None

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import datetime as dt
+import importlib.metadata
 import json
 import os
 import secrets
+import shlex
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,13 +29,16 @@ from autotest.cli.reading import positive, seed, shard, told
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import all_chosen_names, chosen, chosen_names
 from autotest.report import campaign as report
-from autotest.report import data, github, junit, markdown
+from autotest.report import data, github, junit, markdown, sweep_html
 from autotest.report.plural import several
+from autotest.results import sweep_format
+from autotest.results.campaign_map import campaign_map
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Conditions
 from autotest.results.verification import State, Verification
 from autotest.sources.collection import Collection, collect
 from autotest.sources.selection import selection
+from autotest.storage import trends
 
 
 def add_to(commands: Any) -> None:
@@ -50,6 +57,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--resume", action="store_true", help="go on with the last campaign, or that of --seed")
     parser.add_argument("--junitxml", type=Path, metavar="FILE", help="write a JUnit report")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="draw what came of each test as one offline page")
     parser.add_argument("--fail-fast", action="store_true", help="stop exploring at the first finding")
     executors.add_to(parser)
     parser.add_argument("--deadline", type=told(duration), metavar="20s", help="a longer trial is a hang")
@@ -150,6 +158,8 @@ def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) ->
         _write(arguments.json, json.dumps(data.as_data(progress), indent=1) + "\n")
     if arguments.junitxml is not None:
         _write(arguments.junitxml, junit.as_xml(progress))
+    if arguments.html is not None:
+        _write(arguments.html, _page(progress, arguments))
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in github.workflow_commands(progress, Path.cwd()):
             print(line)
@@ -157,6 +167,24 @@ def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) ->
         if place:
             with Path(place).open("a", encoding="utf-8") as file:
                 file.write(markdown.campaign(progress))
+
+
+def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
+    """The page of the campaign, scripts included, and where the last ones stood."""
+    sides = chosen().sides
+    scripts, versions = {}, {}
+    for found in progress.found.values():
+        with contextlib.suppress(OSError):
+            scripts[found.key] = (Path(found.place) / "repro.py").read_text(encoding="utf-8")
+    for side in sides:  # importing a framework for its version takes seconds
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
+            versions[side] = importlib.metadata.version(side)
+    date = dt.datetime.now(dt.timezone.utc).date().isoformat()
+    command = shlex.join(["autotest", *sys.argv[1:]])
+    swept, findings = campaign_map(progress, sides, versions, scripts, command, date)
+    what = f"fuzz {shlex.join(map(str, arguments.paths))} -k {arguments.k!r} against {sides[1]}"
+    history = trends.noted(options.from_environment().directory, what, date, swept.counts())
+    return sweep_html.page({**sweep_format.as_data(swept, findings), "rows": "test", "history": list(history)})
 
 
 def _write(path: Path, text: str) -> None:

@@ -59,7 +59,7 @@ def _part_of(arguments: argparse.Namespace, name: str, parts: int, seed: int) ->
     own.seed = seed
     if own.trials is None or own.time is not None:
         own.time = (arguments.time or DEFAULT_SECONDS) / parts
-    for kind in ("json", "junitxml"):
+    for kind in ("json", "junitxml", "html"):
         place: Path | None = getattr(own, kind)
         if place is not None:
             slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")

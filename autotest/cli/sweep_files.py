@@ -8,12 +8,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.report import sweep_html, sweep_junit, sweep_markdown
 from autotest.results.sweep import SweepMap
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.sweep_format import Baseline, as_data, baseline
 from autotest.results.sweep_gate import Changes
+from autotest.storage import trends
 
 _OPTIONS = ("json", "html", "markdown", "junitxml", "bless")
 
@@ -44,6 +46,9 @@ def write_all(
 ) -> None:
     """Write the map in every form that is asked for; raises `UsageError` when all that can be written is."""
     document = as_data(swept, found)
+    if not swept.incomplete:
+        what = f"sweep -k {arguments.k!r} --calls {arguments.calls} --shard {arguments.shard} against {swept.sides[1]}"
+        document["history"] = list(trends.noted(options.from_environment().directory, what, swept.date, swept.counts()))
     if compared is not None:
         document["changes"] = compared.as_data()
     forms: Mapping[str, Callable[[], str]] = {

@@ -45,7 +45,10 @@ def network() -> None:
 def test_all_calls_work_on_the_same_framework(judged: Callable[..., tuple[int, str]]) -> None:
     status, said = judged(network, "torch")
     assert status == 0, said
-    assert "On torch, of 6 operators (by form and dtype): 6 working." in said
+    assert (
+        "On torch, of 6 operators (by form and dtype): 4 working, 2 working, as far as their contents are specified."
+        in said
+    )
 
 
 @pytest.mark.slow

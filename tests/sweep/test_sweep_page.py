@@ -13,6 +13,7 @@ from autotest.report import sweep_html
 from autotest.results.sweep import Cell, CellKey, Divergence, Row, SweepMap
 from autotest.results.sweep_findings import findings
 from autotest.results.sweep_format import as_data
+from autotest.results.verification import State, Verification
 
 OPERATORS = 4000
 SCRIPT = 'print("</script> & <b>shown as it is</b>")\n'
@@ -31,8 +32,10 @@ def document() -> dict[str, Any]:
     wrong.diverged(Divergence("value", "not close", "v1: not close. <b>Mismatched</b> 1 / 3", "sample 2"))
     found = findings(swept)
     found[0].script, found[0].text, found[0].blame = SCRIPT, "v1 = torch.operator77(x0)", "candidate"
+    found[0].verified, found[0].place = Verification(State.VERIFIED), "kept/operator77"
+    history = [{"date": f"2026-11-{day}", "counts": {"agrees": 7990 + day, "differs": 3}} for day in (20, 21)]
     changed = {"cell": "operator77/function/float32", "before": "agrees", "after": "differs (value)"}
-    return {**as_data(swept, found), "changes": {"worse": [changed], "better": [], "added": []}}
+    return {**as_data(swept, found), "history": history, "changes": {"worse": [changed], "better": [], "added": []}}
 
 
 def test_the_page_of_four_thousand_operators_is_small_and_names_no_other_file() -> None:
@@ -121,6 +124,22 @@ def test_a_click_opens_the_findings_and_the_script_is_copied_as_it_is(page: Any)
     page.click("#panel .copy")
     page.wait_for_function("document.querySelector('#panel .copy').textContent === 'copied'")
     assert page.evaluate("navigator.clipboard.readText()") == SCRIPT
+
+
+@pytest.mark.slow
+def test_a_script_says_whether_it_was_seen_to_show_the_finding(page: Any) -> None:
+    page.click("[data-status=differs]")
+    page.click(".row")
+    said = page.text_content("#panel .verified")
+    assert said == "reproducer: verified in a fresh interpreter (kept/operator77/repro.py)"
+
+
+@pytest.mark.slow
+def test_the_last_runs_are_drawn_side_by_side(page: Any) -> None:
+    titles = [run.get_attribute("title") for run in page.query_selector_all("#history > div")]
+    assert titles == ["2026-11-20: 8010 agrees, 3 differs", "2026-11-21: 8011 agrees, 3 differs"]
+    box = page.query_selector("#history > div").bounding_box()
+    assert box["height"] > 20
 
 
 @pytest.mark.slow

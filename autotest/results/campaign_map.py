@@ -1,0 +1,94 @@
+"""A campaign of tests as a map: each test is a cell, and what was found in it stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from autotest.results.progress import CampaignProgress, TestProgress
+from autotest.results.sweep import Cell, CellKey, Check, Row, SweepMap
+from autotest.results.sweep_findings import SweepFinding
+from autotest.results.tasks import Found
+
+#: What stands where an operator's map has a form.
+FORM: Final = "test"
+#: Symptom -> the check of a map that it fails.
+_CHECKS: Final[Mapping[str, Check]] = {
+    "value": "value",
+    "special values": "nonfinite",
+    "gradient": "gradient",
+    "requires_grad": "gradient",
+    "shape": "shape",
+    "structure": "shape",
+    "dtype": "dtype",
+    "device": "dtype",
+    "exception": "errors",
+    "accepted": "errors",
+    "crash": "survives",
+    "hang": "survives",
+    "out of memory": "survives",
+    "nondeterminism": "repeat",
+}
+
+
+def campaign_map(
+    progress: CampaignProgress,
+    sides: tuple[str, str],
+    versions: Mapping[str, str],
+    scripts: Mapping[str, str],
+    command: str = "",
+    date: str = "",
+) -> tuple[SweepMap, list[SweepFinding]]:
+    """The map of what the tests of a campaign came to, and its findings.
+
+    Args:
+        scripts: the text of the script of each finding, by the finding's key.
+    """
+    swept = SweepMap(sides, versions, progress.base_seed, command, seconds=progress.seconds, date=date)
+    swept.incomplete = progress.stopped
+    swept.notes = [f"{name}: {why}" for name, why in (*progress.files_broken, *progress.left_out)]
+    keys = {test.where: _key(test) for test in progress.tests}
+    for test in progress.tests:
+        swept.rows[keys[test.where]] = Row(keys[test.where], test.where.file.name, "tests", _cell(test))
+    found: list[SweepFinding] = []
+    for identity, one in progress.found.items():
+        key = keys.get(one.where, CellKey(one.where.test, FORM, ""))
+        times = max(1, progress.seen[identity])
+        if key in swept.rows:
+            cell = swept.rows[key].cell
+            cell.check(_check(one), passed=False, times=times)
+            cell.failed += times * (identity.symptom == "exception")
+        found.append(_finding(len(found), one, key, times, scripts.get(one.key, "")))
+    return swept, found
+
+
+def _key(test: TestProgress) -> CellKey:
+    return CellKey(test.where.test, FORM, "")
+
+
+def _cell(test: TestProgress) -> Cell:
+    cell = Cell(accepted=test.accepted, refused=test.rejected)
+    if test.accepted:
+        cell.check("value", passed=True, times=test.accepted)
+        cell.check("survives", passed=True, times=test.accepted)
+    for why, times in (
+        ("set aside", test.skipped),
+        (f"the test is itself at fault: {test.broken.strip().splitlines()[-1:]}", bool(test.broken)),
+        *((f"forgets its gradients: {complaint}", count) for complaint, count in test.forgotten.items()),
+    ):
+        if times:
+            cell.left_out[why] += int(times)
+    return cell
+
+
+def _check(found: Found) -> Check:
+    return _CHECKS.get(found.identity.symptom, "value")
+
+
+def _finding(number: int, found: Found, key: CellKey, times: int, script: str) -> SweepFinding:
+    sample = f"trial {found.index} of base seed {found.where.base_seed}"
+    return SweepFinding(
+        number, found.identity.operator, _check(found), found.identity.message, found.message, sample, [key], times, 0,
+        None, verdict=(found.verdict,) if found.verdict else (), text=found.report, script=script, place=found.place,
+        verified=found.verified,
+    )  # fmt: skip

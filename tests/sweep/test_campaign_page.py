@@ -1,0 +1,68 @@
+"""A campaign of tests as a map, and what earlier runs came to."""
+
+from __future__ import annotations
+
+import collections
+import json
+from pathlib import Path
+
+import pytest
+
+from autotest.report import sweep_html
+from autotest.results.campaign_map import campaign_map
+from autotest.results.identity import Identity
+from autotest.results.progress import CampaignProgress, TestProgress
+from autotest.results.sweep_format import as_data
+from autotest.results.tasks import Found, Where
+from autotest.results.verification import State, Verification
+from autotest.storage import trends
+
+GOOD, BAD, KILLS = (Where(Path("tests/test_x.py"), f"test_x.py::test_{name}", 7) for name in ("exp", "relu", "mm"))
+
+
+def found(where: Where, symptom: str) -> Found:
+    identity = Identity("nn.relu", symptom, "forward", "candidate", "not close", "ordinary")
+    return Found(f"relu-{symptom}", identity, where, 4, f"kept/relu-{symptom}", Verification(State.VERIFIED),
+                 "torch is right", "not close: 1 / 2", "the report")  # fmt: skip
+
+
+@pytest.fixture
+def progress() -> CampaignProgress:
+    tests = [TestProgress(where, tried=25, accepted=20, rejections=collections.Counter({"no": 5})) for where in
+             (GOOD, BAD, KILLS)]  # fmt: skip
+    findings = [found(BAD, "value"), found(KILLS, "crash")]
+    made = CampaignProgress(7, tests, found={one.identity: one for one in findings})
+    made.seen[findings[0].identity] = 3
+    return made
+
+
+def test_every_test_is_a_cell_with_what_it_came_to(progress: CampaignProgress) -> None:
+    swept, findings = campaign_map(progress, ("torch", "mine"), {}, {"relu-value": "print(1)"})
+    statuses = {row.key.operator: row.cell.status for row in swept.rows.values()}
+    assert statuses == {GOOD.test: "agrees", BAD.test: "differs", KILLS.test: "dies"}
+    document = as_data(swept, findings)
+    cell = next(cell for cell in document["cells"] if cell["operator"] == BAD.test)
+    assert (cell["accepted"], cell["refused"], cell["checks"]["value"]) == (20, 5, [20, 23])
+    (number,) = cell["findings"]
+    finding = document["findings"][number]
+    assert (finding["script"], finding["program"]) == ("print(1)", "the report")
+    assert finding["verified"] == "verified in a fresh interpreter"
+    assert "http" not in sweep_html.page({**document, "rows": "test"})
+
+
+def test_runs_of_the_same_thing_are_remembered_in_order(tmp_path: Path) -> None:
+    trends.noted(tmp_path, "sweep", "2026-11-20", {"agrees": 1, "differs": 2, "dies": 0})
+    trends.noted(tmp_path, "another", "2026-11-21", {"agrees": 9})
+    with (tmp_path / "runs.jsonl").open("a") as file:
+        file.write("{broken\n[]\n")
+    runs = trends.noted(tmp_path, "sweep", "2026-11-22", {"agrees": 3})
+    assert [(run["date"], run["counts"]) for run in runs] == [
+        ("2026-11-20", {"agrees": 1, "differs": 2}),
+        ("2026-11-22", {"agrees": 3}),
+    ]
+
+
+def test_a_history_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (run,) = trends.noted(tmp_path / "file", "sweep", "2026-11-22", {"agrees": 3})
+    assert json.dumps(run)

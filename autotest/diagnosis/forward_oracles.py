@@ -10,8 +10,9 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.comparison.elementwise import distance
+from autotest.diagnosis import scipy_counterparts
 from autotest.diagnosis.agreement import Place, results
-from autotest.diagnosis.numpy_counterparts import vote
+from autotest.diagnosis.numpy_vote import vote
 from autotest.diagnosis.verdict import ROUNDOFF, Witness
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
@@ -21,6 +22,7 @@ from autotest.program.randomness import Contents, contents_of
 from autotest.program.semantics import asked_in_place, in_place, is_module_call
 from autotest.replaying.replay import live_operands, perform, replay
 
+_PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))
 #: Stands for no rounding at all where one divides by what is allowed.
 _LEAST = 1e-300
 
@@ -95,7 +97,7 @@ def _asked(program: Program, slot: int, side: Framework) -> _Asked | None:
     def plain(item: Any) -> Any:
         if id(item) in frozen:
             return np.array(frozen[id(item)].data)
-        return item if type(item) in (type(None), bool, int, float, complex, str) else unknown
+        return item if type(item) in _PLAIN else unknown
 
     spelt = map_operand(_plain_sizes(called.args), plain), map_operand(_plain_sizes(called.kwargs), plain)
     return _Asked(called.path, called.args, called.kwargs, spelt, held, owner)
@@ -126,6 +128,10 @@ def _answers(asked: _Asked, pair: Pair, suffix: str) -> Iterator[tuple[str, Any]
     found = _part(vote(asked.path, *asked.plain), suffix)
     if found is not None:
         yield "NumPy", found
+        return
+    special = _part(scipy_counterparts.vote(asked.path, *asked.plain), suffix)
+    if special is not None:
+        yield "SciPy", special
         return
     for name, function in pair.reference.reference_implementations(asked.path):
         with contextlib.suppress(Exception):  # whatever it is, it has no answer for such a call

@@ -1,33 +1,18 @@
-"""What NumPy has to say about an operator: the third voter."""
+"""What is computed element by element, reduced, normalized or laid out anew, as NumPy does it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from autotest.diagnosis.numpy_losses import reduced
+
 Values = np.ndarray[Any, Any]
 Function = Callable[..., Any]
-
-
-def vote(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of operator `name`, a tuple of arrays for several; None without an opinion."""
-    folder, _, plain = name.rpartition(".")
-    if folder in ("linalg", "fft", "special"):
-        return None  # of which norm and others mean something else
-    plain = plain.rstrip("_")
-    if folder == "Tensor" and plain == "where":
-        args = (args[1], args[0], *args[2:])  # x.where(condition, y)
-    function = _COUNTERPARTS.get(_ALIASES.get(plain, plain))
-    if function is None:
-        return None
-    with np.errstate(all="ignore"):
-        try:
-            return function(*args, **kwargs)
-        except Exception:  # noqa: BLE001 - a form of the call that the counterpart does not know
-            return None
 
 
 def _axis(dim: Any) -> Any:
@@ -88,12 +73,6 @@ def _linear(x: Values, weight: Values, bias: Any = None) -> Values:
     return np.asarray(x @ weight.T + (0 if bias is None else bias))
 
 
-def _conv1d(x: Values, weight: Values, bias: Any = None) -> Values:
-    width = weight.shape[2]
-    windows = np.stack([x[..., at : x.shape[-1] - width + 1 + at] for at in range(width)])
-    return np.asarray(np.einsum("kncl,ock->nol", windows, weight) + (0 if bias is None else bias[:, None]))
-
-
 def _clamp(x: Values, min: Any = None, max: Any = None) -> Values:  # noqa: A002 - the operator's own names
     lower = x if min is None else np.maximum(x, min)
     return np.asarray(lower if max is None else np.minimum(lower, max))
@@ -151,26 +130,7 @@ def _kl_div(
         each = np.exp(target) * (target - x)
     else:
         each = np.where(target == 0, 0.0, target * np.log(np.where(target == 0, 1.0, target))) - target * x
-    return _reduced(each, reduction, x.shape[0] if x.ndim else 1)
-
-
-def _reduced(each: Values, reduction: str, batch: int = 0) -> Values:
-    if reduction == "batchmean":
-        return np.asarray(each.sum() / batch)
-    if reduction == "none":
-        return each
-    if reduction not in ("mean", "sum"):
-        raise TypeError
-    return np.asarray(each.mean() if reduction == "mean" else each.sum())
-
-
-def _loss(each: Function) -> Function:
-    def loss(x: Values, y: Values, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Values:
-        if size_average is not None or reduce is not None or x.shape != y.shape:
-            raise TypeError
-        return _reduced(each(x, y), reduction)
-
-    return loss
+    return reduced(each, reduction, x.shape[0] if x.ndim else 1)
 
 
 def _cosine_similarity(x: Values, y: Values, dim: int = 1, eps: float = 1e-8) -> Values:
@@ -306,94 +266,88 @@ _BINARY: dict[str, Function] = {
     "truediv": np.true_divide,
 }  # fmt: skip
 _DIVISIONS: dict[str | None, Function] = {None: np.true_divide, "floor": np.floor_divide}
-_COUNTERPARTS: dict[str, Function] = {
-    **{name: _exactly(function, 1) for name, function in _UNARY.items()},
-    **{name: _exactly(function, 2) for name, function in _BINARY.items()},
-    "add": _scaled(np.add),
-    "sub": _scaled(np.subtract),
-    "div": lambda x, y, *, rounding_mode=None: _DIVISIONS[rounding_mode](x, y),
-    "addmm": lambda c, a, b, *, beta=1, alpha=1: beta * c + alpha * (a @ b),
-    "relu": lambda x, inplace=False: np.maximum(x, 0),
-    "relu6": lambda x, inplace=False: np.clip(x, 0, 6),
-    "leaky_relu": lambda x, negative_slope=0.01, inplace=False: np.where(x > 0, x, x * negative_slope),
-    "elu": lambda x, alpha=1.0, inplace=False: np.where(x > 0, x, alpha * np.expm1(x)),
-    "silu": lambda x, inplace=False: x / (1 + np.exp(-x)),
-    "softplus": lambda x, beta=1, threshold=20: np.where(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta),
-    "gelu": _gelu,
-    "softmax": _softmax,
-    "log_softmax": _log_softmax,
-    "logsumexp": _logsumexp,
-    "layer_norm": _layer_norm,
-    "linear": _linear,
-    "conv1d": _exactly(_conv1d, 2),
-    "mse_loss": _loss(lambda x, y: (x - y) ** 2),
-    "l1_loss": _loss(lambda x, y: np.abs(x - y)),
-    "sum": _reduction(np.sum),
-    "mean": _reduction(np.mean),
-    "amax": _reduction(np.max),
-    "amin": _reduction(np.min),
-    "prod": _reduction(np.prod),
-    "any": _reduction(np.any),
-    "all": _reduction(np.all),
-    "var": _variance(root=False),
-    "std": _variance(root=True),
-    "max": _extreme(np.max, np.maximum),
-    "min": _extreme(np.min, np.minimum),
-    "norm": _norm,
-    "kl_div": _kl_div,
-    "cosine_similarity": _cosine_similarity,
-    "instance_norm": _instance_norm,
-    "batch_norm": _batch_norm,
-    "group_norm": _group_norm,
-    "hardtanh": lambda x, min_val=-1.0, max_val=1.0, inplace=False: np.clip(x, min_val, max_val),
-    "hardsigmoid": lambda x, inplace=False: np.clip(x + 3, 0, 6) / 6,
-    "hardswish": lambda x, inplace=False: _hardswish(x),
-    "celu": lambda x, alpha=1.0, inplace=False: np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0),
-    "selu": lambda x, inplace=False: _selu(x),
-    "mish": lambda x, inplace=False: _mish(x),
-    "logsigmoid": _exactly(_log_sigmoid, 1),
-    "softsign": _exactly(lambda x: x / (1 + np.abs(x)), 1),
-    "tanhshrink": _exactly(lambda x: x - np.tanh(x), 1),
-    "sort": _sort,
-    "split": _chunks,
-    "unbind": lambda x, dim=0: tuple(np.moveaxis(x, dim, 0)),
-    "zero": _exactly(np.zeros_like, 1),
-    "fill": np.full_like,
-    "floor_divide": _exactly(np.floor_divide, 2),
-    "bitwise_and": _bitwise(np.bitwise_and),
-    "bitwise_or": _bitwise(np.bitwise_or),
-    "bitwise_xor": _bitwise(np.bitwise_xor),
-    "bitwise_not": _exactly(np.invert, 1),
-    "argmax": lambda x, dim=None, keepdim=False: np.argmax(x, axis=dim, keepdims=keepdim),
-    "argmin": lambda x, dim=None, keepdim=False: np.argmin(x, axis=dim, keepdims=keepdim),
-    "cumsum": lambda x, dim: np.cumsum(np.atleast_1d(x), axis=dim).reshape(x.shape),
-    "cumprod": lambda x, dim: np.cumprod(np.atleast_1d(x), axis=dim).reshape(x.shape),
-    "clamp": _clamp,
-    "clip": _clamp,
-    "where": _exactly(np.where, 3),
-    "lerp": _exactly(lambda a, b, w: a + w * (b - a), 3),
-    "tril": lambda x, diagonal=0: np.tril(x, diagonal),
-    "triu": lambda x, diagonal=0: np.triu(x, diagonal),
-    "flip": lambda x, *dims: np.flip(x, _spread_out(dims)),
-    "roll": lambda x, shifts, dims=None: np.roll(x, _axis(shifts), _axis(dims)),
-    "transpose": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),  # noqa: PLW0108 - the keywords' names
-    "permute": lambda x, *dims: np.transpose(x, _spread_out(dims)),
-    "reshape": lambda x, *shape: np.reshape(x, _spread_out(shape)),
-    "flatten": _flatten,
-    "unsqueeze": lambda x, dim: np.expand_dims(x, dim),  # noqa: PLW0108 - the keyword's name
-    "cat": lambda tensors, dim=0: np.concatenate(tensors, axis=dim),
-    "stack": lambda tensors, dim=0: np.stack(tensors, axis=dim),
-    "gather": lambda x, dim, index: np.take_along_axis(x, index, axis=dim),
-    "index_select": _index_select,
-    "masked_fill": lambda x, mask, value: np.where(mask, value, x).astype(x.dtype),
-    "diag": lambda x, diagonal=0: np.diag(x, diagonal),
-    "trace": _exactly(np.trace, 1),
-    "repeat": lambda x, *sizes: np.tile(x, _spread_out(sizes)),
-}
-_ALIASES = {
-    "view": "reshape", "absolute": "abs", "multiply": "mul", "divide": "div", "subtract": "sub", "concat": "cat",
-    "mod": "remainder", "floordiv": "floor_divide", "concatenate": "cat",
-    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-    "neg": "negative", "greater": "gt", "less": "lt", "swapaxes": "transpose", "arctan2": "atan2",
-    "Sigmoid": "sigmoid", "ReLU": "relu", "Tanh": "tanh", "SiLU": "silu", "ReLU6": "relu6",
-}  # fmt: skip
+COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
+    {
+        **{name: _exactly(function, 1) for name, function in _UNARY.items()},
+        **{name: _exactly(function, 2) for name, function in _BINARY.items()},
+        "add": _scaled(np.add),
+        "sub": _scaled(np.subtract),
+        "div": lambda x, y, *, rounding_mode=None: _DIVISIONS[rounding_mode](x, y),
+        "addmm": lambda c, a, b, *, beta=1, alpha=1: beta * c + alpha * (a @ b),
+        "relu": lambda x, inplace=False: np.maximum(x, 0),
+        "relu6": lambda x, inplace=False: np.clip(x, 0, 6),
+        "leaky_relu": lambda x, negative_slope=0.01, inplace=False: np.where(x > 0, x, x * negative_slope),
+        "elu": lambda x, alpha=1.0, inplace=False: np.where(x > 0, x, alpha * np.expm1(x)),
+        "silu": lambda x, inplace=False: x / (1 + np.exp(-x)),
+        "softplus": lambda x, beta=1, threshold=20: np.where(
+            x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta
+        ),
+        "gelu": _gelu,
+        "softmax": _softmax,
+        "log_softmax": _log_softmax,
+        "logsumexp": _logsumexp,
+        "layer_norm": _layer_norm,
+        "linear": _linear,
+        "sum": _reduction(np.sum),
+        "mean": _reduction(np.mean),
+        "amax": _reduction(np.max),
+        "amin": _reduction(np.min),
+        "prod": _reduction(np.prod),
+        "any": _reduction(np.any),
+        "all": _reduction(np.all),
+        "var": _variance(root=False),
+        "std": _variance(root=True),
+        "max": _extreme(np.max, np.maximum),
+        "min": _extreme(np.min, np.minimum),
+        "norm": _norm,
+        "kl_div": _kl_div,
+        "cosine_similarity": _cosine_similarity,
+        "instance_norm": _instance_norm,
+        "batch_norm": _batch_norm,
+        "group_norm": _group_norm,
+        "hardtanh": lambda x, min_val=-1.0, max_val=1.0, inplace=False: np.clip(x, min_val, max_val),
+        "hardsigmoid": lambda x, inplace=False: np.clip(x + 3, 0, 6) / 6,
+        "hardswish": lambda x, inplace=False: _hardswish(x),
+        "celu": lambda x, alpha=1.0, inplace=False: np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0),
+        "selu": lambda x, inplace=False: _selu(x),
+        "mish": lambda x, inplace=False: _mish(x),
+        "logsigmoid": _exactly(_log_sigmoid, 1),
+        "softsign": _exactly(lambda x: x / (1 + np.abs(x)), 1),
+        "tanhshrink": _exactly(lambda x: x - np.tanh(x), 1),
+        "sort": _sort,
+        "split": _chunks,
+        "unbind": lambda x, dim=0: tuple(np.moveaxis(x, dim, 0)),
+        "zero": _exactly(np.zeros_like, 1),
+        "fill": np.full_like,
+        "floor_divide": _exactly(np.floor_divide, 2),
+        "bitwise_and": _bitwise(np.bitwise_and),
+        "bitwise_or": _bitwise(np.bitwise_or),
+        "bitwise_xor": _bitwise(np.bitwise_xor),
+        "bitwise_not": _exactly(np.invert, 1),
+        "argmax": lambda x, dim=None, keepdim=False: np.argmax(x, axis=dim, keepdims=keepdim),
+        "argmin": lambda x, dim=None, keepdim=False: np.argmin(x, axis=dim, keepdims=keepdim),
+        "cumsum": lambda x, dim: np.cumsum(np.atleast_1d(x), axis=dim).reshape(x.shape),
+        "cumprod": lambda x, dim: np.cumprod(np.atleast_1d(x), axis=dim).reshape(x.shape),
+        "clamp": _clamp,
+        "clip": _clamp,
+        "where": _exactly(np.where, 3),
+        "lerp": _exactly(lambda a, b, w: a + w * (b - a), 3),
+        "tril": lambda x, diagonal=0: np.tril(x, diagonal),
+        "triu": lambda x, diagonal=0: np.triu(x, diagonal),
+        "flip": lambda x, *dims: np.flip(x, _spread_out(dims)),
+        "roll": lambda x, shifts, dims=None: np.roll(x, _axis(shifts), _axis(dims)),
+        "transpose": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),  # noqa: PLW0108 - the keywords' names
+        "permute": lambda x, *dims: np.transpose(x, _spread_out(dims)),
+        "reshape": lambda x, *shape: np.reshape(x, _spread_out(shape)),
+        "flatten": _flatten,
+        "unsqueeze": lambda x, dim: np.expand_dims(x, dim),  # noqa: PLW0108 - the keyword's name
+        "cat": lambda tensors, dim=0: np.concatenate(tensors, axis=dim),
+        "stack": lambda tensors, dim=0: np.stack(tensors, axis=dim),
+        "gather": lambda x, dim, index: np.take_along_axis(x, index, axis=dim),
+        "index_select": _index_select,
+        "masked_fill": lambda x, mask, value: np.where(mask, value, x).astype(x.dtype),
+        "diag": lambda x, diagonal=0: np.diag(x, diagonal),
+        "trace": _exactly(np.trace, 1),
+        "repeat": lambda x, *sizes: np.tile(x, _spread_out(sizes)),
+    }
+)

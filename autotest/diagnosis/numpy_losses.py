@@ -1,0 +1,122 @@
+"""Losses as NumPy computes them, written from their documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+Values = np.ndarray[Any, Any]
+
+
+def reduced(each: Values, reduction: str, batch: int = 0) -> Values:
+    """What ``reduction=`` makes of the losses of each element."""
+    if reduction == "batchmean":
+        return np.asarray(each.sum() / batch)
+    if reduction == "none":
+        return each
+    if reduction not in ("mean", "sum"):
+        raise TypeError
+    return np.asarray(each.mean() if reduction == "mean" else each.sum())
+
+
+def _loss(each: Callable[..., Values]) -> Callable[..., Values]:
+    """A loss of two tensors and what `each` takes besides."""
+
+    def loss(
+        x: Values, y: Values, size_average: Any = None, reduce: Any = None, reduction: str = "mean", **more: Any
+    ) -> Values:
+        if size_average is not None or reduce is not None or x.shape != y.shape:
+            raise TypeError
+        return reduced(each(x, y, **more), reduction)
+
+    return loss
+
+
+def _smooth_l1(x: Values, y: Values, beta: float = 1.0) -> Values:
+    gap = np.abs(x - y)
+    if not beta:
+        return np.asarray(gap)
+    return np.asarray(np.where(gap < beta, 0.5 * gap**2 / beta, gap - 0.5 * beta))
+
+
+def _huber(x: Values, y: Values, reduction: str = "mean", delta: float = 1.0) -> Values:
+    if x.shape != y.shape:
+        raise TypeError
+    gap = np.abs(x - y)
+    return reduced(np.asarray(np.where(gap < delta, 0.5 * gap**2, delta * (gap - 0.5 * delta))), reduction)
+
+
+def _negative_log_likelihood(
+    x: Values, target: Values, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
+    reduce: Any = None, reduction: str = "mean",
+) -> Values:  # fmt: skip
+    if size_average is not None or reduce is not None or target.dtype.kind != "i":
+        raise TypeError
+    classes = x[:, None] if x.ndim == 1 else x
+    classes = np.moveaxis(x[None] if x.ndim == 1 else classes, 1, -1)
+    chosen = np.atleast_1d(target)
+    kept = chosen != ignore_index
+    picked = np.where(kept, chosen, 0)
+    weights = (np.ones(classes.shape[-1]) if weight is None else weight)[picked] * kept
+    each = np.where(kept, -weights * np.take_along_axis(classes, picked[..., None], -1)[..., 0], 0.0)
+    if reduction == "mean":
+        return np.asarray(each.sum() / weights.sum())
+    return np.asarray(each.reshape(target.shape)) if reduction == "none" else reduced(each, reduction)
+
+
+def _cross_entropy(
+    x: Values, target: Values, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
+    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Values:  # fmt: skip
+    if label_smoothing:
+        raise TypeError
+    axis = 0 if x.ndim == 1 else 1
+    shifted = x - x.max(axis=axis, keepdims=True)
+    logarithms = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    return _negative_log_likelihood(logarithms, target, weight, size_average, ignore_index, reduce, reduction)
+
+
+def _weighed(each: Callable[..., Values]) -> Callable[..., Values]:
+    def loss(
+        x: Values, y: Values, weight: Any = None, size_average: Any = None, reduce: Any = None,
+        reduction: str = "mean", **more: Any,
+    ) -> Values:  # fmt: skip
+        if size_average is not None or reduce is not None or x.shape != y.shape:
+            raise TypeError
+        return reduced(each(x, y, **more) * (1 if weight is None else weight), reduction)
+
+    return loss
+
+
+def _binary(x: Values, y: Values) -> Values:
+    return np.asarray(-(y * np.maximum(np.log(x), -100) + (1 - y) * np.maximum(np.log(1 - x), -100)))
+
+
+def _binary_of_logits(x: Values, y: Values, pos_weight: Any = None) -> Values:
+    more = 1 if pos_weight is None else 1 + (pos_weight - 1) * y
+    return np.asarray((1 - y) * x + more * (np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)))
+
+
+def _normalized(x: Values, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Values:
+    if out is not None or p <= 0 or np.isinf(p):
+        raise TypeError
+    size = (np.abs(x) ** p).sum(axis=dim, keepdims=True) ** (1 / p)
+    return np.asarray(x / np.maximum(size, eps))
+
+
+LOSSES: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "mse_loss": _loss(lambda x, y: np.asarray((x - y) ** 2)),
+        "l1_loss": _loss(lambda x, y: np.abs(x - y)),
+        "smooth_l1_loss": _loss(_smooth_l1),
+        "huber_loss": _huber,
+        "nll_loss": _negative_log_likelihood,
+        "cross_entropy": _cross_entropy,
+        "binary_cross_entropy": _weighed(_binary),
+        "binary_cross_entropy_with_logits": _weighed(_binary_of_logits),
+        "normalize": _normalized,
+    }
+)

@@ -1,0 +1,42 @@
+"""What NumPy has to say about an operator: the third voter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from autotest.diagnosis.numpy_counterparts import COUNTERPARTS
+from autotest.diagnosis.numpy_indexing import INDEXING
+from autotest.diagnosis.numpy_losses import LOSSES
+from autotest.diagnosis.numpy_windows import WINDOWS
+
+_ALL: Mapping[str, Callable[..., Any]] = MappingProxyType({**COUNTERPARTS, **INDEXING, **LOSSES, **WINDOWS})
+_ALIASES: Mapping[str, str] = MappingProxyType({
+    "view": "reshape", "absolute": "abs", "multiply": "mul", "divide": "div", "subtract": "sub", "concat": "cat",
+    "mod": "remainder", "floordiv": "floor_divide", "concatenate": "cat",
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "neg": "negative", "greater": "gt", "less": "lt", "swapaxes": "transpose", "arctan2": "atan2",
+    "not_equal": "ne", "greater_equal": "ge", "less_equal": "le", "swapdims": "transpose",
+    "Sigmoid": "sigmoid", "ReLU": "relu", "Tanh": "tanh", "SiLU": "silu", "ReLU6": "relu6",
+})  # fmt: skip
+
+
+def vote(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of operator `name`, a tuple of arrays for several; None without an opinion."""
+    folder, _, plain = name.rpartition(".")
+    if folder in ("linalg", "fft", "special") or (folder, plain) == ("Tensor", "unfold"):
+        return None  # of which norm and others mean something else
+    plain = plain.rstrip("_")
+    if folder == "Tensor" and plain == "where":
+        args = (args[1], args[0], *args[2:])  # x.where(condition, y)
+    function = _ALL.get(_ALIASES.get(plain, plain))
+    if function is None:
+        return None
+    with np.errstate(all="ignore"):
+        try:
+            return function(*args, **kwargs)
+        except Exception:  # noqa: BLE001 - a form of the call that the counterpart does not know
+            return None

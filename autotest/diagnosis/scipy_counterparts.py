@@ -1,0 +1,52 @@
+"""What SciPy has to say about special functions, where it is installed."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+#: Their names in `scipy.special`, by torch's.
+_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        **{name: name for name in "erf erfc erfcx erfinv ndtr ndtri log_ndtr expit logit i0 i0e i1 i1e zeta".split()},
+        **{name: name for name in "polygamma gammainc gammaincc xlog1py xlogy entr".split()},
+        "lgamma": "gammaln",
+        "gammaln": "gammaln",
+        "digamma": "psi",
+        "psi": "psi",
+        "mvlgamma": "multigammaln",
+        "igamma": "gammainc",
+        "igammac": "gammaincc",
+        "bessel_j0": "j0",
+        "bessel_j1": "j1",
+        "bessel_y0": "y0",
+        "bessel_y1": "y1",
+        "modified_bessel_i0": "i0",
+        "modified_bessel_i1": "i1",
+        "modified_bessel_k0": "k0",
+        "modified_bessel_k1": "k1",
+        "scaled_modified_bessel_k0": "k0e",
+        "scaled_modified_bessel_k1": "k1e",
+    }
+)
+
+
+def vote(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of operator `name`; None without an opinion, and where there is no SciPy."""
+    own = _NAMES.get(name.rpartition(".")[2].rstrip("_"))
+    if own is None or kwargs or not args:
+        return None
+    if name.startswith("Tensor.polygamma"):
+        args = (args[1], args[0])  # x.polygamma(n)
+    if own == "polygamma" and (np.equal(np.floor(args[1]), args[1]) & np.less_equal(args[1], 0)).any():
+        return None  # at its poles, SciPy means another limit than torch
+    try:
+        function = getattr(importlib.import_module("scipy.special"), own)
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*args))
+    except Exception:  # noqa: BLE001 - no SciPy, or a form of the call that it does not know
+        return None

@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
+
 from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch
+from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.explanation import sizes
 from autotest.diagnosis.probing import scout
+from autotest.diagnosis.referee import Laboratory
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
 from autotest.diagnosis.verification import verify
 from autotest.emission.checker import Runs
@@ -44,13 +47,38 @@ def understood(finding: Finding, context: RunContext, settings: Settings) -> Fin
         if options.shrink:
             finding, found = _shrunk(finding, found, pair, settings, options, judge)
         finding = dataclasses.replace(
-            finding, program=found.program, mismatches=tuple(found.mismatches), blame="candidate"
+            finding,
+            program=found.program,
+            mismatches=tuple(found.mismatches),
+            verdict=(*finding.verdict[:1], *_three_ways(found, pair)),
+            blame="candidate",
         )
         return _scripted(finding, found, pair, settings, options)
     except (NotReplayable, CannotStage) as error:
         return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
         return dataclasses.replace(finding, verified=Verification.lacking(f"{type(error).__name__}: {error}"))
+
+
+def _three_ways(found: Agreement, pair: Pair) -> list[str]:
+    """Which of eager mode, the graph and double precision agree, where the numbers differ most."""
+    first = found.mismatches[0]
+    numbers = first.statistics
+    if numbers is None or not np.isfinite(numbers.greatest_abs):
+        return []
+    laboratory = Laboratory(found.program, pair)
+    wide = laboratory.sides[0].get(laboratory.wide_place(found.place(first)))
+    if not isinstance(wide, TensorValue) or wide.data.ndim != len(numbers.abs_index):
+        return []
+    truth = wide.data[numbers.abs_index]
+    allowed = numbers.atol + numbers.rtol * abs(truth)
+    off = [float(abs(value - truth)) for value in (numbers.abs_expected, numbers.abs_actual)]
+    modes = ("eager mode", pair.candidate.graph_mode)
+    agreeing = [*(mode for mode, error in zip(modes, off, strict=True) if error <= allowed), "double precision"]
+    told = f"{' and '.join(agreeing)} agree" if len(agreeing) > 1 else "no two agree"
+    at = f" at {numbers.abs_index}" if numbers.abs_index else ""
+    errors = f"{modes[0]} is off by {off[0]:.3g} and {modes[1]} by {off[1]:.3g} ({allowed:.3g} allowed)"
+    return [f"{told}: from {truth:.6g}{at} in double precision {errors}"]
 
 
 def _judge(first: Program, wanted: Mismatch) -> Judge:

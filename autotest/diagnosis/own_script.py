@@ -21,10 +21,12 @@ def own_script(finding: Finding, pair: Pair) -> str | None:
     assert program is not None
     elsewhere = isinstance(candidate, Interpreter)
     own = names(program).get(first.slot)
-    if not (elsewhere or candidate.translates) or own is None or not first.name.startswith(own):
+    # What a call that raises would have given has a name, too.
+    name = own if first.symptom == "exception" and own is not None else first.name
+    if not (elsewhere or candidate.translates) or own is None or not name.startswith(own):
         return None
     try:
-        terms = _terms(program, pair, first.slot, first.name[len(own) :])
+        terms = _terms(program, pair, first.slot, name[len(own) :])
         if terms is None and not (elsewhere and candidate.inner == "torch"):  # type: ignore[attr-defined]
             return None
         versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
@@ -36,7 +38,7 @@ def own_script(finding: Finding, pair: Pair) -> str | None:
             f"{finding.operator}: {shows}.",
             [f"{versions}; {about}", *finding.verdict[:1]],
             first.symptom,
-            first.name,
+            name,
             first.statistics,
             candidate.place if isinstance(candidate, Interpreter) else "",
         )

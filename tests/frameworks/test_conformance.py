@@ -88,7 +88,7 @@ def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert main(["conformance", "tests.support.faults:wrong_relu"]) == 0
     assert main(["conformance", "torch:meta"]) == 2  # where there is nothing to read
     assert main(["conformance", "onefow"]) == 2
-    assert "did you mean 'oneflow'" in capsys.readouterr().err
+    assert "Did you mean 'oneflow'" in capsys.readouterr().err
 
 
 def test_a_skeleton_is_an_adapter_that_runs(tmp_path, monkeypatch, capsys):

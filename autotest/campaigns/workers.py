@@ -79,14 +79,29 @@ class Workers:
         """Start the workers, and wait until one of them has the frameworks; raises `FrameworkMissing`."""
         self._folder.mkdir(parents=True, exist_ok=True)
         _forget_killed(self._folder.parent)
+        try:
+            first = self._first_ready()
+        except ServerLost:  # somebody may have killed it: once more
+            self._forget_workers()
+            self._server.close()
+            try:
+                first = self._first_ready()
+            except ServerLost as error:
+                raise AutotestError(f"worker processes do not start: {self._server.last_words() or error}") from error
+        if not first.ready:
+            raise AutotestError(f"worker processes do not start: {self._why(first)}")
+
+    def _first_ready(self) -> _Worker:
+        """The first of new workers, after it has started or did not; raises `ServerLost`."""
         for slot in range(self.slots):
             self._workers[slot] = self._new()
         first = self._workers[0]
-        with contextlib.suppress(EOFError, OSError):
+        with contextlib.suppress(EOFError, ConnectionResetError):
             if first.process.connection.poll(START_UP):
                 self._has_started(first, first.process.connection.recv())
         if not first.ready:
-            raise AutotestError(f"worker processes do not start: {self._why(first)}")
+            first.process.status(_GONE)
+        return first
 
     def _new(self) -> _Worker:
         self._numbers += 1

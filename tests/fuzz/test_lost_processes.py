@@ -17,6 +17,7 @@ import pytest
 
 from autotest.storage.store import Store, Stored
 from tests.fuzz.conftest import SUITES, entries
+from tests.plugin.conftest import PLUGIN
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("importable_elsewhere")]
 
@@ -102,6 +103,35 @@ def test_no_process_outlives_a_campaign_however_it_ends(shell, tmp_path, end):
             output, _ = run.communicate(timeout=60)
             assert "(interrupted)" in output
             assert "'relu'" not in output, "what was lost with the server is no death of a test"
+    all_gone(started)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT, None], ids=["killed", "Ctrl-C", "at its end"])
+def test_no_process_outlives_an_isolated_test_run_however_it_ends(shell, tmp_path, end):
+    (tmp_path / "test_long.py").write_text(
+        textwrap.dedent(f"""
+            from autotest import autotest, torch, random_tensor
+
+            @autotest(n={200 if end is None else 1000000})
+            def test_relu():
+                return torch.relu(random_tensor(2))
+        """)
+    )
+    with shell("pytest", *PLUGIN, "--autotest-isolate", "test_long.py", candidate="torch") as run:
+        while not list((tmp_path / ".autotest" / "trails" / f"campaign-{run.pid}").glob("*.crumb")):
+            assert run.poll() is None, run.stdout.read()
+            time.sleep(0.01)
+        started = below(run.pid)
+        assert len(started) >= 2, "a server and a worker"
+        if end is not None:
+            os.kill(run.pid, end)
+        run.communicate(timeout=120)
+    all_gone(started)
+
+
+def all_gone(started: list[int]) -> None:
+    """See that all of these processes end within some seconds."""
     gone = time.monotonic() + 30
     while any(alive(pid) for pid in started):
         assert time.monotonic() < gone, f"left behind: {[pid for pid in started if alive(pid)]}"

@@ -12,6 +12,7 @@ from autotest.base.errors import UsageError, made_by_the_test, of_the_test
 from autotest.frameworks import ABSENT, Both, Pair, all_chosen
 from autotest.program import Operand, Ref, Root
 from autotest.recording import mistakes, operators
+from autotest.recording.disabled import PLAIN
 from autotest.recording.external_values import adopt, synchronize_module
 from autotest.recording.module_table import ModuleClass
 from autotest.recording.outside_trials import agree_now
@@ -63,7 +64,7 @@ class DualObject:
         self.__copy__()
 
     def __reduce__(self) -> NoReturn:
-        why = "it holds live objects of two frameworks; write .reference or .candidate for one of them"
+        why = "it holds live objects of two frameworks; write torch.save(x, path), copy.deepcopy(x) or .reference"
         raise made_by_the_test(TypeError(f"a dual object cannot be pickled: {why}"))
 
     def __repr__(self) -> str:
@@ -166,11 +167,10 @@ class Symbol(DualObject):
         if side is not None:
             return self._both(pair)[side] if self._path else (pair.reference, pair.candidate)[side].root  # type: ignore[attr-defined]
         path = f"{self._path}.{name}" if self._path else name
-        wrong = mistakes.unrecordable(path)
-        if wrong is not None:
+        if (wrong := mistakes.unrecordable(path)) is not None:
             raise wrong
         expected = pair.resolve(path).expected
-        return expected if isinstance(expected, _PLAIN) else Symbol(path)
+        return expected if isinstance(expected, _PLAIN) else PLAIN.get(path) or Symbol(path)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise UsageError(
@@ -179,6 +179,7 @@ class Symbol(DualObject):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = current() or _recorder_of(args, kwargs)
+        mistakes.check_call(self._path, kwargs)
         both = recorder.pair.resolve(self._path)
         slot = recorder.call("function", self._path, args, kwargs)
         if isinstance(both.expected, type) and isinstance(

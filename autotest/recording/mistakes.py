@@ -29,8 +29,33 @@ _UNRECORDABLE: Mapping[str, str] = MappingProxyType(
 
 def unrecordable(path: str) -> UsageError | None:
     """What to say when a test uses something of the namespace that no trial can record; None for anything else."""
-    said = _UNRECORDABLE.get(path.partition(".")[0])
+    said = _UNRECORDABLE.get(path.partition(".")[0]) or _INSTEAD.get(path)
     return None if said is None else UsageError(f"torch.{path} of dual objects: {said}")
+
+
+#: The same of names further down.
+_INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("utils.data.Dataset", "utils.data.IterableDataset", "utils.data.Sampler"),
+            "a loader calls it on one side. Give the loader a torch.utils.data.TensorDataset of dual tensors, or take "
+            "batches of these in the body: x[start : start + size]",
+        ),
+        **dict.fromkeys(
+            ("utils.data.random_split", "utils.data.RandomSampler", "utils.data.WeightedRandomSampler"),
+            "each side would draw an order of its own. Draw one for both, order = torch.randperm(n), and take x[order]",
+        ),
+    }
+)
+
+
+def check_call(path: str, named: Mapping[str, object]) -> None:
+    """Raise `UsageError` where each side would draw for itself what both are to have alike."""
+    if path == "utils.data.DataLoader" and named.get("shuffle"):
+        raise UsageError(
+            "torch.utils.data.DataLoader(shuffle=True): each side would draw an order of its own. Draw one for both, "
+            "order = torch.randperm(n), and load x[order]"
+        )
 
 
 def gradients_off(target: str, reference: str) -> UsageError:

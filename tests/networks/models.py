@@ -305,8 +305,9 @@ def experts(torch: Any) -> Any:
             rows = []
             for row in range(x.shape[0]):
                 best = int(torch.argmax(weights[row]))
-                rows.append(weights[row, best] * self.experts[best](x[row]))
-            return self.norm(torch.stack(rows) + x)
+                # A matrix of one row, since OneFlow 0.9.0 has no Linear of a vector.
+                rows.append(weights[row, best] * self.experts[best](x[row : row + 1]))
+            return self.norm(torch.cat(rows) + x)
 
     return Mixture()
 

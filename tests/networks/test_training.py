@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from autotest import random_tensor, torch
+from autotest.base.errors import UsageError
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
@@ -209,3 +212,52 @@ def test_two_networks_are_trained_against_each_other_with_two_optimizers() -> No
 @pytest.mark.oneflow
 def test_two_networks_that_are_trained_against_each_other_raise_no_alarm() -> None:
     assert passes(a_step_against_each_other, OneFlowFramework())
+
+
+@pytest.mark.parametrize("framework", [FaultyTorch, pytest.param(OneFlowFramework, marks=pytest.mark.oneflow)])
+def test_what_people_do_around_a_training_works(framework: type[Framework], tmp_path: Path) -> None:
+    def body() -> Any:
+        network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+        assert len(network) == 3
+        assert "Linear(in_features=3, out_features=4" in str(network)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        scaler = torch.cuda.amp.GradScaler(enabled=False)
+        shown, wanted = (random_tensor(shape=(6, size), low=-1, high=1, requires_grad=False) for size in (3, 2))
+        for x, y in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(shown, wanted), batch_size=2):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.mse_loss(network(x), y)
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+        other = copy.deepcopy(network)
+        other.load_state_dict({name: value.detach() for name, value in network.named_parameters()})
+        return other(shown)
+
+    assert agrees(trial(body, framework()))
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: torch.cuda.amp.GradScaler(init_scale=2.0), "expected enabled=False"),
+        (lambda: torch.utils.data.DataLoader(torch.ones(4, 2), shuffle=True), r"order = torch.randperm\(n\)"),
+        (lambda: torch.utils.data.random_split(torch.ones(4), [2, 2]), r"take x\[order\]"),
+        (lambda: torch.utils.data.Dataset, "TensorDataset of dual tensors"),
+    ],
+)
+def test_what_each_side_would_draw_or_find_for_itself_is_told_in_a_sentence(use: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        trial(use)
+
+
+def test_a_state_is_saved_to_a_file_and_not_pickled(tmp_path: Path) -> None:
+    def saved() -> Any:
+        network = torch.nn.Linear(3, 2)
+        torch.save(network.state_dict(), str(tmp_path / "state.pt"))
+        network.load_state_dict(torch.load(str(tmp_path / "state.pt")))
+        return network(random_tensor(shape=(4, 3), low=-1, high=1))
+
+    assert agrees(trial(saved))
+    with pytest.raises(TypeError, match=r"write torch.save\(x, path\)"):
+        trial(lambda: pickle.dumps(torch.nn.Linear(3, 2).state_dict()))

@@ -1,0 +1,48 @@
+"""What does nothing on a CPU, and is plain Python for both sides therefore: a gradient scaler that is switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from autotest.base.errors import UsageError
+
+
+class GradScaler:
+    """The dual ``GradScaler(enabled=False)``: losses stay as they are, and steps are the optimizer's own."""
+
+    def __init__(self, *args: Any, enabled: bool = True, **kwargs: Any) -> None:
+        if enabled:
+            raise UsageError(
+                "GradScaler: expected enabled=False, since a scale that each side finds for itself cannot be compared; "
+                "or leave it out: loss.backward() and optimizer.step()"
+            )
+
+    def scale(self, outputs: Any) -> Any:
+        return outputs
+
+    def unscale_(self, optimizer: Any) -> None:
+        pass
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        pass
+
+    def is_enabled(self) -> bool:
+        return False
+
+    def get_scale(self) -> float:
+        return 1.0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        pass
+
+
+#: By path below torch.
+PLAIN: Mapping[str, type] = MappingProxyType({"cuda.amp.GradScaler": GradScaler, "amp.GradScaler": GradScaler})

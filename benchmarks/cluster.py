@@ -122,9 +122,9 @@ def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float]:
         executor.prepare()
         try:
             counted = _Counted(executor)
-            memory, clock, busy = _peak(), time.perf_counter(), time.process_time()
+            memory, clock, busy = _memory(), time.perf_counter(), time.process_time()
             Campaign(progress, Plan(0, seconds), counted, _Silent()).run()
-            return counted.tasks, time.perf_counter() - clock, time.process_time() - busy, _peak() - memory
+            return counted.tasks, time.perf_counter() - clock, time.process_time() - busy, _memory() - memory
         finally:
             executor.close()
 
@@ -152,8 +152,9 @@ class _Counted:
         return finished
 
 
-def _peak() -> float:
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+def _memory() -> float:
+    """Kilobytes that this process has now."""
+    return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * resource.getpagesize() / 1024
 
 
 def beside_local(seconds: float, times: int) -> Iterator[Row]:

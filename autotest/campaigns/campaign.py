@@ -45,8 +45,8 @@ RESTART_SECONDS = 0.5
 #: When the time is over, what was found is still looked into for this part of the plan's time, and so many seconds at
 #: most; what is under way after the last number of seconds is given up.
 OVERTIME, LONGEST_OVERTIME, LATEST = 0.1, 8.0, 14.0
-#: Seconds between two notes of where it stands.
-RECORD_SECONDS = 3.0
+#: Between two notes of where it stands: seconds, and times that the note before took.
+RECORD_SECONDS, RECORD_SHARE = 3.0, 9.0
 #: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.deadly_calls`.
 DEATHS_ALLOWED = 3
 #: A test is over when everything it did was set aside in this many trials running.
@@ -180,7 +180,7 @@ class Campaign:
                 return  # what is kept already can be looked into later, and what is explored is noted as under way
 
     def _write_down(self) -> None:
-        self._next_record = time.monotonic() + RECORD_SECONDS
+        begun = time.monotonic()
         waiting: dict[Where, list[range]] = collections.defaultdict(list)
         for task, _ in self._exploring.values():
             waiting[task.where].append(task.indices)
@@ -189,6 +189,8 @@ class Campaign:
             self.progress.unwritten = ""
         except StoreUnwritable as error:
             self.progress.unwritten = str(error)  # a full disk is no reason to stop looking
+        # Thousands of tests take a second to write down, in which no worker gets anything to do.
+        self._next_record = time.monotonic() + max(RECORD_SECONDS, RECORD_SHARE * (time.monotonic() - begun))
 
     # -- what to do next --------------------------------------------------------------------------------
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autotest.report import sweep_html
+from autotest.results.accuracy import Accuracy
 from autotest.results.sweep import Cell, CellKey, Divergence, Row, SweepMap
 from autotest.results.sweep_findings import findings
 from autotest.results.sweep_format import as_data
@@ -29,6 +31,10 @@ def document() -> dict[str, Any]:
             swept.rows[key] = Row(key, f"family {number % 7}", "operators", cell)
     wrong = swept.rows[CellKey("operator77", "function", "float32")].cell
     wrong.check("value", passed=False)
+    errors = Accuracy()
+    errors.reference.add(np.array([0.5]))
+    errors.candidate.add(np.array([40.0]))
+    wrong.measured(errors)
     wrong.diverged(Divergence("value", "not close", "v1: not close. <b>Mismatched</b> 1 / 3", "sample 2"))
     found = findings(swept)
     found[0].script, found[0].text, found[0].blame = SCRIPT, "v1 = torch.operator77(x0)", "candidate"
@@ -140,6 +146,13 @@ def test_the_last_runs_are_drawn_side_by_side(page: Any) -> None:
     assert titles == ["2026-11-20: 8010 agrees, 3 differs", "2026-11-21: 8011 agrees, 3 differs"]
     box = page.query_selector("#history > div").bounding_box()
     assert box["height"] > 20
+
+
+@pytest.mark.slow
+def test_a_click_shows_the_errors_of_both_sides(page: Any) -> None:
+    page.fill("#search", "operator77")
+    page.click(".row")
+    assert "torch 0.5, 0.5; other 40, 40 (worse)" in page.text_content("#panel")
 
 
 @pytest.mark.slow

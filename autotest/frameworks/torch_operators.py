@@ -167,7 +167,7 @@ class _Operator:
             raise NotReplayable("only a function of its result is unique")
         if form == "reflected":
             target = REFLECTED[self.name]
-            _call(builder, "operator", target, (*args[1:], args[0]), {})
+            _call(builder, "operator", target, (_left(target, args[1]), args[0]), {})
         elif form in ("operator", "in-place operator"):
             if sample.kwargs or len(sample.args) > 1:
                 raise NotReplayable("an operator takes one operand or two")
@@ -219,6 +219,14 @@ class _Operator:
             raise NotReplayable(recording.opaque)
         if not recording.seen:
             raise NotReplayable("it makes no public call")
+
+
+def _left(target: str, operand: Any) -> Any:
+    """A number in place of the left operand: two tensors never come to the reflected operator of the right one."""
+    if target == "matmul" or not isinstance(operand, torch.Tensor):
+        return operand
+    elements = operand.detach().reshape(-1)
+    return (elements[0] if len(elements) else elements.new_ones(())).item()
 
 
 def _assigned(builder: Builder, args: Sequence[Any]) -> None:

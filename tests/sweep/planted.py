@@ -203,6 +203,8 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "refuses what torch accepts": (fault("tril", refuses_batches), "tril/function/float32", "errors"),
     "name of a keyword": (fault("sum", calls_it_axis), "sum/function/float32", "signature"),
     "another result every time": (fault("cosh", other_every_time), "cosh/function/float32", "repeat"),
+    "a reflected operator": (FaultyTorch(tensors={"__rsub__": lambda f: lambda x, y: f(x, y) * 2}),
+                             "__rsub__/reflected/float32", "value"),
     "a method": (FaultyTorch(tensors={"sigmoid": lambda f: lambda x: f(x) + 1}), "sigmoid/method/float32", "value"),
     "an operator": (FaultyTorch(tensors={"sub": lambda f: lambda *a: f(*a) + 1}), "sub/operator/float32", "value"),
 }  # fmt: skip

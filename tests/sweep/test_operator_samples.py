@@ -193,3 +193,8 @@ def test_items_are_assigned_wherever_they_are_read(database: OperatorDatabase) -
     assert {call.target for program in found for call in program.calls if call.kind == "operator"} >= {"setitem"}
     ran = [replay(program, TORCH) for program in found]
     assert all(one.error is None and one.values[-1].requires_grad for one in ran)
+
+
+def test_a_reflected_operator_has_a_number_on_its_left(database: OperatorDatabase) -> None:
+    for program in programs(list(database.samples("__rsub__", "reflected", "float32", "sample", 7))):
+        assert isinstance(program.calls[-1].args[0], float)

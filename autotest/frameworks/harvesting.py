@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from autotest.base.errors import UsageError
+
+#: With these, `torch.compile` leaves functions as they are, so that what they call is seen.
+_UNCOMPILED = {"TORCHDYNAMO_DISABLE": "1", "TORCH_COMPILE_DISABLE": "1"}
 
 
 @contextlib.contextmanager
@@ -15,7 +19,8 @@ def harvest(path: str | Path, *, limit: int = 100) -> Iterator[None]:
     """Write the distinct public calls of torch that are made inside of the block into the file `path`.
 
     `autotest sweep --calls PATH` judges them. What was recorded is kept however the block ends. Calls are distinct by
-    name, form and arguments: of tensors by dtype, shape, strides and requires_grad.
+    name, form and arguments: of tensors by dtype, shape, strides and requires_grad. `torch.compile` compiles nothing
+    meanwhile.
 
     Args:
         path: where to; what is there is overwritten.
@@ -32,12 +37,31 @@ def harvest(path: str | Path, *, limit: int = 100) -> Iterator[None]:
     begin(path)
     file = CallsFile(os.fspath(Path(path).absolute()))
     recorder = Recorder(file, limit)
-    recorder.start()
+    with _nothing_compiled():
+        recorder.start()
+        try:
+            yield
+        finally:
+            recorder.stop()
+            file.close()
+
+
+@contextlib.contextmanager
+def _nothing_compiled() -> Iterator[None]:
+    """Let functions run as they were written, which `torch.compile` makes others of, or has made before."""
+    before = {name: os.environ.get(name) for name in _UNCOMPILED}
+    os.environ.update(_UNCOMPILED)
+    compiler = getattr(sys.modules.get("torch"), "compiler", None)
+    compiles = "torch._dynamo" in sys.modules and hasattr(compiler, "set_stance")
     try:
-        yield
+        with compiler.set_stance("force_eager") if compiler and compiles else contextlib.nullcontext():
+            yield
     finally:
-        recorder.stop()
-        file.close()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def begin(path: str | Path) -> None:
@@ -53,6 +77,7 @@ def environment(path: Path, limit: int | None = None) -> dict[str, str]:
     folder = str(Path(__file__).parent / "harvester" / "injected")
     found = {
         **os.environ,
+        **_UNCOMPILED,
         "AUTOTEST_HARVEST": str(path.absolute()),
         "PYTHONPATH": os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")])),
     }

@@ -137,6 +137,14 @@ def test_threads_are_recorded_too(only: Only) -> None:
     assert only(program, "sin").form == "function"
 
 
+def test_what_is_compiled_runs_as_it_was_written_and_is_seen(only: Only) -> None:
+    def program() -> None:
+        torch.compile(lambda x: torch.sin(x) + 1, backend="eager")(torch.ones(2))
+
+    assert only(program, "sin").form == "function"
+    assert "TORCHDYNAMO_DISABLE" not in os.environ
+
+
 def test_a_forked_process_writes_into_the_same_file(only: Only) -> None:
     def program() -> None:
         pid = os.fork()

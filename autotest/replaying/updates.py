@@ -25,6 +25,8 @@ _MOST, _STEPS = 8, 10
 #: it keeps its rates in single precision, 1 - 0.999 is off by 6e-5; and so many times what such rates change in the
 #: reference's own update.
 _EXACT, _SINGLE, _TIMES = 1e-9, 1e-4, 16
+#: The relative tolerance with which any grossly wrong update is shown.
+_PLAIN = 0.1
 #: With fewer elements that single-precision rates change, nobody can tell which kind a candidate is.
 _TELLING = 8
 _DOUBLE = 2.0**-52
@@ -150,7 +152,9 @@ class _Stepping:
         step, at, error = found
         slot = places[self._updates[step][at]]
         whole = self._steps[step].slot
-        tolerance = float(f"{max(allowed, error / 4):.1g}")
+        # Much of what it is off by, so that a smaller program shows the same; but an update of nearly nothing is off by
+        # many times itself.
+        tolerance = float(f"{max(allowed, min(error / 4, _PLAIN)):.1g}")
         held = float(np.abs(self._steps[step].parameters[self._kept[at]]).max(initial=0.0))
         floor = 64 * _DOUBLE * held + 1e-6 * tolerance * float(np.abs(own[step][at]).max(initial=0.0))
         reference, candidate = pair.sides

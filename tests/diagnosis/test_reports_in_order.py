@@ -54,12 +54,12 @@ def trained_leaf() -> None:
     optimizer.step()
 
 
-@pytest.mark.parametrize(("body", "name"), [(trained_layer, "m0.weight"), (trained_leaf, "x0")])
-def test_a_wrong_step_is_the_optimizers(found: Any, body: Any, name: str) -> None:
+@pytest.mark.parametrize("body", [trained_layer, trained_leaf])
+def test_a_wrong_step_is_the_optimizers(found: Any, body: Any) -> None:
     finding = found(body, STEPS)
     assert finding.operator == "optim.SGD"
     assert finding.program.calls[finding.divergent].target == "step"
-    assert finding.first.name == name
+    assert "updates a parameter otherwise on the same gradients" in finding.verdict[0]
 
 
 def test_a_wrong_gradient_comes_before_what_an_optimizer_made_of_it(found: Any) -> None:
@@ -79,7 +79,7 @@ def test_a_gradient_after_several_steps_comes_behind_what_the_first_step_wrote(f
             optimizer.step()
 
     finding = found(body, STEPS)
-    assert finding.first.name == "x0"
+    assert finding.operator == "optim.SGD"
     assert finding.divergent == min(call.slot for call in finding.program.calls if call.target == "step")
 
 

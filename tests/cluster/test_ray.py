@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib.util
 import json
 import os
 import random
@@ -20,8 +21,11 @@ import pytest
 from autotest.storage.store import Store, Stored
 from tests.cluster.conftest import SUITE, RayCluster, free_port, in_session
 
-pytest.importorskip("ray")
-pytestmark = pytest.mark.usefixtures("importable_elsewhere")
+pytestmark = [
+    pytest.mark.usefixtures("importable_elsewhere"),
+    # Not by importing it: that takes seconds, and Ray is only for the processes that these tests start.
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
+]
 
 #: One operator is wrong, two kill the process, and three are right.
 SIX = "'relu' or 'sinh' or 'erf' or 'exp' or 'tanh' or 'cos'"

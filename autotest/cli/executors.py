@@ -56,6 +56,12 @@ def add_executor(parser: argparse.ArgumentParser) -> None:
         help="where the worker processes are: local (default), ray for a Ray cluster that is started on this machine, "
         "ray://HOST:PORT for one that runs already, ray://auto for the one that this machine belongs to",
     )
+    parser.add_argument(
+        "--group",
+        default="",
+        metavar="TEXT",
+        help="of a cluster, only machines whose frameworks and devices, as the report tells them, hold this: cuda",
+    )
 
 
 def chosen(arguments: argparse.Namespace, conditions: Conditions, files: Iterable[Path]) -> Prepared:
@@ -85,7 +91,7 @@ def cluster(
         raise UsageError("--jobs 0 runs trials in this process; expected 1 or more with --executor ray")
     engine = RayEngine(address, None if address else arguments.jobs or workers.default_jobs())
     given = package(conditions, sorted(files), None if engine.brings_files else Path.cwd(), work, databases)
-    return Cluster(engine, given, conditions.directory, arguments.jobs)
+    return Cluster(engine, given, conditions.directory, arguments.jobs, arguments.group)
 
 
 __all__ = ["add_executor", "add_to", "chosen", "cluster"]

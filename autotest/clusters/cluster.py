@@ -72,11 +72,16 @@ class _Station:
 class Cluster:
     """An executor whose workers are on other machines; this process alone has the store, the ledger and the display."""
 
-    def __init__(self, engine: Engine, package: Package, directory: Path, jobs: int | None = None) -> None:
-        """`package` is for every agent; findings go to the store below `directory`; at most `jobs` workers."""
+    def __init__(
+        self, engine: Engine, package: Package, directory: Path, jobs: int | None = None, wanted: str = ""
+    ) -> None:
+        """`package` is for every agent; findings go to the store below `directory`.
+
+        At most `jobs` workers are used, on machines whose group (frameworks and devices) holds the text `wanted`.
+        """
         self._engine, self._package, self._directory = engine, package, directory
         self._root = Path(package.root) if package.root else Path.cwd()
-        self._machines = Machines(engine, jobs)
+        self._machines = Machines(engine, jobs, wanted)
         self._stations: dict[Hashable, _Station] = {}
         self._jobs: dict[int, _Job] = {}
         self._waiting: collections.deque[int] = collections.deque()

@@ -18,8 +18,9 @@ LOSSES = 5
 class Machines:
     """The machines of a cluster, and why some of them are left out."""
 
-    def __init__(self, engine: Engine, jobs: int | None) -> None:
-        self._engine, self._jobs = engine, jobs
+    def __init__(self, engine: Engine, jobs: int | None, wanted: str = "") -> None:
+        """Of the machines whose group holds the text `wanted`, as many as have `jobs` workers."""
+        self._engine, self._jobs, self._wanted = engine, jobs, wanted
         #: What all that take part have in common; "" until that is decided.
         self.group = ""
         self._library = digest_of_library()
@@ -55,6 +56,8 @@ class Machines:
             why = "its dual-autotest is another one than that of this process; install the same on every machine"
         elif facts.differing:
             why = f"{', '.join(facts.differing[:3])} is missing there or differs from this process's"
+        elif self._wanted not in facts.group:
+            why = f"it has {facts.group}, where --group {self._wanted} is asked for"
         elif self.group and facts.group != self.group:
             why = f"it has {facts.group}, where this campaign runs on {self.group}"
         else:

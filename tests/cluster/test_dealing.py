@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -112,6 +113,15 @@ def test_machines_with_other_versions_are_refused_and_told_of(started):
         f"4 workers on 1 machine of the cluster: {Idle.GROUP}",
         f"left out: b: it has {newer}, where this campaign runs on {Idle.GROUP}",
     ]
+
+
+def test_a_group_of_fewer_workers_takes_part_where_it_is_asked_for(tmp_path):
+    machines = {"a": (4, Idle), "b": (1, lambda: Idle(group="torch 2.0.1 / nothing 1 on cpu and cuda"))}
+    given = package(Conditions(tmp_path), [], tmp_path)
+    with contextlib.closing(Cluster(Threads(machines), given, tmp_path, wanted="cuda")) as executor:
+        executor.prepare()
+        assert executor.slots == 1
+        assert executor.told()[1] == f"left out: a: it has {Idle.GROUP}, where --group cuda is asked for"
 
 
 def test_a_machine_that_comes_later_takes_part_when_it_has_the_same_versions(started, monkeypatch):

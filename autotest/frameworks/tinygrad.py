@@ -50,7 +50,7 @@ class TinygradFramework(Functional):
         return spelling(self.root.Tensor, self.cast)
 
     def array(self, data: np.ndarray[Any, Any], dtype: str) -> ArrayLike:
-        array = np.ascontiguousarray(data).reshape(data.shape)
+        array = np.ascontiguousarray(data).reshape(data.shape).copy()  # which a tensor may go on using
         made = self.root.Tensor(array) if array.ndim else self.root.Tensor(array.reshape(1)).reshape(())
         return made if self.dtype_of_array(made) == dtype else self.cast(made, dtype)
 

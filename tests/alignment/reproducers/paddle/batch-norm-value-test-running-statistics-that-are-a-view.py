@@ -1,0 +1,31 @@
+"""nn.functional.batch_norm: x1 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, paddle 3.3.1; test_normalisation.py::TestNormalisation.test_running_statistics_that_are_a_view, trial 0 of base seed 0.
+torch is the specification: paddle differs in value; nobody else has an opinion"""
+import sys
+import numpy as np
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(np.array([[[[0.0, 0.0]], [[0.0, 0.0]]]], "float32"))
+    x1 = torch.tensor(np.array([0.3747389, -0.17217056], "float32"))
+    v2 = torch.ones(2)
+    torch.nn.functional.batch_norm(x0, x1, v2, training=True, momentum=0.0)
+    return x1.tolist()
+
+def in_paddle():
+    import paddle
+    x0 = paddle.to_tensor(np.array([[[[0.0, 0.0]], [[0.0, 0.0]]]], "float32"))
+    x1 = paddle.to_tensor(np.array([0.3747389, -0.17217056], "float32"))
+    v2 = paddle.ones(2)
+    v3 = paddle.nn.functional.batch_norm(x0, x1, v2, training=True, momentum=0.0)
+    return x1.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_paddle()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, paddle {actual}".split())[:1000])
+sys.exit(1)

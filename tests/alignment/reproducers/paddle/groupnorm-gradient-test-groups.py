@@ -1,0 +1,33 @@
+"""nn.GroupNorm: x0.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, paddle 3.3.1; test_normalisation.py::TestNormalisation.test_groups, trial 0 of base seed 0.
+paddle: difference of its own forward gives 0 at (0, 0, 0), as torch does"""
+import sys
+import numpy as np
+
+def in_torch():
+    import torch
+    m0 = torch.nn.GroupNorm(1, 0, affine=False)
+    x0 = torch.tensor(np.array([[[-1.8092475, -0.42745334]]], "float32"), requires_grad=True)
+    v2 = m0(x0)
+    v2.backward(torch.tensor(np.array([[[0.5826627, 0.5826627]]], "float32")))
+    return x0.grad.tolist()
+
+def in_paddle():
+    import paddle
+    m0 = paddle.nn.GroupNorm(1, 0, affine=False)
+    x0 = paddle.to_tensor(np.array([[[-1.8092475, -0.42745334]]], "float32")).requires_grad_()
+    v2 = m0(x0)
+    c3 = paddle.to_tensor(np.array([[[0.5826627, 0.5826627]]], "float32"))
+    v2.backward(c3)
+    t5 = x0.grad.detach()
+    return t5.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_paddle()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 5.960464477539063e-11, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, paddle {actual}".split())[:1000])
+sys.exit(1)

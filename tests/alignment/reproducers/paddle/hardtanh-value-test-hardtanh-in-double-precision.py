@@ -1,0 +1,29 @@
+"""nn.Hardtanh: v2 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, paddle 3.3.1; test_activation.py::TestWithParameters.test_hardtanh_in_double_precision, trial 0 of base seed 0.
+paddle: NumPy gives -1.2, as torch does"""
+import sys
+import numpy as np
+
+def in_torch():
+    import torch
+    m0 = torch.nn.Hardtanh(-1.2)
+    x0 = torch.tensor(np.array(-2.0, "float64"))
+    v2 = m0(x0)
+    return v2.tolist()
+
+def in_paddle():
+    import paddle
+    m0 = paddle.nn.Hardtanh(-1.2)
+    x0 = paddle.to_tensor(np.array(-2.0, "float64"))
+    v2 = m0(x0)
+    return v2.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_paddle()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 1e-09, 1e-09, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, paddle {actual}".split())[:1000])
+sys.exit(1)

@@ -1,0 +1,27 @@
+"""logsumexp: v1 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, paddle 3.3.1; test_reduction.py::test_of_special_values[name='logsumexp'], trial 2 of base seed 0.
+torch: NumPy gives nan, as paddle does"""
+import sys
+import numpy as np
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(np.array(np.inf, "float32"))
+    v1 = torch.logsumexp(x0, dim=0)
+    return v1.tolist()
+
+def in_paddle():
+    import paddle
+    x0 = paddle.to_tensor(np.array(np.inf, "float32"))
+    v1 = paddle.logsumexp(x0, dim=0)
+    return v1.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_paddle()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, paddle {actual}".split())[:1000])
+sys.exit(1)

@@ -1,0 +1,29 @@
+"""narrow: v2 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, paddle 3.3.1; test_indexing.py::test_narrow[dim=0], trial 6 of base seed 0.
+paddle: torch._refs.narrow gives 0 at (0,), as torch does"""
+import sys
+import numpy as np
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(np.array([10.0, 0.0], "float32"))
+    v1 = x0[1:2:1,]  # layout
+    v2 = torch.narrow(v1, 0, 0, 1)
+    return v2.tolist()
+
+def in_paddle():
+    import paddle
+    x0 = paddle.to_tensor(np.array([10.0, 0.0], "float32"))
+    v1 = x0[1:2:1,]
+    v2 = paddle.narrow(v1, 0, 0, 1)
+    return v2.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_paddle()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, paddle {actual}".split())[:1000])
+sys.exit(1)

@@ -1,0 +1,33 @@
+"""prod: x0.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, paddle 3.3.1; test_reduction.py::test_along_one_dimension[name='prod'], trial 2 of base seed 0.
+paddle: difference of its own forward gives 0 at (), as torch does"""
+import sys
+import numpy as np
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(np.array(0.0, "float32"))
+    v1 = x0.requires_grad_()  # layout
+    v2 = torch.prod(v1)
+    v2.backward(torch.tensor(np.array(0.0, "float32")))
+    return x0.grad.tolist()
+
+def in_paddle():
+    import paddle
+    x0 = paddle.to_tensor(np.array(0.0, "float32"))
+    v1 = x0.requires_grad_()
+    v2 = paddle.prod(v1)
+    c3 = paddle.to_tensor(np.array(0.0, "float32"))
+    v2.backward(c3)
+    t4 = x0.grad.detach()
+    return t4.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_paddle()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, paddle {actual}".split())[:1000])
+sys.exit(1)

@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
     known(found, entries)
     print(sweep_text.summary(session.map, found))
     if arguments.calls is not None:
-        print("\n" + sweep_calls.answer(session.map, found))
+        print("\n" + sweep_calls.answer(session.map, found, harvested.database(arguments.calls).inside()))
     if sweep.compared is not None:
         print("\n" + sweep_text.changed(sweep.compared, sweep.flaky))
     sweep_files.write_all(arguments, session.map, found, sweep.compared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from autotest.report.plural import several
@@ -25,8 +26,11 @@ _MEANS: Final[Mapping[Status, str]] = {
 _SHOWN: Final = 3
 
 
-def answer(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
-    """One line for each state, then every operator that does not simply work: why, and what shows it."""
+def answer(swept: SweepMap, findings: Sequence[SweepFinding], inside: Mapping[str, str] = MappingProxyType({})) -> str:
+    """One line for each state, then every operator that does not simply work: why, and what shows it.
+
+    `inside` says of a cell which of torch's modules alone calls it.
+    """
     candidate = swept.sides[1]
     counts = {status: count for status, count in swept.counts().items() if count}
     told = ", ".join(f"{counts[status]} {means}" for status, means in _MEANS.items() if status in counts)
@@ -40,14 +44,14 @@ def answer(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     for row in rows:
         found = by_row.get(str(row.key), [])
         if row.cell.status not in ("agrees", "vacuous") or found or row.cell.left_out:
-            lines += ["", *_told(row, found, swept)]
+            lines += ["", *_told(row, found, swept, inside.get(str(row.key), ""))]
     return "\n".join(lines)
 
 
-def _told(row: Row, found: Sequence[SweepFinding], swept: SweepMap) -> Iterator[str]:
+def _told(row: Row, found: Sequence[SweepFinding], swept: SweepMap, inside: str) -> Iterator[str]:
     cell = row.cell
     tried = f" ({cell.accepted} of {several(cell.samples, 'call')} tried)" if cell.samples else ""
-    yield f"{row.key}: {cell.status}{tried}"
+    yield f"{row.key}: {cell.status}{tried}" + (f", called by {inside} only" if inside else "")
     if cell.absent:
         yield f"  {cell.absent}"
         reference, candidate = swept.sides

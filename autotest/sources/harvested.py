@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,6 +22,9 @@ from autotest.program import Array, Call, CallKind, Captured, Operand, Program, 
 from autotest.program.serialisation import decode
 from autotest.sources.calls_file import HarvestedCall, read
 from autotest.sources.harvested_tensors import array
+
+#: Initialisers that draw random numbers.
+_DRAWS: Final = re.compile(r"nn\.init\.(\w*uniform_|\w*normal_|orthogonal_|sparse_)")
 
 
 class HarvestedCalls:
@@ -36,6 +41,11 @@ class HarvestedCalls:
         for call in read(self._path).calls:
             found.setdefault((operator_of(call), call.form, dtype_of(call)), []).append(call)
         return found
+
+    def inside(self) -> Mapping[str, str]:
+        """The cells that only modules of torch call, by their names, and which module does."""
+        found = {"/".join(cell): {call.within for call in calls} for cell, calls in self._cells.items()}
+        return {cell: ", ".join(sorted(modules)) for cell, modules in found.items() if "" not in modules}
 
     def entries(self) -> Sequence[Entry]:
         dtypes: dict[tuple[str, Form], list[str]] = {}
@@ -66,7 +76,7 @@ def operator_of(call: HarvestedCall) -> str:
 
 def dtype_of(call: HarvestedCall) -> str:
     """The dtype of its first tensor of floating-point numbers, or else of its first tensor, or else of its result."""
-    found = [str(facts.get("dtype")) for facts in _tensors([call.args, call.kwargs, call.state])]
+    found = [str(facts.get("dtype")) for facts in _tensors([call.args, *call.kwargs.values(), *call.state.values()])]
     floating = [dtype for dtype in found if dtype in DIFFERENTIABLE]
     asked = call.kwargs.get("dtype")
     named = [asked["root"]] if isinstance(asked, dict) and "root" in asked else []
@@ -109,7 +119,9 @@ class _Lowering:
             self._module(call)
         else:
             self._function(call)
-        return Program(tuple(self._calls), tuple(self._arrays))
+        # What an initialiser draws is nobody's to compare, nor what it is drawn into.
+        undefined = range(len(self._calls)) if _DRAWS.fullmatch(call.name) else ()
+        return Program(tuple(self._calls), tuple(self._arrays), frozenset(undefined))
 
     def _module(self, call: HarvestedCall) -> None:
         made: Any = call.constructor
@@ -133,6 +145,10 @@ class _Lowering:
         if named is None:
             raise NotReplayable(f"{call.name} is no public function")
         changes = call.form in ("in-place", "in-place operator") or call.kwargs.get("inplace") is True
+        written = dict(call.kwargs)
+        if call.name.startswith("nn.init.") and not call.args and "tensor" in written:
+            # torch hands it on by name, which others may call otherwise.
+            call = dataclasses.replace(call, args=[written.pop("tensor")], kwargs=written)
         args = self._operands(call.args[:1], apart=changes or call.name.endswith("_"))
         args += self._operands(call.args[1:], apart=False)
         kwargs = self._named(call.kwargs, apart=changes or call.name.endswith("_"))

@@ -12,7 +12,7 @@ import torch
 from autotest import harvest
 from autotest.frameworks import framework
 from autotest.frameworks.samples import Sample
-from autotest.program import Program
+from autotest.program import Program, Ref
 from autotest.replaying.replay import replay
 from autotest.sources.harvested import HarvestedCalls
 from tests.harvest import networks
@@ -109,3 +109,22 @@ def test_what_is_no_data_is_left_out_with_its_type(tmp_path: Path) -> None:
         torch.tensor(np.ones(3))
     ((_, sample),) = [one for one in samples(tmp_path / "calls.jsonl") if one[0].startswith("tensor/")]
     assert sample.left_out == "an argument of type numpy.ndarray"
+
+
+def test_what_an_initialiser_draws_is_nobody_s_to_compare(tmp_path: Path) -> None:
+    weights = torch.zeros(3, 2)
+    path = tmp_path / "calls.jsonl"
+    program = program_of(
+        path, lambda: torch.nn.init.kaiming_uniform_(weights), "nn.init.kaiming_uniform_/function/float32"
+    )
+    assert program.calls[-1].args[0] == Ref(0)
+    assert program.undefined == {0, 1}
+    constant = "nn.init.constant_/function/float32"
+    program = program_of(path, lambda: torch.nn.init.constant_(weights, 2.0), constant)
+    assert not program.undefined
+
+
+def test_what_only_torch_s_own_modules_call_is_told_apart(tmp_path: Path) -> None:
+    with harvest(tmp_path / "calls.jsonl"):
+        torch.nn.functional.relu(torch.nn.Linear(2, 2)(torch.ones(1, 2)))
+    assert HarvestedCalls(tmp_path / "calls.jsonl").inside() == {"nn.functional.linear/function/float32": "nn.Linear"}

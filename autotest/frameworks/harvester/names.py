@@ -52,8 +52,9 @@ def called(function: Any) -> Called | None:
         return None
     own = getattr(function, "__name__", "")
     path = name[len("torch.") :]
-    if own != path.rpartition(".")[2] and getattr(torch, own, None) is function:
-        path = own  # torch.mm is torch.spmm, too
+    folder, _, last = path.rpartition(".")
+    if (own != last or folder == "functional") and getattr(torch, own, None) is function:
+        path = own  # torch.mm is torch.spmm, too, and torch.einsum is torch.functional.einsum
     if path.startswith("Tensor."):
         return _member(path[len("Tensor.") :])
     if path in _NO_FUNCTIONS or any(part.startswith("_") for part in path.split(".")):

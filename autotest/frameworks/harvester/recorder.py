@@ -131,7 +131,8 @@ class Recorder:
             return
         if name is None or self._here.apart or not self._restore:
             return
-        form = "out=" if kwargs and "out" in kwargs and name.form == "function" else name.form
+        out = kwargs.get("out") if kwargs and name.form == "function" else None
+        form = name.form if out is None else "out="
         try:
             floats: list[float] = []
             key = (function, short(args, floats), short(kwargs, floats) if kwargs else None, torch.is_grad_enabled())

@@ -64,6 +64,9 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
         return ""
     operator = operator_of(program.calls, len(program.calls) - 1)
     program, deadly, refused = judge.whole(program)
+    if _kills(program, judge.reference):
+        cell.left_out["the reference ends the process, too"] += 1
+        return ""
     if not how.startswith(NO_ANSWER) and not _kills(program, judge.candidate):
         cell.left_out["ended a process that had run others, and does not end one alone"] += 1
         return ""

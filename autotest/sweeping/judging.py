@@ -79,6 +79,9 @@ class Judge:
         found.vacuous = says_nothing(found.program, expected)
         self._asks(1)
         actual = replay(found.program, pair.candidate)
+        if actual.error is not None and found.program.undefined and self._accepts_again(found.program):
+            found.left_out = f"{pair.sides[1]} refuses it for some random numbers and accepts it for others"
+            return found
         observed, mismatches = self._compared(found, expected, actual)
         if found.left_out:
             return found
@@ -96,6 +99,10 @@ class Judge:
                 probing.probe(found, expected, actual, pair)
         return found
 
+    def _accepts_again(self, program: Program) -> bool:
+        """Whether the candidate accepts a program that draws random numbers when it draws others."""
+        return any(replay(program, self._pair.candidate).error is None for _ in range(_EXAMINED))
+
     def _compared(
         self, found: Judgement, expected: Replayed, actual: Replayed, program: Program | None = None
     ) -> tuple[Observed, list[Mismatch]]:
@@ -106,13 +113,22 @@ class Judge:
             record.mismatches.append(raised(program, len(actual.values), self._pair, actual.error))
         observed = observe(record)
         mismatches = compare([observed], self._settings)[0]
-        if any(item.symptom in ("value", "gradient") for item in mismatches):
-            if probing.wavers(program, self._pair.reference):
+        if mismatches:
+            if self._wavers(program, mismatches[0]):
                 found.left_out = f"{self._pair.sides[0]} does not agree with itself"
             elif self._cleared(Agreement(program, record, mismatches)):
                 found.rounded = True
                 mismatches = []
         return observed, mismatches
+
+    def _wavers(self, program: Program, mismatch: Mismatch) -> bool:
+        """Whether the reference does not agree with itself; asked a few times only of what differs in the same way."""
+        if mismatch.symptom not in ("value", "gradient"):
+            key = ("wavers", mismatch.key)
+            if self._examined.get(key, 0) >= _EXAMINED:
+                return False
+            self._examined[key] = self._examined.get(key, 0) + 1
+        return probing.wavers(program, self._pair.reference)
 
     def _double_gradient(self, found: Judgement, plain: Program, once: Replayed) -> None:
         """Compare the gradients of the gradients, where the reference has some."""

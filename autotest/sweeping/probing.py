@@ -21,6 +21,8 @@ from autotest.sweeping.judgement import Judgement
 
 #: Elements of the greatest result that is written into to find out what shares its memory.
 _LARGEST: Final = 4096
+#: Tensors of the size of each input that memory is filled with.
+_COPIES: Final = 4
 #: How often the reference is run again before a difference from it counts.
 _AGAIN: Final = 3
 
@@ -66,9 +68,25 @@ def probe(found: Judgement, expected: Replayed, actual: Replayed, pair: Pair) ->
 
 
 def wavers(program: Program, framework: Framework) -> bool:
-    """Whether `framework` gives something else when it runs `program` again, gradients included."""
+    """Whether `framework` gives something else when it runs `program` again, gradients included.
+
+    In between, memory of the sizes that the program uses is filled with something else: what reads beyond its inputs
+    does not agree with itself then.
+    """
     once = results_of(program, framework)
-    return any(_apart(once, results_of(program, framework)) for _ in range(_AGAIN))
+    for turn in range(_AGAIN):
+        _stir(program, framework, turn)
+        if _apart(once, results_of(program, framework)):
+            return True
+    return False
+
+
+def _stir(program: Program, framework: Framework, turn: int) -> None:
+    """Make tensors like the inputs of `program`, and let them go."""
+    filled = [Array(np.full(array.data.shape, 3 * turn + 1).astype(array.data.dtype), array.dtype)
+              for array in program.arrays for _ in range(_COPIES)]  # fmt: skip
+    held = [framework.tensor(array) for array in filled]
+    del held
 
 
 def _apart(once: Mapping[Place, Any], again: Mapping[Place, Any]) -> bool:

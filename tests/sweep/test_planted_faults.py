@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.sweeping.probing import wavers
 from tests.support.faulty import FaultyTorch
-from tests.sweep.planted import FAULTS, TORCH, failing, swept
+from tests.sweep.planted import FAULTS, TORCH, failing, fault, swept
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -71,3 +77,37 @@ def test_a_module_that_drops_in_place_leaves_nothing_to_compare() -> None:
 def test_a_sample_of_more_dimensions_than_numpy_has_is_left_out() -> None:
     found = swept(TORCH, "amax/function/float32", "error")
     assert any("dimensions" in reason for reason in found.left_out)
+
+
+def test_what_refuses_for_some_random_numbers_only_is_no_finding() -> None:
+    calls = [0]
+
+    def now_and_then(bernoulli: Any) -> Any:
+        def wrong(*args: Any, **kwargs: Any) -> Any:
+            calls[0] += 1
+            if calls[0] % 2:
+                raise RuntimeError("not with these numbers")
+            return bernoulli(*args, **kwargs)
+
+        return wrong
+
+    found = swept(fault("bernoulli", now_and_then), "bernoulli/function/float32", "sample")
+    assert failing(found) == set()
+    assert any("some random numbers" in reason for reason in found.left_out)
+
+
+def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:
+    turns = [0]
+
+    def longer_each_time(exp: Any) -> Any:
+        def wrong(x: Any) -> Any:
+            turns[0] += 1
+            return exp(x).expand(turns[0], *x.shape)
+
+        return wrong
+
+    array = Array(np.ones(2, "float32"), "float32")
+    calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
+    program = Program(calls, (array,))
+    assert wavers(program, fault("exp", longer_each_time))
+    assert not wavers(program, TORCH)

@@ -48,7 +48,7 @@ def of_modules(swept: SweepMap) -> Coverage:
     for row in swept.rows.values():
         if row.database == _MODULES:
             rows.setdefault(row.key.operator, []).append(row)
-    shared = {name: found for name, found in rows.items() if any(row.cell.status != "absent" for row in found)}
+    shared = {name: found for name, found in rows.items() if not any(row.cell.status == "absent" for row in found)}
     accepted = {name for name, found in shared.items() if any(row.cell.accepted for row in found)}
     return Coverage(len(shared), {name: _reason(shared[name]) for name in shared if name not in accepted})
 

@@ -47,6 +47,7 @@ def test_what_has_no_accepted_sample_is_named_with_its_reason() -> None:
             (CellKey("nn.ReLU", "module", "float32"), "modules", Cell(accepted=1)),
             (CellKey("nn.Fold", "module", "float32"), "modules", stuck),
             (CellKey("nn.GRU", "module", "float32"), "modules", Cell(absent="there is none")),
+            (CellKey("nn.GRU", "module", "float64"), "modules", Cell()),
         )
     }
     swept = SweepMap(("torch", "other"), {}, 0, "", rows, shared=["add", "sub", "mul", "Tensor.add"])

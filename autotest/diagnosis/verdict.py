@@ -45,6 +45,9 @@ _TINY = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "floa
 _GREATEST = float(np.finfo(np.float64).max)
 #: How many roundoffs a roundoff of the inputs may become before a result is called ill-conditioned.
 _AMPLIFIED = 1000.0
+#: What part of a number may be lost in single precision where torch's own loses none that rounding does not explain:
+#: more than half of its digits are none of rounding's.
+_DIGITS = 1e-3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,10 +68,23 @@ class Measured:
     wide_allowed: float
     #: How many roundoffs of the result one roundoff of the inputs makes, at the worst element.
     amplification: float
+    #: Whether few inputs reach the worst element, so that nothing great can have cancelled in it.
+    few: bool = False
+    #: The greatest magnitude of the truth among the mismatched elements.
+    scale: float = 0.0
 
     @property
     def wide_agrees(self) -> bool:
         return self.wide_gap <= self.wide_allowed
+
+    @property
+    def imprecise(self) -> bool:
+        """Whether the candidate alone is off by so much of what it computes that no order of operations explains it.
+
+        That is a fault of its single precision, however small the numbers are.
+        """
+        well_conditioned = self.few and self.amplification <= _AMPLIFIED
+        return well_conditioned and not self.wrong[0] and self.errors[1] > _DIGITS * self.scale > 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -195,6 +211,8 @@ def measure(
         wide_gap=float(gap[wide_at]),
         wide_allowed=float(wide_allowed[wide_at]),
         amplification=float(spread[at] / scale) if np.isfinite(scale) else float("inf"),
+        few=bool(few[at]),
+        scale=float(np.abs(truth[mask]).max(initial=0.0, where=np.isfinite(truth[mask]))),
     )
 
 
@@ -292,7 +310,7 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     """Both sides agree in double precision, which then is the truth."""
     reference, candidate = evidence.sides
     wrong = [count > 0 for count in found.wrong]
-    if any(wrong) and evidence.small:
+    if any(wrong) and evidence.small and not (found.imprecise and not evidence.each_agrees):
         what = "rounding of numbers that are all small: the two sides agree in double precision"
         return Verdict("rounding", what, numbers)
     if any(wrong) and evidence.each_agrees and max(found.errors) <= evidence.backdrop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -53,11 +54,20 @@ def test_the_gradient_of_lgamma_is_found_in_the_middle_of_a_chain() -> None:
     assert found_in(chosen()) == ("lgamma", "candidate")
 
 
-def test_small_numbers_that_agree_in_double_precision_are_nobodys_fault() -> None:
-    rounded = when(lambda t: str(t.dtype) == "torch.float32", lambda result: result * 1.01)
-    pair = Pair(TorchFramework(), FaultyTorch({"sin": rounded}))
+def in_single_precision(change: Callable[[Any], Any]) -> FaultyTorch:
+    """torch whose sin is wrong in single precision alone."""
+    return FaultyTorch({"sin": when(lambda t: str(t.dtype) == "torch.float32", change)})
+
+
+@pytest.mark.parametrize("change", [lambda result: result * 1.01, lambda result: result * 0], ids=["off", "zero"])
+def test_a_fault_of_single_precision_alone_is_found_however_small_the_numbers_are(change: Any) -> None:
+    pair = Pair(TorchFramework(), in_single_precision(change))
     outcome = run_trial(lambda: dual.sin(at.random_tensor(1, 4) * 1e-8), 3, SETTINGS, pair)
-    assert outcome.mismatches
-    verdict = cleared(agree(outcome.program, pair, SETTINGS), pair, SETTINGS)
-    assert verdict is not None
-    assert verdict.line.startswith("rounding of numbers that are all small")
+    agreement = agree(outcome.program, pair, SETTINGS)
+    assert cleared(agreement, pair, SETTINGS) is None
+    assert examine(agreement, pair, SETTINGS).verdict.blame == "candidate"
+
+
+def test_small_numbers_of_which_a_few_digits_are_lost_do_not_differ() -> None:
+    pair = Pair(TorchFramework(), in_single_precision(lambda result: result * 1.0005))
+    assert not run_trial(lambda: dual.sin(at.random_tensor(1, 4) * 1e-8), 3, SETTINGS, pair).mismatches

@@ -70,7 +70,7 @@ class Measured:
     amplification: float
     #: Whether few inputs reach the worst element, so that nothing great can have cancelled in it.
     few: bool = False
-    #: The greatest magnitude of the truth among the mismatched elements.
+    #: The greatest magnitude of the truth among the mismatched elements; 0 where that is known too roughly.
     scale: float = 0.0
 
     @property
@@ -212,8 +212,15 @@ def measure(
         wide_allowed=float(wide_allowed[wide_at]),
         amplification=float(spread[at] / scale) if np.isfinite(scale) else float("inf"),
         few=bool(few[at]),
-        scale=float(np.abs(truth[mask]).max(initial=0.0, where=np.isfinite(truth[mask]))),
+        scale=_resolved(truth[mask], ratio, backdrop),
     )
+
+
+def _resolved(truth: Values, ratio: float, backdrop: float) -> float:
+    """The greatest magnitude of `truth`; 0 where double precision is no more precise, or may itself hold no more than
+    what is left of great numbers that cancelled."""
+    scale = float(np.abs(truth).max(initial=0.0, where=np.isfinite(truth)))
+    return scale if ratio < 1 and scale > 64 * ratio * backdrop else 0.0
 
 
 def _spread(truth: Values, perturbed: Sequence[Values]) -> tuple[Values, Values]:

@@ -71,3 +71,20 @@ def test_a_fault_of_single_precision_alone_is_found_however_small_the_numbers_ar
 def test_small_numbers_of_which_a_few_digits_are_lost_do_not_differ() -> None:
     pair = Pair(TorchFramework(), in_single_precision(lambda result: result * 1.0005))
     assert not run_trial(lambda: dual.sin(at.random_tensor(1, 4) * 1e-8), 3, SETTINGS, pair).mismatches
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_left_where_great_numbers_cancel_is_nobodys_fault(dtype: str) -> None:
+    def body() -> Any:
+        return dual.exp(at.random_tensor(shape=(1, 1), low=1, high=2, dtype=dtype))
+
+    def cancelling(noise: float) -> Callable[[Any], Any]:
+        return lambda result: result - result + noise
+
+    reference = FaultyTorch({"exp": when(lambda t: True, cancelling(1.1e-16))}, name="reference")
+    candidate = FaultyTorch({"exp": when(lambda t: True, cancelling(0.0))})
+    pair = Pair(reference, candidate)
+    outcome = run_trial(body, 3, SETTINGS, pair)
+    assert outcome.mismatches
+    agreement = agree(outcome.program, pair, SETTINGS)
+    assert examine(agreement, pair, SETTINGS).verdict.blame != "candidate"

@@ -35,7 +35,7 @@ class Far:
         self.key = key
         self._dropped = dropped
         self.facts: dict[str, Any] | None = None
-        self.held: tuple[dict[str, Far], dict[str, Far]] | None = None
+        self.held: tuple[dict[str, Far], list[tuple[str, tuple[int, ...]]]] | None = None
 
     def __del__(self) -> None:
         self._dropped.append(self.key)
@@ -239,12 +239,14 @@ class Interpreter(Framework):
         return dict(self._held(module)[0])
 
     def buffers(self, module: Any) -> dict[str, Any]:
-        return dict(self._held(module)[1])
+        # As they are now: `double()` puts other tensors in their place, where parameters stay the same objects.
+        return self._parts(module, self._held(module)[1])
 
-    def _held(self, module: Far) -> tuple[dict[str, Far], dict[str, Far]]:
+    def _held(self, module: Far) -> tuple[dict[str, Far], list[tuple[str, tuple[int, ...]]]]:
+        """The parameters of `module`, and names and shapes of its buffers."""
         if module.held is None:
             parameters, buffers = self._ask("held", module.key)
-            module.held = self._parts(module, parameters), self._parts(module, buffers)
+            module.held = self._parts(module, parameters), buffers
         return module.held
 
     def _parts(self, module: Far, listed: Iterable[tuple[str, tuple[int, ...]]]) -> dict[str, Far]:

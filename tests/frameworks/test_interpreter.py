@@ -92,6 +92,15 @@ def test_a_body_that_is_refused_within_a_context_costs_nothing(other):
     assert running.agrees(running.trial(network, other))
 
 
+def test_buffers_are_read_as_they_are_when_others_took_their_place(other):
+    def body():
+        layer = torch.nn.BatchNorm1d(3)
+        layer.double()
+        return layer(random_tensor(shape=(4, 3), dtype="float64"))
+
+    assert running.agrees(running.trial(body, other))
+
+
 def test_a_fault_there_is_found_here(faulty):
     outcome = running.trial(lambda: torch.relu(random_tensor(shape=(2, 3))), faulty)
     assert [mismatch.symptom for mismatch in outcome.mismatches] == ["value"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
+from autotest.comparison import Stage
 from autotest.diagnosis import graph_finding, referee, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.decisive_features import decisive_features
@@ -20,16 +21,17 @@ from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - dea
 from autotest.diagnosis.gradient_finding import is_numeric, understood
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
+from autotest.diagnosis.lockstep import first_divergent
 from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine
 from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
-from autotest.diagnosis.verdict import Blame, Verdict
+from autotest.diagnosis.verdict import HARMLESS, Blame, Verdict
 from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Program, operator_of
-from autotest.program.semantics import is_class
+from autotest.program.semantics import is_class, is_step
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
 from autotest.results.identity import operator_behind
@@ -61,8 +63,8 @@ def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunConte
     if is_numeric(finding.first):
         # The two sides agree: what disagrees is one side's gradient with its own forward.
         return understood(finding, context, test.settings)
-    if outcome.update is not None and outcome.mismatches[0] is outcome.update.mismatch:
-        # All that the trial compared agrees: a program of the optimizer's steps shows more.
+    if outcome.update is not None and not _shown_by_a_step(finding, outcome, context, test.settings):
+        # No step is seen to be wrong in what the trial compared: a program of the steps alone shows more.
         return scripted(update_finding.understood(finding, outcome.update, context, test.settings), context)
     whole = finding
     try:
@@ -79,6 +81,14 @@ def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunConte
         again = scripted(unshrunk, context)
         return again if again.verified.holds else told
     return told
+
+
+def _shown_by_a_step(finding: Finding, outcome: Outcome, context: RunContext, settings: Settings) -> bool:
+    """Whether a step that updates otherwise is the first call that differs, with the tolerance of the test."""
+    if finding.program is None or len(outcome.mismatches) == 1:
+        return False
+    slot = first_divergent(finding.program, context.pair, settings)
+    return slot is not None and is_step(finding.program.calls[slot])
 
 
 def recorded(test: Test, outcome: Outcome, context: RunContext, index: int) -> Finding:
@@ -135,6 +145,7 @@ def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
 
 
 _CLEARABLE = frozenset(("value", "gradient"))
+_STAGES: tuple[Stage, ...] = ("backward", "forward")
 #: Programs with more calls are not run again from their test body.
 _LONG = 60
 
@@ -149,7 +160,7 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunCont
         seen = seen_live(finding.program.calls, finding.mismatches)
         return dataclasses.replace(finding, verdict=(verdict,), network=seen)
     agreement = _on_inputs(agreement, pair, settings)
-    opinion = examine(agreement, pair, settings)
+    agreement, opinion = _told_first(agreement, pair, settings)
     finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
     if not options.shrink:
         return _told(finding, agreement, opinion, pair)
@@ -166,6 +177,25 @@ def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreemen
     found = agree(program, pair, settings)
     alike = found.mismatches and (found.mismatches[0].symptom, found.mismatches[0].slot) == (first.symptom, first.slot)
     return found if alike else agreement
+
+
+def _told_first(agreement: Agreement, pair: Pair, settings: Settings) -> tuple[Agreement, Opinion]:
+    """`agreement` with a mismatch first that a call is guilty of, where one is; and what is to be said of that."""
+    opinion = examine(agreement, pair, settings)
+    first, found = agreement.mismatches[0], agreement.mismatches
+    if opinion.located.slot is not None and opinion.verdict.blame not in HARMLESS:
+        return agreement, opinion
+    # Of each stage one more: a few of many mismatches, since each costs some runs.
+    others = [next((one for one in found if one is not first and one.stage == stage), None) for stage in _STAGES]
+    for other in others:
+        if other is None:
+            continue
+        reordered = [other, *(one for one in found if one is not other)]
+        again = dataclasses.replace(agreement, mismatches=reordered)
+        told = examine(again, pair, settings)
+        if told.located.slot is not None and told.verdict.blame not in HARMLESS:
+            return again, told
+    return agreement, opinion
 
 
 def _as_good(verdict: Verdict) -> tuple[Blame, ...]:

@@ -54,6 +54,8 @@ def test_the_layer_with_the_fault_is_named(planted: Planted) -> None:
 WITH_ONEFLOW = [
     Planted("encoder", True, "layers.0.attention.query", "input gradient"),
     Planted("mlp", False, "act", "swapped activation"),
+    # Of which the forward differs by rounding first.
+    Planted("resnet", True, "layer2.0.downsample.1", "no bias gradient"),
     Planted("gan", True, "generator.body.1", "buffer not updated"),
 ]
 

@@ -1,0 +1,37 @@
+"""nn.BatchNorm1d: oneflow accepts what torch refuses. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_modules.py::test_one_value_per_channel_has_no_spread[rank=1], trial 0 of base seed 0.
+oneflow: it accepts what torch refuses"""
+import sys
+import numpy as np
+
+def program(torch):
+    m0 = torch.nn.BatchNorm1d(1)
+    with torch.no_grad():
+        m0.weight.copy_(torch.tensor(np.array(0.0, "float32")))
+        m0.bias.copy_(torch.tensor(np.array(0.0, "float32")))
+        m0.running_mean.copy_(torch.tensor(np.array(0.0, "float32")))
+        m0.running_var.copy_(torch.tensor(np.array(0.0, "float32")))
+        m0.num_batches_tracked.copy_(torch.tensor(np.array(0, "int64")))
+    x0 = torch.tensor(np.array([[[0.0]]], "float32"))
+    return m0(x0)
+
+def run(framework):
+    result = program(framework)
+    return result.tolist() if hasattr(result, "tolist") else result
+
+try:
+    import torch
+    import oneflow
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+try:
+    run(torch)
+    sys.exit(print("cannot tell: torch accepts it, too") or 2)
+except Exception as error:
+    refusal = f"torch raises {type(error).__name__}: {error}"
+try:
+    result = run(oneflow)
+except Exception:
+    sys.exit(print("same"))
+print(*f"DIFFERS: {refusal}, oneflow returns {result}".split())
+sys.exit(1)

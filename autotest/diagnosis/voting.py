@@ -31,9 +31,10 @@ def votes(focus: Agreement, place: Place, first: Mismatch, pair: Pair, settings:
         cast = [(other.name, _carries_out(focus.program, other)) for other in pair.others]
     else:
         expected, actual = focus.read().get(place, (None, None))
+        asked = [other for other in pair.others if other.holds_values or first.symptom not in ("value", "gradient")]
         cast = [
             (other.name, _like(results(focus.program, other).get(place), expected, actual, first, settings))
-            for other in pair.others
+            for other in asked
         ]
     return tuple(Vote(name, given) for name, given in cast if given is not None)
 

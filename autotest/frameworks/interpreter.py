@@ -115,6 +115,8 @@ class Interpreter(Framework):
             error = Absent(self.name, "")
             error.args = (failure.text,)
             return error
+        if failure.type == FrameworkMissing.__name__:
+            return FrameworkMissing(f"{self.python}: {failure.text}")
         return OtherProcessError(f"{failure.type}: {failure.text}")
 
     def first_failure(self, values: Sequence[Any]) -> tuple[int, Exception] | None:

@@ -40,6 +40,8 @@ def framework(name: str) -> Framework:
     module_name, _, attribute = target.partition(":")
     try:
         made = getattr(importlib.import_module(module_name), attribute)(*given)
+    except FrameworkMissing:  # which says in one sentence what is wrong
+        raise
     except ImportError as error:
         raise FrameworkMissing(f"the adapter of framework {name!r} ({target}) cannot be imported: {error}") from error
     except AttributeError as error:
@@ -68,7 +70,7 @@ def _target(name: str) -> tuple[str, tuple[str, ...]]:
     """Where the factory of the framework called `name` is, and what it is called with."""
     for beginning, factory in FAMILIES.items():
         rest = name.removeprefix(beginning)
-        if rest != name and bool(rest) == beginning.endswith((":", "=")):
+        if rest != name and (beginning.endswith((":", "=")) or not rest):
             return factory, (rest,)
     if ":" in name:
         return name, ()

@@ -56,7 +56,7 @@ class TorchDevice(TorchFramework):
         try:
             root.empty(1, device=self._device)
         except Exception as error:
-            said = str(error).strip().partition("\n")[0]
+            said = _first(error)
             raise FrameworkMissing(
                 f"torch {root.__version__} has no device {self._device!r} here ({said}); choose one that it has, such "
                 "as torch:meta for shapes and dtypes alone, or install what brings the device"

@@ -171,6 +171,14 @@ def test_the_other_candidates_vote_where_nobody_else_has_an_opinion(tmp_path, ot
     assert finding.blame == blame
 
 
+def test_who_holds_no_numbers_has_no_vote_on_them(tmp_path):
+    silent = candidate("two")
+    silent.holds_values = False
+    with pytest.raises(Divergence) as raised:
+        run(relu, context(tmp_path, candidate("one", replace={"relu": plus(1.0)}), silent))
+    assert not [line for line in raised.value.finding.verdict if line.startswith("two")]
+
+
 def test_votes_stand_among_the_numbers_of_a_verdict_that_others_reached(tmp_path):
     faults = {"replace": {"relu": plus(1.0)}}
     given = context(tmp_path, candidate("one", **faults), candidate("two", **faults), candidate("three"))

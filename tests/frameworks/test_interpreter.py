@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import sys
 
 import numpy as np
 import pytest
 
-from autotest import FrameworkMissing, random_tensor, torch
+from autotest import FrameworkMissing, UsageError, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.frameworks import Pair, framework, interpreter, wire
 from autotest.trials.trial import perform, settle
@@ -131,7 +132,7 @@ def test_a_death_costs_the_process_and_is_one_trials(faulty):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("python:/no/such/python", "there is no such file; give the interpreter of an environment"),
+        ("python:/no/such/python", "^python:/no/such/python: there is no such file; give the interpreter of an env"),
         (
             f"python:{sys.executable}:nonsense",
             "cannot be served by .*: no framework is called 'nonsense'.*; install it",
@@ -141,6 +142,26 @@ def test_a_death_costs_the_process_and_is_one_trials(faulty):
 def test_what_cannot_start_is_told_in_one_sentence(name, says):
     with pytest.raises(FrameworkMissing, match=says):
         framework(name).synchronize()
+
+
+def test_an_interpreter_that_dies_at_its_start_is_told_with_its_last_words(tmp_path):
+    dying = tmp_path / "python"
+    dying.write_text("#!/bin/sh\necho 'Fatal: no licence found' >&2\nexit 3\n")
+    dying.chmod(0o755)
+    with pytest.raises(FrameworkMissing, match=r"ended with status 3: Fatal: no licence found; install it and NumPy"):
+        framework(f"python:{dying}").synchronize()
+
+
+def test_an_environment_without_the_framework_says_what_to_install():
+    if importlib.util.find_spec("tinygrad") is not None:
+        pytest.skip("it is installed here")
+    with pytest.raises(FrameworkMissing, match=r"python.*: the framework 'tinygrad' cannot be imported .*; install it"):
+        _ = framework(f"python:{sys.executable}:tinygrad").version
+
+
+def test_a_place_that_is_left_out_is_asked_for():
+    with pytest.raises(UsageError, match="expected python:PATH of an interpreter"):
+        framework("python:")
 
 
 def test_arrays_cross_whatever_numpy_calls_its_own_functions():

@@ -13,12 +13,12 @@ from autotest.program.semantics import in_place
 from autotest.sources.mutated_inputs import one, with_array
 
 #: A call that makes a view: its kind, its target, and its operands after the first.
-_View = tuple[str, str, tuple[Any, ...]]
+View = tuple[str, str, tuple[Any, ...]]
 #: The dimensions of images in the order of their memory, and where they then stand.
 _CHANNELS_LAST: Final = {4: ((0, 2, 3, 1), (0, 3, 1, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
 
 
-def _viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: _View) -> Program:
+def viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: View) -> Program:
     """`program` with a view between the input of array `index`, which becomes `data`, and all that reads it."""
     program = with_array(program, index, data)
     calls: list[Call] = []
@@ -44,7 +44,7 @@ def permuted(program: Program, source: random.Random) -> Program | None:
         return None
     data = program.arrays[index].data
     order = list(range(data.ndim))[::-1]
-    return _viewed(program, index, data.transpose(order), ("method", "permute", tuple(order)))
+    return viewed(program, index, data.transpose(order), ("method", "permute", tuple(order)))
 
 
 def channels_last(program: Program, source: random.Random) -> Program | None:
@@ -53,7 +53,7 @@ def channels_last(program: Program, source: random.Random) -> Program | None:
         return None
     data = program.arrays[index].data
     in_memory, back = _CHANNELS_LAST[data.ndim]
-    return _viewed(program, index, data.transpose(in_memory), ("method", "permute", back))
+    return viewed(program, index, data.transpose(in_memory), ("method", "permute", back))
 
 
 def expanded(program: Program, source: random.Random) -> Program | None:
@@ -61,7 +61,7 @@ def expanded(program: Program, source: random.Random) -> Program | None:
     if index is None:
         return None
     data = program.arrays[index].data
-    return _viewed(program, index, data[:1], ("method", "expand", data.shape))
+    return viewed(program, index, data[:1], ("method", "expand", data.shape))
 
 
 def offset(program: Program, source: random.Random) -> Program | None:
@@ -69,7 +69,7 @@ def offset(program: Program, source: random.Random) -> Program | None:
     if index is None:
         return None
     data = program.arrays[index].data
-    return _viewed(program, index, np.concatenate([data[:1], data]), ("operator", "getitem", (slice(1, None),)))
+    return viewed(program, index, np.concatenate([data[:1], data]), ("operator", "getitem", (slice(1, None),)))
 
 
 def gaps(program: Program, source: random.Random) -> Program | None:
@@ -78,7 +78,7 @@ def gaps(program: Program, source: random.Random) -> Program | None:
     if index is None:
         return None
     data = np.repeat(program.arrays[index].data, 2, axis=-1)
-    return _viewed(program, index, data, ("operator", "getitem", ((Ellipsis, slice(None, None, 2)),)))
+    return viewed(program, index, data, ("operator", "getitem", ((Ellipsis, slice(None, None, 2)),)))
 
 
 def through_a_view(program: Program, source: random.Random) -> Program | None:

@@ -18,6 +18,7 @@ from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping.backward import results
 from autotest.sweeping.judgement import Judgement
+from autotest.sweeping.surroundings import reads_beyond
 
 #: Elements of the greatest result that is written into to find out what shares its memory.
 _LARGEST: Final = 4096
@@ -70,15 +71,15 @@ def probe(found: Judgement, expected: Replayed, actual: Replayed, pair: Pair) ->
 def wavers(program: Program, framework: Framework) -> bool:
     """Whether `framework` gives something else when it runs `program` again, gradients included.
 
-    In between, memory of the sizes that the program uses is filled with something else: what reads beyond its inputs
-    does not agree with itself then.
+    In between, memory of the sizes that the program uses is filled with something else, and other numbers are put
+    beside its inputs: what reads beyond these does not agree with itself then.
     """
     once = results_of(program, framework)
     for turn in range(_AGAIN):
         _stir(program, framework, turn)
         if _apart(once, results_of(program, framework)):
             return True
-    return False
+    return reads_beyond(program, framework)
 
 
 def _stir(program: Program, framework: Framework, turn: int) -> None:

@@ -19,7 +19,7 @@ _KINDS: Final[Mapping[Kind, int]] = {
     "error": 1,
     "noncontiguous": 1,
     "option": 1,
-    "mutation": 3,
+    "mutation": 1,
     "hard": 3,
     "found": 0,
     "reference": 5,
@@ -109,7 +109,8 @@ def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) ->
 def round_of(form: Form, dtype: str, kind: Kind) -> int:
     """When a unit's turn comes: 0 is the first pass, over every operator."""
     if kind != "sample":
-        return _KINDS[kind] + (dtype != "float32")
+        # Mutations of the forms that everything has find more than ordinary inputs of the other forms do.
+        return _KINDS[kind] + (dtype != "float32") + 3 * (form not in FIRST)
     if dtype == "float32":
         return 0 if form in FIRST else 2
     return 4 if form in FIRST else 6

@@ -10,6 +10,7 @@ import pytest
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.sweeping.probing import wavers
+from autotest.sweeping.surroundings import reads_beyond
 from tests.support.faulty import FaultyTorch
 from tests.sweep.planted import FAULTS, TORCH, failing, fault, swept
 
@@ -111,3 +112,13 @@ def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:
     program = Program(calls, (array,))
     assert wavers(program, fault("exp", longer_each_time))
     assert not wavers(program, TORCH)
+
+
+def test_a_reference_that_reads_beyond_its_inputs_is_no_evidence() -> None:
+    def one_further(exp: Any) -> Any:
+        return lambda x: exp(x) + x.as_strided((1,), (1,), x.storage_offset() + x.numel())
+
+    array = Array(np.ones(2, "float32"), "float32")
+    calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
+    assert reads_beyond(Program(calls, (array,)), fault("exp", one_further))
+    assert not reads_beyond(Program(calls, (array,)), TORCH)

@@ -1,0 +1,60 @@
+"""Finds out whether a framework reads beyond its inputs: its results change with what lies beside them in memory."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.frameworks import Framework
+from autotest.program import Program
+from autotest.program.rewriting import assembled
+from autotest.program.semantics import is_backward
+from autotest.replaying.replay import replay
+from autotest.sources.mutated_layouts import viewed
+from autotest.sweeping.backward import results
+
+#: Elements that are put on either side of an input, at least.
+_BESIDE: Final = 512
+#: Calls that are meant to see all of the memory that a view lies in.
+_MEMORY: Final = frozenset("as_strided as_strided_ as_strided_scatter set_ resize_ resize_as_ storage".split())
+
+
+def reads_beyond(program: Program, framework: Framework) -> bool:
+    """Whether the forward of `program` gives something else when other numbers lie beside its inputs."""
+    if any(call.target in _MEMORY for call in program.calls):
+        return False
+    forward = _forward(program)
+    return _given(_beside(forward, 1), framework) != _given(_beside(forward, 2), framework)
+
+
+def _forward(program: Program) -> Program:
+    """`program` without what pushes back, and with inputs that ask for no gradient."""
+    pushing = (call.slot for call in program.calls if call.note == "cotangent" or is_backward(call))
+    calls = program.calls[: next(pushing, len(program.calls))]
+    plain = [
+        call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.kind == "tensor" else call
+        for call in calls
+    ]
+    return assembled(plain, program.arrays, program.undefined)[0]
+
+
+def _beside(program: Program, number: int) -> Program:
+    """`program` on inputs that are cut out of the middle of larger ones, which hold `number` elsewhere."""
+    for index in [call.args[0].index for call in program.inputs()]:
+        data = program.arrays[index].data
+        if data.ndim and data.size:
+            rows = _BESIDE * len(data) // data.size + 1
+            around = np.full((rows, *data.shape[1:]), number).astype(data.dtype)
+            cut = ("operator", "getitem", (slice(rows, rows + len(data)),))
+            program = viewed(program, index, np.concatenate([around, data, around]), cut)
+    return program
+
+
+def _given(program: Program, framework: Framework) -> list[bytes]:
+    """What `framework` gives for `program`; nothing where it refuses it."""
+    ran = replay(program, framework)
+    if ran.error is not None:
+        return []
+    tensors: list[Any] = [tensor for slot, _, tensor in results(program, ran) if slot not in program.undefined]
+    return [value.data.tobytes() for value in framework.values(tensors)]

@@ -13,11 +13,12 @@ from generators.annotations import SIZE
 from generators.arrays import Drawn
 from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Generator
-from generators.dtypes import INTEGRAL, dtype_name
+from generators.dtypes import INTEGRAL, Array, dtype_name
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.fixed_arrays import fixed_array
 from generators.layouts import check_layout, expanded_dim, fitting
-from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, row
+from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, row, turn
+from generators.related_numbers import RELATED, related, with_telling_ends
 from generators.shapes import Shape, given_shape
 from generators.source import Source, current, trial_of
 from generators.strategies import as_generator
@@ -40,7 +41,7 @@ _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 class Exploration:
     """What the tensors of one trial have in common: its row of the plan, and the shapes that others broadcast with."""
 
-    __slots__ = ("_arrays", "_index", "_partners", "_row", "_source")
+    __slots__ = ("_arrays", "_commons", "_index", "_numbers", "_partners", "_row", "_source")
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -48,6 +49,10 @@ class Exploration:
         self._row = row(self._index)
         self._arrays = 0
         self._partners: dict[Any, tuple[Shape, Shape]] = {}
+        #: Rank -> the first shape of it that was drawn, and what the test had said of that.
+        self._commons: dict[int, tuple[Shape, Sequence[Any]]] = {}
+        #: dtype -> the first array of it.
+        self._numbers: dict[str, Array] = {}
 
     @staticmethod
     def of(source: Source) -> Exploration:
@@ -81,7 +86,8 @@ class Exploration:
         block, place = divmod(self._index, BLOCK)
         other = row(block * BLOCK + (place + 7 * number) % BLOCK)[position]
         if factor == "values":
-            return own if (self._index + number) % 3 or LEVELS[position][other] in _SPECIAL else other
+            kept = LEVELS[position][own] in RELATED or LEVELS[position][other] in _SPECIAL
+            return own if kept or (self._index + number) % 3 else other
         if factor == "sizes" and LEVELS[position][other] in _HUGE_SIZES:
             return 0
         return other
@@ -99,11 +105,30 @@ class Exploration:
         rank = self._rank(ndim, dims)
         if rank <= len(dims) and all(size is not None for size in dims[:rank]):
             return tuple([_drawn(size, self._source) for size in dims[:rank]])
-        common = self._sizes(rank, dims, self.level("sizes", number))
-        partner = self.level("partner", number)
-        own = self._with_ones(common, dims) if partner in ("first", "both") and not self._partners else common
+        shared = None if ndim is None else self._shared(rank, dims)
+        if shared is not None:
+            self._partners[key] = (shared, shared)
+            return self._partner(key, ndim, dims)
+        sizes, partner = self.level("sizes", number), self.level("partner", number)
+        odd = partner in ("first", "both") and not self._partners
+        # Where the first array alone is to have ones, those that all have would leave nothing to broadcast.
+        common = self._sizes(rank, dims, "small" if odd and sizes == "ones" else sizes)
+        self._commons.setdefault(rank, (common, dims))
+        own = self._with_ones(common, dims) if odd else common
         self._partners[key] = (common, own)
         return own
+
+    def _shared(self, rank: int, dims: Sequence[Any]) -> Shape | None:
+        """The sizes of an earlier shape where `dims` are open, if they were open there: batches have one size."""
+        common, theirs = self._commons.get(rank, ((), ()))
+        mine = _open((0,) * rank, dims)
+        if not mine or not common or not {*mine} <= {*_open(common, theirs)}:
+            return None
+        return tuple([common[axis] if axis in mine else _drawn(dims[axis], self._source) for axis in range(rank)])
+
+    def first_of(self, dtype: str, values: Array) -> Array:
+        """The first array of `dtype` in this trial, which is `values` where there was none."""
+        return self._numbers.setdefault(dtype, values)
 
     def _rank(self, ndim: Any, dims: Sequence[Any]) -> int:
         if ndim is None:
@@ -142,7 +167,7 @@ class Exploration:
             for axis in free:
                 sizes[axis] = source.integer(2, 7)
             if level == "ones":
-                for axis in _some(source, free):
+                for axis in self._some(free, "sizes"):
                     sizes[axis] = 1
         return tuple(sizes)
 
@@ -161,8 +186,17 @@ class Exploration:
         return self._with_ones(common, dims)
 
     def _with_ones(self, shape: Shape, dims: Sequence[Any], axes: list[int] | None = None) -> Shape:
-        ones = _some(self._source, _open(shape, dims) if axes is None else axes)
+        ones = self._some(_open(shape, dims) if axes is None else axes, "partner")
         return tuple([1 if axis in ones else size for axis, size in enumerate(shape)])
+
+    def _some(self, axes: Sequence[int], factor: str) -> set[int]:
+        """At least one of `axes`, if there are any; trials that are alike in `factor` take turns in which."""
+        if not axes:
+            return set()
+        source, taken = self._source, turn(self._index, factor)
+        surely = axes[source.planned(taken % len(axes), len(axes))]
+        others = taken % 3 == 2  # mostly one alone, whose fault is that of no other
+        return {axis for axis in axes if axis == surely or (others and source.boolean())}
 
     def broadcasting(self, count: int, ndim: Any) -> tuple[Shape, ...]:
         """`count` shapes that broadcast together: alike, with ones in some dimensions, with fewer dimensions."""
@@ -196,14 +230,6 @@ def _drawn(size: Any, source: Source) -> int:
 
 def _open(shape: Shape, dims: Sequence[Any]) -> list[int]:
     return [axis for axis in range(len(shape)) if axis >= len(dims) or dims[axis] is None]
-
-
-def _some(source: Source, axes: Sequence[int]) -> set[int]:
-    """At least one of `axes`, if there are any."""
-    if not axes:
-        return set()
-    surely = axes[source.index(len(axes))]
-    return {axis for axis in axes if axis == surely or source.boolean()}
 
 
 def explored_array(
@@ -265,9 +291,15 @@ def explored_array(
     try:
         if layout == "expanded":
             dim = expanded_dim(sizes)
-            once = array_from(Spec((*sizes[:dim], 1, *sizes[dim + 1 :]), name, least, greatest, filling), seed)
-            return Drawn(np.repeat(once, sizes[dim], axis=dim), name, layout)
-        return Drawn(array_from(Spec(sizes, name, least, greatest, filling), seed), name, layout)
+            times = sizes[dim]
+            sizes = (*sizes[:dim], 1, *sizes[dim + 1 :])
+        values = array_from(Spec(sizes, name, least, greatest, filling), seed)
+        first = exploration.first_of(name, values)
+        if contents is None and first is not values:
+            values = related(values, first, name, filling.level, seed, low, high)
+        if contents is None:
+            values = with_telling_ends(values, name, seed)
+        return Drawn(values if layout != "expanded" else np.repeat(values, times, axis=dim), name, layout)
     except GeneratorError as error:
         raise type(error)(f"random_tensor at {text(here())}: {error}") from None
 

@@ -95,6 +95,14 @@ def row(index: int) -> Row:
     return _block(block % _BLOCKS)[0][place]
 
 
+@lru_cache(maxsize=1024)
+def turn(index: int, factor: str) -> int:
+    """How many trials before `index`, in its block, have its level of `factor`: for what these take turns in."""
+    position = NAMES.index(factor)
+    start = index // BLOCK * BLOCK
+    return sum(1 for before in range(start, index) if row(before)[position] == row(index)[position])
+
+
 #: After so many blocks they come again; what is drawn within them is new all the same.
 _BLOCKS: Final = 12
 

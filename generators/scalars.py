@@ -131,6 +131,9 @@ class random(Generator):
                         raise self._bad(self.low, self.high, " when whole numbers are asked for")
                 return source.integer(low, high)
             if wanted is float:
+                whole = type(low) is int and type(high) is int
+                if whole and source.planned(_whole_turn(source), 3) == 2:
+                    return float(source.integer(low, high))  # 1 and 2 are what exponents and factors are compared with
                 return source.uniform(float(low), float(high))
             if wanted is bool:
                 return source.boolean()
@@ -173,6 +176,11 @@ def open_bounds(source: Source, kind: kinds.Scalar, *, size: bool) -> builtins.t
     trial = trial_of(source.seed)
     position = (trial * _STRIDE + len(source.choices)) % len(table) if trial >= PLAIN_ROWS else 0
     return table[source.planned(position, len(table))]
+
+
+def _whole_turn(source: Source) -> int:
+    """2 where a number between whole bounds is whole itself: in every third trial."""
+    return (trial_of(source.seed) + len(source.choices)) % 3
 
 
 def random_bool() -> random:

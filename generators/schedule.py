@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 
-from generators.plan import NAMES, row
+from generators.plan import BLOCK, NAMES, row
 
 #: How many of the trials that were not run yet are compared with each other, to find the next.
 WINDOW = 60
@@ -46,17 +47,22 @@ class Schedule:
         first = next(iter(self._left))
         if not self._refused:
             return first
+        window = list(itertools.islice(self._left, WINDOW))
+        likely = {index: self._chances(index) for index in window}
+        enough = max(chance for chance, _ in likely.values()) / 2
+        for index in window:
+            # The first trials were chosen to go together: they keep their order as far as they may be accepted.
+            if index < BLOCK and likely[index][0] >= enough:
+                return index
         best, best_score = first, -1.0
-        for position, index in enumerate(self._left):
-            if position == WINDOW:
-                break
-            score = self._score(index)
+        for index, (chance, new) in likely.items():
+            score = chance * (1 + new)
             if score > best_score:
                 best, best_score = index, score
         return best
 
-    def _score(self, index: int) -> float:
-        """How likely trial `index` is accepted, times how much of it no accepted trial had."""
+    def _chances(self, index: int) -> tuple[float, int]:
+        """How likely trial `index` is accepted, and how much of it no accepted trial had."""
         levels: tuple[int, ...] = row(index)
         likely, new = 1.0, 0
         for place, name in enumerate(NAMES):
@@ -67,4 +73,4 @@ class Schedule:
             new += not accepted
             if refused >= DOUBTFUL or accepted:
                 likely *= (accepted + 1) / (accepted + refused + 1)
-        return likely * (1 + new)
+        return likely, new

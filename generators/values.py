@@ -15,6 +15,8 @@ from generators.errors import BadBounds
 #: Half the width of what is drawn where no bound is given: wide enough to be on both sides of 1, where many functions
 #: change what they do, and narrow enough for `exp` to be a number.
 REACH = 4.0
+#: The same in a third of such arrays: where many functions have become straight lines, and say so in their code.
+WIDER_REACH = 12.0
 #: The same for whole numbers.
 WHOLE_REACH = 9
 #: Powers of ten of the least and the greatest magnitude of wide numbers.
@@ -27,7 +29,7 @@ SHARE = 0.25
 class Open(Filling):
     """Numbers of the kind `level`, within the bounds that the test gave: `low`, `high`, both or none.
 
-    Where bounds are given, nothing outside of them is drawn: no NaN and no infinity lies between any.
+    Where bounds are given, nothing outside of them is drawn: NaN lies within none, infinities where one end is open.
     """
 
     level: str
@@ -77,7 +79,8 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str) -> Array:
         return _signed(bits, _magnitudes(bits, count, dtype), dtype)
     if level == "whole":
         return cast(bits.below(4 * int(REACH) + 1, count).astype(np.float64) / 2 - REACH, dtype)
-    values = uniform(bits, Spec((count,), dtype, -REACH, REACH))
+    reach = WIDER_REACH if level == "signed" and not bits.below(3, 1)[0] else REACH
+    values = uniform(bits, Spec((count,), dtype, -reach, reach))
     if level == "signed" or not count:
         return values
     if level == "ties":
@@ -103,12 +106,15 @@ def _mixed(bits: Bits, values: Array, edges: Array) -> Array:
     """`values` with a share of them replaced: by each of `edges` once, if there is room, and then by any."""
     count = values.size
     most = max(1, round(count * SHARE), min(len(edges), count // 2))
-    # A single one among many ordinary numbers shows other things than many do.
-    places = bits.order(count)[: most if len(edges) > 1 or bits.below(2, 1)[0] else 1]
+    # A single one among many ordinary numbers shows other things than many do: only then has a product a gradient at
+    # its zero. Where zeros are many, whole rows are zero.
+    zeros = bool((edges == 0).all())
+    alone = (zeros or len(edges) == 1) and bits.below(3, 1)[0] > 0
+    many = np.arange(max(most, (count + 1) // 2)) if zeros else bits.order(count)[:most]
+    places = bits.order(count)[:1] if alone else many
     picks = bits.below(len(edges), len(places)).astype(np.intp)
     surely = min(len(places), len(edges))
-    if surely > 1:  # a single place may have any
-        picks[:surely] = np.arange(surely)
+    picks[:surely] = np.arange(surely) if surely > 1 else bits.below(min(2, len(edges)), 1)[0]
     values[places] = edges[picks]
     return values
 
@@ -131,13 +137,16 @@ def _signed(bits: Bits, values: Array, dtype: str) -> Array:
 
 
 def _bounded(bits: Bits, count: int, dtype: str, level: str, low: float | None, high: float | None) -> Array:
-    """Numbers in [low, high), one of which may be open; NaN and infinities lie in no such range."""
+    """Numbers in [low, high), one of which may be open: then up to infinity. NaN lies in no such range."""
+    open_end = 0 if high is not None and low is not None else 1 if high is None else -1
     if high is None or low is None:
         low, high = _other_bound(bits, level, low, high)
     least, greatest = float_range(dtype, low, high)
     values = uniform(bits, Spec((count,), dtype, low, high))
     if not count:
         return values
+    if open_end and level == "infinite":  # which no bound excludes; NaN lies on neither side of one
+        return _mixed(bits, values, cast(np.array([open_end * math.inf]), dtype))
     if level == "wide":
         # Magnitudes from the bound on that is nearer to zero, as far as there are any.
         near = low if abs(low) <= abs(high) else high
@@ -154,7 +163,7 @@ def _bounded(bits: Bits, count: int, dtype: str, level: str, low: float | None, 
         return np.clip(tied, tied.dtype.type(least), tied.dtype.type(greatest))
     edges = [least, greatest]
     if low <= 0 < high and level in ("zeros", "tiny"):
-        edges = [0.0] if low == 0 else [float(one) for one in _among(level, dtype) if low <= one < high]
+        edges = [float(one) for one in _among(level, dtype) if low <= one < high]
     return _mixed(bits, values, cast(np.array(edges), dtype)) if level in ("zeros", "tiny", "huge") else values
 
 

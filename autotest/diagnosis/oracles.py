@@ -21,6 +21,8 @@ from autotest.replaying.replay import replay
 
 #: Operators whose integer result is right when it selects the right value.
 _SELECTING = frozenset("argmax argmin argsort sort topk max min median kthvalue mode".split())
+#: Of these, the ones that torch's documentation has return the first of several equal values.
+_FIRST = frozenset("argmax argmin max min".split())
 
 
 def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
@@ -199,7 +201,10 @@ def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
     slot = place[0]
     call = focus.program.calls[slot]
     pairing = focus.read().get(place)
-    if operator_of(focus.program.calls, slot) not in _SELECTING or pairing is None:
+    operator = operator_of(focus.program.calls, slot)
+    if operator not in _SELECTING or pairing is None:
+        return False
+    if operator in _FIRST or call.kwargs.get("stable") is True:
         return False
     one, other = pairing
     if type(one) is not TensorValue or type(other) is not TensorValue or one.data.dtype.kind not in "iu":

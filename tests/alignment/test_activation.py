@@ -140,8 +140,13 @@ class TestWithParameters(unittest.TestCase):
 
     @autotest()
     def test_gelu_by_tanh(self):
-        x = random_tensor(ndim=2, dim0=None, low=-3, high=3)
+        x = random_tensor(ndim=2, dim0=None, low=-3, high=3, dtype="float32")
         return torch.nn.functional.gelu(x, approximate=oneof("none", "tanh"))
+
+    @autotest()
+    def test_gelu_by_tanh_of_doubles(self):
+        x = random_tensor(ndim=2, low=-5, high=-2, dtype="float64")
+        return torch.nn.functional.gelu(x, approximate="tanh")
 
     @autotest()
     def test_glu(self):

@@ -141,12 +141,12 @@ def test_an_operator_that_draws_is_nondeterministic() -> None:
 
 def test_ties_that_are_broken_differently_are_nobodys_fault() -> None:
     def body() -> Any:
-        return dual.argmax(at.random_tensor(1, 6, low=0, high=2, dtype=int).float(), 0)
+        return dual.argsort(at.random_tensor(1, 6, low=0, high=2, dtype=int).float(), 0)
 
     def last(original: Any) -> Any:
-        return lambda t, dim: t.shape[0] - 1 - original(t.flip(0), dim)
+        return lambda t, dim: t.shape[0] - 1 - original(t.flip(0), dim=dim, stable=True)
 
-    pair = Pair(TorchFramework(), FaultyTorch({"argmax": last}))
+    pair = Pair(TorchFramework(), FaultyTorch({"argsort": last}))
     outcome = None
     settings = Settings(auto_backward="auto")
     for seed in range(20):
@@ -158,6 +158,20 @@ def test_ties_that_are_broken_differently_are_nobodys_fault() -> None:
     verdict = cleared(agreement, pair, settings)
     assert verdict is not None
     assert verdict.blame == "ties"
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_last_of_several_extremes_is_wrong_where_the_documentation_says_the_first(name: str) -> None:
+    def body() -> Any:
+        return getattr(dual, name)(at.random_tensor(1, 6, low=0, high=2, dtype=int).float(), 0)
+
+    def last(original: Any) -> Any:
+        return lambda t, dim: t.shape[0] - 1 - original(t.flip(0), dim)
+
+    pair = Pair(TorchFramework(), FaultyTorch({name: last}))
+    settings = Settings(auto_backward="auto")
+    outcome = next(one for one in (run_trial(body, seed, settings, pair) for seed in range(20)) if one.mismatches)
+    assert cleared(agree(outcome.program, pair, settings), pair, settings) is None
 
 
 def test_a_sum_of_what_cancels_is_rounding_when_its_order_differs() -> None:

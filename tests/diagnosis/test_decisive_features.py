@@ -31,7 +31,6 @@ NEEDS = {
     "sign of zero": "only where an element is zero",
     "floor truncates": "only where an element is negative",
     "relu6 is relu": "only where an element is above about 6",
-    "sin of great numbers": "only where an element is beyond about 50 in magnitude",
     "expm1 is the first term of its series": "only where an element is closer to zero than about 0.1",
     "lt is le": "only where elements of x0 and x1 are equal",
     "neg of int8": "only where an element is the least integer of int8",

@@ -97,10 +97,23 @@ def test_whole_numbers_have_their_extremes(dtype: str) -> None:
 )
 def test_bounds_are_law(low: float | None, high: float | None, dtype: str | None) -> None:
     every = numbers(trials(lambda: explored_array(1, dtype=dtype, low=low, high=high), count=60))
-    assert np.isfinite(every).all()
+    assert not np.isnan(every).any()
     assert low is None or every.min() >= low
     assert high is None or every.max() < high
+    assert (low is None) or (high is None) or np.isfinite(every).all()
     assert len(np.unique(every)) > 4
+
+
+def test_an_open_end_reaches_infinity_and_a_range_around_zero_has_what_is_near_it() -> None:
+    above = numbers(trials(lambda: explored_array(1, low=0)))
+    below = numbers(trials(lambda: explored_array(1, high=0)))
+    assert (above == math.inf).any()
+    assert (below == -math.inf).any()
+    tiny = np.finfo(np.float32).tiny
+    assert ((above > 0) & (above < tiny)).any()
+    both = numbers(trials(lambda: explored_array(1, low=-1, high=1)))
+    assert ((both != 0) & (abs(both) < tiny)).any()
+    assert ((both == 0) & np.signbit(both)).any()
 
 
 def test_whole_numbers_below_a_bound_count_from_zero() -> None:
@@ -153,6 +166,44 @@ def test_shapes_that_broadcast(count: int) -> None:
     assert any(len(shapes[1]) < len(shapes[0]) for shapes in drawn)
 
 
+def test_arrays_of_one_rank_share_the_sizes_that_are_open_in_both() -> None:
+    pairs = trials(lambda: (explored_array(3, (None, 3, 4)).data.shape, explored_array(3, (None, 4, 2)).data.shape))
+    alike = [one[0] == two[0] for one, two in pairs]
+    assert sum(alike) >= 10
+    assert any(one[0] > 8 and one[0] == two[0] for one, two in pairs)
+    assert all(one[1:] == (3, 4) and two[1:] == (4, 2) for one, two in pairs)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_two_arrays_have_equal_numbers_and_neighbours_in_some_trials(dtype: str) -> None:
+    pairs = trials(lambda: (explored_array(1, dtype=dtype).data, explored_array(1, dtype=dtype).data))
+    pairs = [(one, two) for one, two in pairs if one.shape == two.shape and one.size > 1]
+    great = 2 if dtype == "float32" else 2**53
+
+    def near(one: Any, two: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return (two - one == 1) if dtype == "int64" else (np.nextafter(one, np.float32(math.inf)) == two)
+
+    assert sum(bool((one == two).any()) for one, two in pairs) >= 2
+    assert any((near(one, two) & (np.abs(one.astype(np.float64)) >= great)).any() for one, two in pairs)
+
+
+def test_each_of_two_dimensions_alone_is_broadcast() -> None:
+    pairs = trials(lambda: (explored_array(2).data.shape, explored_array(2).data.shape))
+    seen = {(one[0] == two[0], one[1] == two[1], one < two) for one, two in pairs if _broadcast(one, two)}
+    assert {(True, False, True), (False, True, True), (True, False, False), (False, True, False)} <= seen
+
+
+def test_long_rows_end_in_an_extreme_in_some_trials() -> None:
+    rows = [row for one in trials(lambda: explored_array(2, low=-4, high=4)) for row in one.data if len(row) > 8]
+    assert sum(row[-1] == row.max() for row in rows) > len(rows) / 8
+    assert sum(row[-1] == row.min() for row in rows) > len(rows) / 8
+
+
+def test_a_product_has_a_gradient_at_its_only_zero_in_some_trial() -> None:
+    assert any((one.data == 0).sum() == 1 for one in trials(lambda: explored_array(2)))
+
+
 def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> None:
     pairs = trials(lambda: (explored_array(2, (None, 3)).data.shape, explored_array(2, (3, None)).data.shape))
     assert len({(one[0], two[1]) for one, two in pairs}) > 10
@@ -191,6 +242,12 @@ def test_a_number_without_bounds_is_of_every_kind_that_its_parameter_takes() -> 
     assert max(floats) > 10
     assert any(0 < value < 1 for value in floats)
     assert all(value > 0 for test in range(5) for value in trials(lambda: random().to(int).value(), test))
+
+
+def test_a_fraction_between_whole_bounds_is_a_whole_number_in_every_third_trial() -> None:
+    drawn = trials(lambda: random(1, 4).draw(float))
+    assert {1.0, 2.0, 3.0} <= {*drawn}
+    assert sum(value != int(value) for value in drawn) > 10
 
 
 def _broadcast(*shapes: tuple[int, ...]) -> bool:

@@ -119,6 +119,24 @@ def repeats(x: Any) -> bool:
     return any(size > 1 and stride == 0 for size, stride in zip(x.shape, x.stride(), strict=True))
 
 
+def through(change: Callable[[Any, Any], Any]) -> Change:
+    """What passes its argument on, and hands back ``change(gradient, argument)``."""
+    real = torch()
+
+    class Through(real.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return change(gradient, x)
+
+    return Through.apply  # type: ignore[no-any-return]
+
+
 def tail(block: int) -> Replacement:
     """What is left over after whole blocks of elements is wrong."""
 

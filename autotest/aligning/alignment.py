@@ -92,7 +92,8 @@ def align(
     """Compare a model of the reference with a port of it, module by module.
 
     The reference's weights are copied into the candidate's model, both are called on `inputs`, and the outputs of every
-    module are compared in the order of execution; then gradients, then parameters and buffers after each step.
+    module are compared in the order of execution; then gradients, then parameters and buffers after each step. Every
+    step begins with the reference's parameters and buffers.
 
     Args:
         reference_model: a module of the reference, such as a ``torch.nn.Module``.
@@ -165,6 +166,8 @@ class _Todo:
             found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)
             if compared.mismatches:
                 break
+            # Rounding, and rates in single precision, would grow from step to step where nothing is wrong.
+            _copy(pair, *models, matches.pairs)
         return found
 
 

@@ -21,7 +21,6 @@ from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - dea
 from autotest.diagnosis.gradient_finding import is_numeric, understood
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
-from autotest.diagnosis.lockstep import first_divergent
 from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine
@@ -31,7 +30,7 @@ from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Program, operator_of
-from autotest.program.semantics import is_class, is_step
+from autotest.program.semantics import is_class
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
 from autotest.results.identity import operator_behind
@@ -63,8 +62,8 @@ def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunConte
     if is_numeric(finding.first):
         # The two sides agree: what disagrees is one side's gradient with its own forward.
         return understood(finding, context, test.settings)
-    if outcome.update is not None and not _shown_by_a_step(finding, outcome, context, test.settings):
-        # No step is seen to be wrong in what the trial compared: a program of the steps alone shows more.
+    if outcome.update is not None:
+        # A program of the optimizer's steps alone shows more than what the trial compared.
         return scripted(update_finding.understood(finding, outcome.update, context, test.settings), context)
     whole = finding
     try:
@@ -81,14 +80,6 @@ def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunConte
         again = scripted(unshrunk, context)
         return again if again.verified.holds else told
     return told
-
-
-def _shown_by_a_step(finding: Finding, outcome: Outcome, context: RunContext, settings: Settings) -> bool:
-    """Whether a step that updates otherwise is the first call that differs, with the tolerance of the test."""
-    if finding.program is None or len(outcome.mismatches) == 1:
-        return False
-    slot = first_divergent(finding.program, context.pair, settings)
-    return slot is not None and is_step(finding.program.calls[slot])
 
 
 def recorded(test: Test, outcome: Outcome, context: RunContext, index: int) -> Finding:

@@ -186,3 +186,20 @@ def test_a_port_to_oneflow_agrees() -> None:
     assert found.passed, str(found)
     assert found.network is not None
     assert all(layer.gradient is not None for layer in found.network.layers)
+
+
+@pytest.mark.oneflow
+def test_ten_steps_with_rates_in_single_precision_are_no_difference() -> None:
+    import oneflow
+
+    torch.manual_seed(0)
+    found = autotest.align(
+        MODELS["mlp"](torch),
+        MODELS["mlp"](oneflow),
+        np.random.default_rng(0).standard_normal((5, 8)).astype("float32"),
+        loss=lambda output: (output**2).mean(),
+        optimizer=lambda namespace, parameters: namespace.optim.AdamW(parameters, lr=0.01),
+        steps=10,
+    )
+    assert found.passed, str(found)
+    assert found.step == 9

@@ -182,7 +182,9 @@ class _Stepping:
             for step, row in enumerate(own):
                 for at, update in enumerate(row):
                     # What a decay adds may cancel what the gradient does, and either is as exact as its own size.
-                    scale = np.maximum(np.abs(update), np.abs(decays[step][at]))
+                    # So is what momenta keep of the steps before.
+                    terms = [np.abs(each[at]) for each in (*own[: step + 1], decays[step])]
+                    scale = np.max(np.stack(terms), axis=0)
                     scale = np.maximum(scale, 1e-6 * scale.max(initial=0.0)) + 1e-300
                     held = np.abs(self._steps[step].parameters[self._kept[at]]).max(initial=0.0)
                     theirs, rough = other[step][at], rounded[step][at]

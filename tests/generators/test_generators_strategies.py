@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
@@ -54,8 +56,11 @@ def test_a_generator_is_a_strategy(value) -> None:
 
 def test_hypothesis_shrinks_what_a_generator_draws() -> None:
     options = settings(database=None, deadline=None, suppress_health_check=[*HealthCheck], phases=[*Phase])
-    assert find(strategy(random(0, 1000)), lambda value: value >= 17, settings=options) == 17
-    smallest = find(arrays(2, dtype=float, low=0, high=1), lambda array: array.shape[1] > 3, settings=options)
+    assert find(strategy(random(0, 1000)), lambda value: value >= 17, settings=options, random=Random(0)) == 17
+    # How far it gets is a matter of its own luck, so that is fixed.
+    smallest = find(
+        arrays(2, dtype=float, low=0, high=1), lambda array: array.shape[1] > 3, settings=options, random=Random(0)
+    )
     assert smallest.shape[1] == 4
 
 

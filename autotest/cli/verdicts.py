@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Carry out the subcommand; returns the exit status: 1 where a verdict is wrong."""
     from autotest.cli.status import FINDINGS, NOTHING_NEW
     from autotest.diagnosis import verdict_score
-    from autotest.frameworks import chosen
+    from autotest.frameworks import chosen, warnings_ignored
     from autotest.results import ledger
 
     for name in (ledger.FILE, verdict_score.FILE):
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{word} {score.key}: {said} [{score.known.wrong} is wrong: {score.known.because}]", flush=True)
 
     sides = chosen()
-    with sides.around_trials():
+    with sides.around_trials(), warnings_ignored():
         found = verdict_score.scores(entries, known, arguments.path, sides, told)
     right, wrong = (sum(score.right for score in found), sum(not (score.right or score.open) for score in found))
     share = f" ({100 * right / len(found):.0f} %)" if found else ""

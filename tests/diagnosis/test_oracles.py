@@ -115,6 +115,8 @@ def test_torch_agrees_with_every_oracle_on_every_operator(databases: list[tuple[
     wrong: list[str] = []
     heard: set[str] = set()
     for base, entry in databases:
+        if base.name == "public names":
+            continue  # what is drawn there is no input that torch chose for its operators
         for dtype in {"float64", "int64", "bool"} & set(entry.dtypes):
             number, found = accusing(base, entry, dtype, 12)
             wrong += found

@@ -68,4 +68,4 @@ def _trained(network: nn.Module, batch: Callable[[], tuple[torch.Tensor, torch.T
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return float(loss)
+    return float(loss.detach())

@@ -196,6 +196,7 @@ def test_gradients_of_parameters_are_clipped_while_a_network_is_trained() -> Non
     assert agrees(trial(body))
 
 
+@pytest.mark.oneflow
 def test_functions_that_are_not_whole_are_told_in_a_sentence() -> None:
     class Half(torch.autograd.Function):
         @staticmethod

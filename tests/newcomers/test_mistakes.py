@@ -70,7 +70,9 @@ MISTAKES = {
         "return torch.nn.Sequential(nn.Linear(3, 4))(x)", "was given a module of torch's own, Linear: build it on both"
     ),
     "autograd_of_torch": Mistake("real.autograd.grad(x.sum(), x)", "torch.autograd.grad is torch's own and was given"),
-    "misspelt_keyword": Mistake("return torch.sum(x, dmi=1)", "no argument 'dmi'. Did you mean 'dim'\\?"),
+    "misspelt_keyword": Mistake(
+        "return torch.nn.functional.softmax(x, dmi=1)", "no argument 'dmi'. Did you mean 'dim'\\?"
+    ),
     "generator_counted": Mistake(
         "return [x * k for k in range(random(1, 5))]", "random\\(1, 5\\) is a generator: write .value"
     ),

@@ -180,6 +180,8 @@ def _batch_norm(
 def _group_norm(x: Values, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Values:
     grouped = x.reshape(x.shape[0], num_groups, -1)
     mean, variance = grouped.mean(axis=2, keepdims=True), grouped.var(axis=2, keepdims=True)
+    if (variance < 1e-12 * mean**2).any():
+        raise TypeError  # of equal numbers nothing is left but rounding, which eps makes hundreds of times greater
     scaled = ((grouped - mean) / np.sqrt(variance + eps)).reshape(x.shape)
     return _normalized(scaled, np.zeros(()), np.ones(()), weight, bias, 0.0)
 

@@ -45,6 +45,8 @@ class TorchFramework(Namespace):
             if tensor.dtype is self.root.complex32:  # NumPy has none; each of them is a complex64 exactly
                 tensor = tensor.to(self.root.complex64)
         elif tensor.layout is self._strided:
+            if tensor._is_zerotensor():  # zeros without memory, as a backward may give: NumPy would read anything
+                tensor = tensor.clone()
             array: np.ndarray[Any, Any] = tensor.numpy(force=True)
             return array
         return super().to_numpy(tensor.to_dense() if tensor.layout is not self._strided else tensor)

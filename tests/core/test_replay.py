@@ -174,3 +174,11 @@ def test_looking_for_the_first_divergent_call_inside_of_a_context_leaves_it(agai
     with pytest.raises(Divergence):
         autotest(n=1)(inside_of_a_context)()
     assert real.is_grad_enabled()
+
+
+def test_zeros_without_memory_are_read_as_zeros():
+    x = real.ones(64, requires_grad=True)
+    (once,) = real.autograd.grad(real.abs(x), x, real.ones(64), create_graph=True)
+    once.backward(real.ones(64))
+    (read,) = TorchFramework().values([x.grad])
+    assert not read.data.any()

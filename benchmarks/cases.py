@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 #: A library and a size -> what the test returns.
@@ -17,12 +18,16 @@ class Case:
     backward: bool = True
 
 
+#: What OneFlow's own factory draws, so that all contenders compute with numbers of one size.
+RANGE: Mapping[str, float] = MappingProxyType({"low": 0, "high": 1})
+
+
 def _dim(lib: Any, size: int | None) -> Any:
     return size or lib.random(1, 6).to(int)
 
 
 def _matrix(lib: Any, size: int | None) -> Any:
-    return lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=_dim(lib, size))
+    return lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=_dim(lib, size), **RANGE)
 
 
 def relu(lib: Any, size: int | None) -> Any:
@@ -31,15 +36,15 @@ def relu(lib: Any, size: int | None) -> Any:
 
 def matmul(lib: Any, size: int | None) -> Any:
     inner = _dim(lib, size)
-    x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=inner)
-    y = lib.random_tensor(ndim=2, dim0=inner, dim1=_dim(lib, size))
+    x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=inner, **RANGE)
+    y = lib.random_tensor(ndim=2, dim0=inner, dim1=_dim(lib, size), **RANGE)
     return lib.torch.matmul(x, y)
 
 
 def add_broadcasting(lib: Any, size: int | None) -> Any:
     columns = _dim(lib, size)
-    x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=columns)
-    y = lib.random_tensor(ndim=2, dim0=1, dim1=columns)
+    x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=columns, **RANGE)
+    y = lib.random_tensor(ndim=2, dim0=1, dim1=columns, **RANGE)
     return x + y
 
 
@@ -52,14 +57,14 @@ def conv2d_module(lib: Any, size: int | None) -> Any:
         padding=lib.random(0, 3).to(int),
     )
     side = size or lib.random(4, 8).to(int)
-    x = lib.random_tensor(ndim=4, dim0=1, dim1=channels, dim2=side, dim3=side)
+    x = lib.random_tensor(ndim=4, dim0=1, dim1=channels, dim2=side, dim3=side, **RANGE)
     return m(x)
 
 
 def layer_norm(lib: Any, size: int | None) -> Any:
     # Of few columns the variance may be tiny, and rounding would fail OneFlow's autotest.
     columns = size or lib.random(8, 13).to(int)
-    x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=columns)
+    x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=columns, **RANGE)
     return lib.torch.nn.functional.layer_norm(x, (columns if size else columns.value(),))
 
 
@@ -79,23 +84,23 @@ def chain(lib: Any, size: int | None) -> Any:
 
 def cross_entropy(lib: Any, size: int | None) -> Any:
     rows, classes = _dim(lib, size), size or lib.random(2, 6).to(int)
-    x = lib.random_tensor(ndim=2, dim0=rows, dim1=classes)
+    x = lib.random_tensor(ndim=2, dim0=rows, dim1=classes, **RANGE)
     target = lib.random_tensor(ndim=1, dim0=rows, low=0, high=classes, dtype=int)
     return lib.torch.nn.functional.cross_entropy(x, target)
 
 
 def flatten(lib: Any, size: int | None) -> Any:
     first, rest = _dim(lib, size and 1), (_dim(lib, size), _dim(lib, size))
-    x = lib.random_tensor(ndim=3, dim0=first, dim1=rest[0], dim2=rest[1], requires_grad=False)
+    x = lib.random_tensor(ndim=3, dim0=first, dim1=rest[0], dim2=rest[1], requires_grad=False, **RANGE)
     return lib.torch.flatten(x, start_dim=lib.random(0, 2).to(int))
 
 
 def lstm_cell(lib: Any, size: int | None) -> Any:
     rows, inputs, hidden = _dim(lib, size), _dim(lib, size), _dim(lib, size)
     m = lib.torch.nn.LSTMCell(inputs, hidden)
-    x = lib.random_tensor(ndim=2, dim0=rows, dim1=inputs)
+    x = lib.random_tensor(ndim=2, dim0=rows, dim1=inputs, **RANGE)
     # OneFlow 0.9.0 cannot make the state itself.
-    state = tuple([lib.random_tensor(ndim=2, dim0=rows, dim1=hidden) for _ in range(2)])
+    state = tuple([lib.random_tensor(ndim=2, dim0=rows, dim1=hidden, **RANGE) for _ in range(2)])
     return m(x, state)[0]
 
 

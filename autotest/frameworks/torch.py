@@ -105,7 +105,8 @@ class TorchFramework(Namespace):
             self._set_threads(threads)
 
     def public_call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> PublicCall | None:
-        from autotest.frameworks.torch_functions import public_name, without_defaults
+        from autotest.frameworks.harvester.defaults import without_defaults
+        from autotest.frameworks.torch_functions import public_name
 
         named = public_name(function)
         if named is None or named.kind == "setattr":

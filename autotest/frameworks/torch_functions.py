@@ -7,8 +7,6 @@ inside of itself is not seen.
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -32,21 +30,6 @@ def public_name(function: Any) -> Named | None:
     if own != name.rpartition(".")[2] and getattr(torch, own, None) is function:
         name = f"torch.{own}"  # torch.mm is torch.spmm, too
     return spelt(name.removeprefix("torch."))
-
-
-def without_defaults(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """`kwargs` without those that say what `function` does anyway, which torch hands on as if they had been written."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # a built-in function, which hands on what was written
-        return dict(kwargs)
-    usual = {name: parameter.default for name, parameter in parameters.items()}
-    return {
-        name: value
-        for name, value in kwargs.items()
-        if not (name.startswith("_") or value is usual.get(name, inspect.Parameter.empty))
-        and not (type(value) in (bool, int, float, str) and value == usual.get(name))
-    }
 
 
 class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch is Any here

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from autotest.frameworks import Pair
-from autotest.recording.observation import observe
 from autotest.recording.recorder import Recorder
 from autotest.replaying.replay import replay
-from autotest.trials.trial import Outcome
+from autotest.trials.trial import Outcome, to_compare
 
 #: What a record knows of the reference's side and of the program, which is the same for every candidate.
 _SHARED = (
@@ -32,13 +31,4 @@ def on_another(outcome: Outcome, pair: Pair) -> Outcome | None:
         setattr(record, name, getattr(live, name))
     record.refused = live.refused
     record.actual = replayed.values
-    observed = observe(record)
-    return Outcome(
-        outcome.seed,
-        record,
-        outcome.choices,
-        outcome.features,
-        compared=observed.compared + record.refused,
-        gradients=observed.gradients,
-        pending=observed,
-    )
+    return to_compare(outcome.seed, record, outcome.choices, outcome.features)

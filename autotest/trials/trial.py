@@ -142,12 +142,19 @@ def perform(
                 side.restore(found)
     if recorder.rejection is not None and not recorder.mismatches:
         return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
+    return to_compare(seed, recorder, source.choices, source.features)
+
+
+def to_compare(
+    seed: int, recorder: Recorder, choices: Sequence[generators.Choice], features: Mapping[str, int]
+) -> Outcome:
+    """The outcome of a trial that has run and was not compared yet."""
     observed = observe(recorder)
     return Outcome(
         seed,
         recorder,
-        source.choices,
-        source.features,
+        choices,
+        features,
         compared=observed.compared + recorder.refused,
         gradients=observed.gradients,
         pending=observed,
@@ -373,5 +380,6 @@ __all__ = [
     "returned_tensors",
     "run_trial",
     "settle",
+    "to_compare",
     "unused_results",
 ]

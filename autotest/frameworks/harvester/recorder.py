@@ -13,6 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .calls_file import CallsFile
+from .defaults import without_defaults
 from .description import TooLong, Writer, short
 from .names import Called, called, module_classes
 
@@ -169,7 +170,7 @@ class Recorder:
             self._count_left_out(name)
             return
         writer = Writer()
-        written = _written(key[0], kwargs or {})
+        written = without_defaults(key[0], kwargs or {})
         line: dict[str, Any] = {"call": number, "process": os.getpid(), "name": name, "form": form}
         try:
             with torch.no_grad():
@@ -217,7 +218,7 @@ class Recorder:
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it stands for one
             if type(self) in recorder._classes and _MADE not in self.__dict__:
-                self.__dict__[_MADE] = recorder._made(args, _written(initialise, kwargs))
+                self.__dict__[_MADE] = recorder._made(args, without_defaults(initialise, kwargs))
             apart(self, *args, **kwargs)
 
         return _in_place_of(initialise, __init__)
@@ -288,21 +289,6 @@ class Recorder:
             "state": lambda writer: _state(module, writer),
         }
         self._new(key, tuple(floats), name, "module", args, kwargs, more)
-
-
-def _written(function: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """`kwargs` without those that torch hands on as if they had been written: at their defaults, or its own."""
-    try:
-        parameters = inspect.signature(function).parameters if kwargs and callable(function) else {}
-    except (TypeError, ValueError):  # a built-in function, which hands on what was written
-        return kwargs
-    usual = {name: parameter.default for name, parameter in parameters.items()}
-    return {
-        name: value
-        for name, value in kwargs.items()
-        if not (name.startswith("_") or value is usual.get(name, inspect.Parameter.empty))
-        and not (type(value) in (bool, int, float, str) and value == usual.get(name))
-    }
 
 
 def _is_transformed() -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Found
 
 #: What XML 1.0 cannot hold at all, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+#: What of a campaign stands among the properties.
+_PROPERTIES = ("base_seed", "trials", "accepted", "rejected", "workers_lost")
 
 
 def as_xml(progress: CampaignProgress) -> str:
@@ -18,22 +21,37 @@ def as_xml(progress: CampaignProgress) -> str:
     for item in progress.found.values():
         found.setdefault(item.where, []).append(item)
     ran = [test for test in progress.tests if test.tried]
-    suites = ET.Element("testsuites")
-    suite = ET.SubElement(
-        suites,
-        "testsuite",
-        name="autotest fuzz",
-        tests=str(len(ran)),
-        failures=str(sum(test.where in found for test in ran)),
-        errors=str(len(progress.broken) + sum(len(test.forgotten) for test in progress.tests)),
-        skipped="0",
-        time=f"{progress.seconds:.3f}",
+    suites, suite = opened(
+        "autotest fuzz",
+        progress.seconds,
+        {
+            "tests": len(ran),
+            "failures": sum(test.where in found for test in ran),
+            "errors": len(progress.broken) + sum(len(test.forgotten) for test in progress.tests),
+            "skipped": 0,
+        },
+        {name: getattr(progress, name) for name in _PROPERTIES},
     )
-    properties = ET.SubElement(suite, "properties")
-    for name in ("base_seed", "trials", "accepted", "rejected", "workers_lost"):
-        ET.SubElement(properties, "property", name=f"autotest.{name}", value=str(getattr(progress, name)))
     for test in ran:
         _case(suite, test, found.get(test.where, []))
+    return closed(suites)
+
+
+def opened(
+    name: str, seconds: float, counts: Mapping[str, int], properties: Mapping[str, object]
+) -> tuple[ET.Element, ET.Element]:
+    """The root of a report, and its one suite, to which test cases are added: with what was counted, and properties."""
+    suites = ET.Element("testsuites")
+    counted = {key: str(count) for key, count in counts.items()}
+    suite = ET.SubElement(suites, "testsuite", {"name": name, **counted, "time": f"{seconds:.3f}"})
+    listed = ET.SubElement(suite, "properties")
+    for key, value in properties.items():
+        ET.SubElement(listed, "property", name=f"autotest.{key}", value=clean(str(value)))
+    return suites, suite
+
+
+def closed(suites: ET.Element) -> str:
+    """The report as text."""
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from autotest.report.junit import clean
+from autotest.report.junit import clean, closed, opened
 from autotest.report.sweep_finding import whole
 from autotest.results.sweep import Row, SweepMap, worst
 from autotest.results.sweep_findings import SweepFinding
@@ -20,21 +20,21 @@ def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         for name, rows in operators.items()
         if (status := worst(row.cell.status for row in rows)) not in ("agrees", "dies", "differs", "refuses")
     }
-    suites = ET.Element("testsuites")
-    suite = ET.SubElement(
-        suites,
-        "testsuite",
-        name="autotest sweep",
-        tests=str(len(operators)),
-        failures=str(len(failed)),
-        errors="0",
-        skipped=str(len(unsaid.keys() - failed)),
-        time=f"{swept.seconds:.3f}",
+    suites, suite = opened(
+        "autotest sweep",
+        swept.seconds,
+        {
+            "tests": len(operators),
+            "failures": len(failed),
+            "errors": 0,
+            "skipped": len(unsaid.keys() - failed),
+        },
+        {
+            "seed": swept.seed,
+            "samples": sum(row.cell.samples for row in swept.rows.values()),
+            "incomplete": swept.incomplete,
+        },
     )
-    properties = ET.SubElement(suite, "properties")
-    samples = sum(row.cell.samples for row in swept.rows.values())
-    for name, value in (("seed", swept.seed), ("samples", samples), ("incomplete", swept.incomplete)):
-        ET.SubElement(properties, "property", name=f"autotest.{name}", value=clean(str(value)))
     for name, rows in operators.items():
         case = ET.SubElement(suite, "testcase", classname=clean(rows[0].family), name=clean(name))
         for finding in findings:
@@ -44,8 +44,7 @@ def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
                 failure.text = clean(whole(finding, swept.sides))
         if name in unsaid and name not in failed:
             ET.SubElement(case, "skipped", message=clean(_why(rows) or unsaid[name]))
-    ET.indent(suites)
-    return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+    return closed(suites)
 
 
 def _why(rows: Sequence[Row]) -> str:

@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = sweep.found if sweep.found is not None else findings(session.map)
         trouble = verifying.kept(found, environment.directory, plan.seed)
     session.map.notes += filter(None, [written.trouble, trouble])
-    known(found, entries)
+    known(found, entries, session.map.sides[1], session.map.versions.get(session.map.sides[1], ""))
     print(sweep_text.summary(session.map, found))
     if arguments.calls is not None:
         print("\n" + sweep_calls.answer(session.map, found, harvested.database(arguments.calls).inside()))

@@ -188,6 +188,8 @@ def captured(call: Call) -> Iterator[Captured]:
 
 #: Calls that do something to their first operand, or read of it, and are named after it.
 _ABOUT_THEIR_OWNER = frozenset(("load_state", "overwrite", "enter", "exit", "setattr", "getattr"))
+#: Functions that are about what they differentiate: their first operands.
+_DIFFERENTIATING = frozenset(("autograd.grad", "autograd.backward"))
 
 
 #: The note of the calls that make an input out of the memory it lies in.
@@ -200,6 +202,7 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
     A module's call and an optimizer's step are named after their class, an input (whose gradient is meant) and the
     view that lays it out in memory after the first call that computes something of it, as is the gradient of a leaf
     that was made in another way; what is read of an input after the attribute, anything else after its own call.
+    What `autograd.grad` gives, and what is pushed back through that, is named after what was differentiated.
     """
     if slot >= len(calls):
         return ""
@@ -209,11 +212,25 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
         return next((operator_of(calls, reader) for reader in _readers(calls, slot)), own)
     if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
+    if call.kind == "function" and call.target in _DIFFERENTIATING:
+        return next((operator_of(calls, made) for made in _differentiated(calls, call)), call.target)
+    if call.target == "getitem" and type(call.args[0]) is Ref and calls[call.args[0].slot].target in _DIFFERENTIATING:
+        return operator_of(calls, call.args[0].slot)
     if call.kind in _ABOUT_THEIR_OWNER and type(call.args[0]) is Ref:
         owner = calls[call.args[0].slot]
         # The name of an input is that of a later call, which may be this one.
         return (call.target or call.kind) if owner.kind == "tensor" else operator_of(calls, owner.slot)
     return call.target
+
+
+def _differentiated(calls: Sequence[Call], call: Call) -> Iterator[int]:
+    """The slots of the calls whose results `call` differentiates; an item of several is of the call that gave them."""
+    for output in leaves(call.args[:1]):
+        made = calls[output.slot] if type(output) is Ref else call
+        if made.target == "getitem" and type(made.args[0]) is Ref and type(made.args[1]) is int:
+            made = calls[made.args[0].slot]
+        if made.kind != "tensor" and made is not call:
+            yield made.slot
 
 
 def _makes_leaf(call: Call) -> bool:

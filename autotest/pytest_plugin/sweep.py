@@ -72,7 +72,8 @@ class Operator(pytest.Item):
         sweep = self.parent
         assert isinstance(sweep, Sweep)
         swept = sweep.operators.swept(self.name)
-        known(swept.findings, sweep.ledger)
+        candidate = swept.map.sides[1]
+        known(swept.findings, sweep.ledger, candidate, swept.map.versions.get(candidate, ""))
         new = [finding for finding in swept.findings if not finding.known]
         status = worst(row.cell.status for row in swept.map.rows.values())
         if new:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from autotest.comparison import SPECIAL
 from autotest.program import Program
 from autotest.results.finding import Finding
 from autotest.results.ledger import Entry
@@ -84,7 +85,7 @@ def findings(swept: SweepMap) -> list[SweepFinding]:
 #: Check -> the symptoms of a ledger that it corresponds to.
 _SYMPTOMS: Final[Mapping[str, frozenset[str]]] = {
     "value": frozenset(("value", "nondeterminism")),
-    "nonfinite": frozenset(("value",)),
+    "nonfinite": frozenset(("value", SPECIAL)),
     "dtype": frozenset(("dtype", "device")),
     "shape": frozenset(("shape", "structure")),
     "gradient": frozenset(("gradient", "requires_grad", "exception")),
@@ -104,16 +105,24 @@ def symptoms_of(check: str) -> frozenset[str]:
     return _SYMPTOMS.get(check, frozenset())
 
 
-def known(found: Sequence[SweepFinding], entries: Sequence[Entry]) -> None:
-    """Note at each finding the reason of the ledger's entry about the same operator, symptom and message, if any."""
+def known(found: Sequence[SweepFinding], entries: Sequence[Entry], candidate: str, version: str) -> None:
+    """Note at each finding the reason of the ledger's entry that expects it, if any.
+
+    An entry counts if it is about `candidate` in its `version`, and names the operator; its test does not matter here.
+    """
+    about = [entry for entry in entries if entry.operator and entry.is_about(candidate, lambda: version)]
     for finding in found:
-        names = {plain_operator(finding.operator), plain_operator(finding.sample.partition("/")[0].partition(":")[0])}
-        for entry in entries:
-            if not entry.operator or plain_operator(entry.operator) not in names:
-                continue
-            if entry.symptom in symptoms_of(finding.check) and re.search(entry.match, finding.message):
-                finding.known = entry.reason
-                break
+        finding.known = next((entry.reason for entry in about if _expects(entry, finding)), "")
+
+
+def _expects(entry: Entry, finding: SweepFinding) -> bool:
+    """Whether `entry` is about `finding`: as a test would say, or else by the cell that shows it."""
+    whole = finding.finding
+    if whole is not None and entry.covers(whole.first, whole.operator):
+        return True
+    names = {plain_operator(finding.operator), plain_operator(finding.sample.partition("/")[0].partition(":")[0])}
+    fits = plain_operator(entry.operator) in names and entry.symptom in symptoms_of(finding.check)
+    return fits and re.search(entry.match, finding.message) is not None
 
 
 def plain_operator(name: str) -> str:

@@ -7,7 +7,7 @@ import inspect
 import pytest
 import torch as real
 
-from autotest.program import Call, Ref
+from autotest.program import Call, Ref, operator_of
 from autotest.program import semantics as of
 from autotest.program.semantics import always_shares_memory, in_place, may_share_memory, overwrites, writes, written
 
@@ -133,3 +133,26 @@ def test_gradients_are_pushed_back_by_three_calls():
     assert all(map(of.pushes_gradients, pushes))
     assert [of.returns_gradients(call) for call in pushes] == [False, False, True]
     assert not of.pushes_gradients(Call("getattr", "grad", (Ref(0),), {}, 1))
+
+
+def test_what_is_differentiated_names_its_gradients():
+    x = Call("tensor", "float32", (), {}, 0)
+    one = Call("function", "exp", (Ref(0),), {}, 1)
+    once = Call("function", "autograd.grad", (Ref(1), Ref(0)), {"create_graph": True}, 2)
+    first = Call("operator", "getitem", (Ref(2), 0), {}, 3)
+    again = Call("function", "autograd.backward", ([Ref(3)], [Ref(0)]), {}, 4)
+    assert {operator_of((x, one, once, first, again), slot) for slot in range(5)} == {"exp"}
+
+
+def test_an_item_of_several_results_that_is_differentiated_is_of_their_operator():
+    x = Call("tensor", "float32", (), {}, 0)
+    both = Call("function", "sort", (Ref(0),), {}, 1)
+    item = Call("operator", "getitem", (Ref(1), 0), {}, 2)
+    calls = (x, both, item, Call("function", "autograd.grad", ([Ref(2)], [Ref(0)]), {}, 3))
+    assert operator_of(calls, 3) == "sort"
+
+
+def test_a_leaf_that_is_differentiated_by_itself_has_no_operator():
+    x = Call("tensor", "float32", (), {}, 0)
+    calls = (x, Call("function", "autograd.grad", (Ref(0), Ref(0)), {}, 1))
+    assert operator_of(calls, 1) == "autograd.grad"

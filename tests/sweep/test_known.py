@@ -1,0 +1,62 @@
+"""Which findings of a sweep a ledger expects: those that tests would be expected to have, of that candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from autotest.comparison import Mismatch
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
+from autotest.results.finding import Finding
+from autotest.results.ledger import Entry
+from autotest.results.sweep import CellKey
+from autotest.results.sweep_findings import SweepFinding, known
+
+ENTRY = Entry("key", "test.py::test", "dtype", "why", "neg", "actual float32", candidate="mine*", versions=">=1,<2")
+
+
+def finding(operator: str, message: str) -> SweepFinding:
+    cell = CellKey(operator, "function", "int32")
+    return SweepFinding(0, operator, "dtype", "", message, f"{cell}, sample 1", [cell], 1, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("operator", "message", "candidate", "version", "reason"),
+    [
+        ("neg", "actual float32", "mine", "1.5", "why"),
+        ("neg", "actual float32", "mine+other", "1.5", "why"),
+        ("neg", "actual float32", "yours", "1.5", ""),
+        ("neg", "actual float32", "mine", "2.0", ""),
+        ("neg", "actual int8", "mine", "1.5", ""),
+        ("abs", "actual float32", "mine", "1.5", ""),
+    ],
+)
+def test_an_entry_is_about_an_operator_of_a_candidate_and_its_versions(
+    operator: str, message: str, candidate: str, version: str, reason: str
+) -> None:
+    found = finding(operator, message)
+    known([found], [ENTRY], candidate, version)
+    assert found.known == reason
+
+
+def looked_into(calls: Callable[[], tuple[Call, ...]], *, special: bool) -> SweepFinding:
+    found = finding("sub", "expected 1.0, actual nan")
+    data = Array(np.ones(1, "float32"), "float32")
+    program = Program((tensor_call(0, 0, data, requires_grad=False), *calls()), (data,))
+    mismatch = Mismatch("v1", 1, "value", "forward", "candidate", found.message, special=special)
+    found.finding = Finding("sweep", 0, -1, 0, (mismatch,), ("torch", "mine"), program, {}, {})
+    return found
+
+
+def test_what_has_been_looked_into_is_known_by_what_it_was_found_to_be_as_in_tests() -> None:
+    """The cell is called ``sub``, and what differs in its samples is another operator, in special values only."""
+    entry = Entry("key", "test.py::test", "special values", "why", "neg")
+    found = looked_into(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=True)
+    known([found], [entry], "mine", "1")
+    assert found.known == "why"
+    ordinary = looked_into(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=False)
+    known([ordinary], [entry], "mine", "1")
+    assert not ordinary.known

@@ -29,6 +29,7 @@ from autotest.running import run_hooks
 from autotest.running.runner import ATTEMPTS_PER_TRIAL
 from autotest.running.tally import Tally
 from autotest.sources.identity import trial_seed
+from autotest.storage.keeping import latest
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test
@@ -170,7 +171,7 @@ class _Trials:
 
     def _finding(self, found: Found) -> Finding | None:
         with contextlib.suppress(AutotestError):
-            return Store(self.context.options.directory).load(found.key).finding
+            return latest(self.context.options.directory, found.key).finding
         return None
 
 

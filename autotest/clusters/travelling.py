@@ -14,8 +14,7 @@ from autotest.base import options
 from autotest.base.errors import AutotestError
 from autotest.clusters.messages import Book, Files, Package, Work, digest_of_file
 from autotest.results.tasks import Conditions, Diagnose, DiagnoseDeath, Explore, Found, Known, Result
-from autotest.storage.keeping import shortened
-from autotest.storage.store import Store, StoreUnwritable
+from autotest.storage.keeping import forget, latest_files, put, shortened
 from autotest.storage.store_format import FILES
 from autotest.sweeping.worker import Databases
 
@@ -83,24 +82,18 @@ def packed(task: T, root: Path, directory: Path) -> tuple[T, Files]:
     files: Files = {}
     if isinstance(task, DiagnoseDeath) and task.verify:
         with contextlib.suppress(AutotestError, OSError):  # without it the agent says what is missing
-            files = Store(directory).files(task.identity.key)
+            files = latest_files(directory, task.identity.key)
     return with_file(task, lambda file: relative(file, root)), files
 
 
 def unpacked(task: Any, result: Any, files: Files, directory: Path) -> Any:
     """`result` as if the task had been carried out here: a finding is in the store below `directory`, and tells so."""
     if isinstance(task, DiagnoseDeath) and task.thorough and _is_another(task, result):
-        with contextlib.suppress(AutotestError):
-            Store(directory).remove(task.identity.key)
+        forget(directory, task.identity.key)
     if not isinstance(result, Found):
         return result
-    own = Store(directory)
     kept = {name: data for name, data in files.items() if name in FILES}
-    try:
-        place = own.put(result.key, _moved(kept, result.place, own.failures / result.key))
-    except StoreUnwritable:
-        elsewhere = Store.temporary()
-        place = elsewhere.put(result.key, _moved(kept, result.place, elsewhere.failures / result.key))
+    place, _ = put(directory, result.key, lambda folder, _: _moved(kept, result.place, folder))
     told = result.report.replace(result.place, shortened(place))
     return dataclasses.replace(result, where=task.where, place=shortened(place), report=told)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from autotest.base.errors import AutotestError, NotReplayable
+from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.diagnosis import failed_trial, graph_death
@@ -39,7 +39,7 @@ from autotest.running.death_scripts import expecting, kinds, scripted, verified
 from autotest.running.tracing import Traced, trace
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
-from autotest.storage.keeping import keep, shortened
+from autotest.storage.keeping import forget, keep, latest, shortened
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import COMPARED_AT_ONCE
@@ -71,7 +71,7 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
     if not task.thorough:
         return kept(_bare(task, conditions))
     if task.verify:
-        before = Store(conditions.directory).load(task.identity.key).finding
+        before = latest(conditions.directory, task.identity.key).finding
         return kept(_proved(before, conditions if task.shrink else dataclasses.replace(conditions, shrink=0.0), server))
     autopsy = _autopsy(task, conditions, server)
     if isinstance(autopsy, Verification):
@@ -83,8 +83,7 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
     entry = known.expects(task.where.test, autopsy.first, identity.operator)
     result = kept(autopsy) if entry is None else Known(entry.key)
     if entry is not None or identity != task.identity:
-        with contextlib.suppress(AutotestError):
-            Store(conditions.directory).remove(task.identity.key)
+        forget(conditions.directory, task.identity.key)
     return result
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import unittest
-from pathlib import Path
 from typing import NamedTuple
 
 from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
@@ -17,7 +16,9 @@ from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.running.tally import Tally
-from autotest.storage.store import Store, StoreUnwritable
+from autotest.storage.keeping import put
+from autotest.storage.store import Store
+from autotest.storage.store_format import to_files
 from autotest.trials.context import RunContext
 from autotest.trials.judgement import (
     Accepted,
@@ -186,11 +187,9 @@ class JudgedTrials:
 
 def _keep(finding: Finding, store: Store) -> tuple[str, str]:
     """Where the finding was put, and what stood in the way of the proper place."""
-
-    def report(place: Path) -> str:
-        return text.divergence(finding, str(place), "")
-
-    try:
-        return str(store.save(finding, report)), ""
-    except StoreUnwritable as error:
-        return str(Store.temporary().save(finding, report)), str(error)
+    place, trouble = put(
+        store.root,
+        finding.identity.key,
+        lambda folder, _: to_files(finding, text.divergence(finding, str(folder), "")),
+    )
+    return str(place), trouble

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import signal
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from autotest.results.tasks import Conditions, DiagnoseDeath, Found, Known, Wher
 from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths
 from autotest.running.tracing import Traced, trace
+from autotest.storage.keeping import latest
 from autotest.storage.store import Store
 
 SUITE = """
@@ -81,6 +84,15 @@ def test_it_is_kept_as_the_death_that_it_was_and_no_more_as_what_the_trail_said(
     assert found.identity == Identity("sinh", "crash", "forward", "candidate", "SIGABRT: N == N", "", "torch")
     assert keys == [found.key]
     assert found.verified.holds
+
+
+def test_what_could_not_be_kept_in_its_place_is_proved_all_the_same(settle, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "kept").write_text("no folder")
+    found, _ = settle(DIED)
+    assert found.verified.holds
+    assert latest(tmp_path / "kept", found.key).finding.verified.holds
+    assert Path(found.place).is_relative_to(tmp_path)
 
 
 def test_a_slow_start_of_the_script_is_no_hang(settle, tmp_path):

@@ -20,14 +20,13 @@ from autotest.base.errors import NotDual, UsageError
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
-from autotest.frameworks import Framework, Pair, all_chosen
+from autotest.frameworks import Pair, all_chosen
 from autotest.report.activity import shown_on
-from autotest.results import ledger
 from autotest.running.runner import run_test
 from autotest.running.several import against_each, run_against_several
 from autotest.sources.identity import called_now, owner_of
 from autotest.sources.places import where_it_returns
-from autotest.trials.context import RunContext
+from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test
 
@@ -202,7 +201,7 @@ def _must_fit(
 def _context(sides: Pair | tuple[Pair, ...], options: Options, file: Path) -> RunContext:
     """What the trials of a test run with, against one candidate or several."""
     pairs = sides if isinstance(sides, tuple) else (sides,)
-    first, *others = [RunContext(each, options, _ledger(file, each.candidate)) for each in pairs]
+    first, *others = [RunContext(each, options, _ledger(file, each)) for each in pairs]
     return dataclasses.replace(first, others=tuple(others)) if others else first
 
 
@@ -297,9 +296,7 @@ def _unchanged_generators() -> Iterator[None]:
         np.random.set_state(numpy)  # noqa: NPY002 - as above
 
 
-@functools.lru_cache(maxsize=256)
-def _ledger(file: Path, candidate: Framework) -> ledger.Ledger:
-    return ledger.find(file, candidate.name, lambda: candidate.version)
+_ledger = functools.lru_cache(maxsize=256)(ledger_of)
 
 
 @contextlib.contextmanager

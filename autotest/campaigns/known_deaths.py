@@ -19,10 +19,10 @@ from autotest.campaigns.remains import death_told_by, forget, trail_at
 from autotest.frameworks import Pair, registry
 from autotest.processes.client import Server
 from autotest.processes.endings import death_by
-from autotest.results import ledger
 from autotest.results.ledger import Ledger
 from autotest.results.tasks import EVERY_CALL, Conditions, Death, Explore, Explored, Task
 from autotest.sources import collection
+from autotest.trials.context import ledger_of
 
 #: Seconds beyond those of its trials after which a fork counts as one that waits for threads that it lacks.
 PATIENCE = 3.0
@@ -45,8 +45,7 @@ def in_fork(task: Task, conditions: Conditions, crumb: Path) -> Explored | Death
 @functools.lru_cache(maxsize=256)
 def _ledger(file: Path, frameworks: tuple[str, str]) -> Ledger:
     """Read once a worker, as tests read theirs once a process."""
-    candidate = registry.pair(*frameworks).candidate
-    return ledger.find(file, candidate.name, lambda: candidate.version)
+    return ledger_of(file, registry.pair(*frameworks))
 
 
 def _forkable(task: Explore, pair: Pair) -> bool:

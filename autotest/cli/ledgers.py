@@ -13,8 +13,10 @@ from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.cli.status import NOTHING_NEW
 from autotest.cli.stored import find
+from autotest.emission.own_terms import without_place
 from autotest.results import ledger
 from autotest.results.finding import Finding
+from autotest.results.identity import placeless
 from autotest.storage.store import Store
 
 
@@ -36,7 +38,7 @@ def add(arguments: argparse.Namespace) -> int:
     entry = find(Store(options.from_environment().directory), arguments.key)
     if not arguments.reason.strip():
         raise UsageError("--reason: say why this divergence is known")
-    candidate = entry.finding.sides[1]
+    candidate = placeless(entry.finding.sides[1])
     path = arguments.ledger or _beside(entry.finding, candidate)
     known = ledger.read(path) if path.exists() else []
     if entry.key in {item.key for item in known}:
@@ -50,12 +52,13 @@ def add(arguments: argparse.Namespace) -> int:
         "reason": arguments.reason,
         "link": arguments.link,
         "reproducer": "",
+        **_releases(entry.finding, candidate),
     }
     if entry.finding.script is not None:
         facts["reproducer"] = f"reproducers/{entry.key}.py"
         place = path.parent / facts["reproducer"]
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(entry.finding.script, encoding="utf-8")
+        place.write_text(without_place(entry.finding.script), encoding="utf-8")
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     if not before and candidate != options.DEFAULT_PAIR[1]:
         before = f"candidate = {_quoted(candidate)}\n"
@@ -63,6 +66,15 @@ def add(arguments: argparse.Namespace) -> int:
     ledger.read(path)
     print(f"{path}: {entry.key} is expected from now on")
     return NOTHING_NEW
+
+
+def _releases(finding: Finding, candidate: str) -> dict[str, str]:
+    """Of which releases it is said, where the candidate is the reference in another one."""
+    if candidate != placeless(finding.sides[0]):
+        return {}
+    found = [re.match(r"\d+(?:\.\d+)*", finding.versions.get(side, "")) for side in finding.sides]
+    names = ("reference_versions", "versions")
+    return {name: f"=={release[0]}" for name, release in zip(names, found, strict=True) if release}
 
 
 def entry_text(facts: dict[str, str], *, separate: bool) -> str:

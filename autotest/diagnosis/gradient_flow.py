@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
@@ -49,9 +48,7 @@ def flow(program: Program, framework: Framework) -> Flow:
             if call.kind == "tensor":
                 leaves[call.slot, suffix] = tensor
                 continue
-            if not framework.holds_gradient(tensor):
-                with contextlib.suppress(NotImplementedError):
-                    framework.retain_gradient(tensor)
+            framework.keep_gradient(tensor)
             kept[call.slot, suffix] = tensor
         if is_backward(call):
             held = {
@@ -84,6 +81,7 @@ def _gradients(tensors: dict[Place, Any], framework: Framework) -> dict[Place, T
     found.update(
         (place, dataclasses.replace(value, data=value.data.copy()))
         for place, value in zip(present, frozen, strict=True)
+        if value is not None  # another process has looked for it, and there is none
     )
     return found
 

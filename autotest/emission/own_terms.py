@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import NamedTuple
 
@@ -45,7 +46,7 @@ _FACTS = {
 }
 
 _CHILD = """\
-if sys.argv[1:]:
+if sys.argv[1:] == ["child"]:
     try:
         print(json.dumps({{"gives": {actual}()}}, default=str))
     except ImportError as error:
@@ -65,6 +66,15 @@ def elsewhere():
     if "raises" in came:
         raise RuntimeError(came["raises"])
     return came["gives"]
+
+"""
+
+#: Of a script whose candidate is in another interpreter.
+_OTHER = """\
+OTHER = {python}  # or the one that the command line names
+python = sys.argv[1] if sys.argv[1:] else OTHER
+if not python:
+    sys.exit(print("cannot tell: name the interpreter that has {candidate} on the command line") or 2)
 
 """
 
@@ -124,8 +134,10 @@ def script(program: Program, reference: str, candidate: str, terms: OwnTerms | N
         "candidate": quotable(candidate),
     }
     place = "the other interpreter" if asked.python else "a process of its own"
-    python = repr(asked.python) if asked.python else "sys.executable"
+    python = "python" if asked.python else "sys.executable"
     child = _CHILD.format(actual=other, place=place, python=python) if apart else ""
+    if asked.python:
+        child = _OTHER.format(python=repr(asked.python), candidate=names["candidate"]) + child
     check = _REFUSES if asked.symptom in ("exception", "crash") else _VALUES
     modules = {"sys", *imports, *(("json", "subprocess") if apart else ())}
     return "\n".join(
@@ -140,6 +152,11 @@ def script(program: Program, reference: str, candidate: str, terms: OwnTerms | N
             child + check.format(same=_same(asked), **names),
         ]
     )
+
+
+def without_place(text: str) -> str:
+    """The script `text` for other machines: an interpreter that it was made with has to be named to it."""
+    return re.sub(r"^OTHER = .*$", 'OTHER = ""', text, flags=re.MULTILINE)
 
 
 def _function(name: str, lines: list[str]) -> str:
@@ -161,4 +178,4 @@ def _same(asked: Asked) -> str:
     return f"np.shape(expected) == np.shape(actual) and {close if floating else plain}"
 
 
-__all__ = ["Asked", "OwnTerms", "script"]
+__all__ = ["Asked", "OwnTerms", "script", "without_place"]

@@ -224,6 +224,15 @@ class Framework(Operations, abc.ABC):
         """Have autograd leave a gradient in `tensor`, which can be backpropagated and is no leaf."""
         raise NotImplementedError(f"{self.name} keeps no gradient of what is no leaf")
 
+    def keep_gradient(self, tensor: Any) -> None:
+        """Have autograd leave a gradient in `tensor`, which can be backpropagated, if it does not do so by itself.
+
+        Nothing is done where the framework cannot.
+        """
+        if not self.holds_gradient(tensor):
+            with contextlib.suppress(NotImplementedError):
+                self.retain_gradient(tensor)
+
     @abc.abstractmethod
     def can_backpropagate(self, tensor: Any) -> bool:
         """Whether `tensor` is floating or complex and belongs to an autograd graph."""

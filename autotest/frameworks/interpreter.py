@@ -221,6 +221,9 @@ class Interpreter(Framework):
     def holds_gradient(self, tensor: Any) -> bool:
         return True  # which the other process looks at when it is asked for the gradient
 
+    def keep_gradient(self, tensor: Any) -> None:
+        self._note("keep", tensor.key)
+
     def can_backpropagate(self, tensor: Any) -> bool:
         return bool(self._facts(tensor).get("floating"))
 

@@ -86,6 +86,9 @@ class Served:
         held = isinstance(value, self.framework.tensor_types) and self.framework.holds_gradient(value)
         return self.framework.gradient(value) if held else None
 
+    def keep(self, tensor: int) -> None:
+        self.framework.keep_gradient(self.value(tensor))
+
     def part(self, module: int, name: str) -> Any:
         value = self.value(module)
         return {**self.framework.parameters(value), **self.framework.buffers(value)}[name]
@@ -172,6 +175,7 @@ _DONE: Final[Mapping[str, Callable[..., Any]]] = {
     "overwrite": Served.overwrite,
     "load_state": Served.load_state,
     "gradient": Served.gradient,
+    "keep": Served.keep,
     "part": Served.part,
     "forget": Served.forget,
     "seed": Served.seed,

@@ -61,13 +61,23 @@ def identity_of(mismatch: Mismatch, operator: str, program: Program, candidate: 
     own = known_as(candidate)
     if mismatch.special:  # a flood of them is one finding
         return Identity(operator, SPECIAL, mismatch.stage, mismatch.side, "", "", own)
-    message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", mismatch.key))
+    said = mismatch.key.replace(candidate, placeless(candidate)) if candidate else mismatch.key
+    message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", said))
     return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, program.shape_class(), own)
 
 
+def placeless(candidate: str) -> str:
+    """What `candidate` is called wherever it is: ``torch@venv``, in the interpreter of that folder, is ``torch``."""
+    return candidate.partition("@")[0]
+
+
 def known_as(candidate: str) -> str:
-    """What stands for `candidate` in identities: nothing for the usual one, so that its keys are short."""
-    return "" if candidate == DEFAULT_PAIR[1] else candidate
+    """What stands for `candidate` in identities: nothing for the usual one, so that its keys are short.
+
+    Where it is counts for nothing, so that people whose folders have other names get the same keys.
+    """
+    own = placeless(candidate)
+    return "" if own == DEFAULT_PAIR[1] else own
 
 
 def passing_left_out(text: str) -> str:

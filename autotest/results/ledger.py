@@ -11,8 +11,9 @@
     date = 2026-11-20
 
 Whose divergences these are stands at the top of the file: ``candidate = "NAME"``, which may be a pattern, and of which
-releases: ``versions = ">=3.3,<3.4"``. Each candidate has a file of its own beside the tests: ``ledger.toml``,
-``ledger-NAME.toml``.
+releases: ``versions = ">=3.3,<3.4"``. A candidate in another interpreter has the name that it has in this one. What is
+said of some releases of the reference alone says so: ``reference_versions = ">=2.0,<2.1"``. Each candidate has a file
+of its own beside the tests: ``ledger.toml``, ``ledger-NAME.toml``.
 
 Where the symptom is ``crash, ``hang`` or ``out of memory``, the test runs in a worker process, whoever calls it. One
 death is waited for; after it the call that kills is not made again in that run, so what kills wants a test of its own.
@@ -32,7 +33,7 @@ from autotest.base.errors import UsageError
 from autotest.base.options import environment_now
 from autotest.base.versions import within
 from autotest.comparison import Mismatch
-from autotest.results.identity import DEADLY
+from autotest.results.identity import DEADLY, placeless
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -43,7 +44,7 @@ FILE = "ledger.toml"
 #: The files of a folder that are ledgers.
 FILES = "ledger*.toml"
 _REQUIRED = ("key", "test", "symptom", "reason")
-_OPTIONAL = ("operator", "match", "reproducer", "link", "date", "candidate", "versions")
+_OPTIONAL = ("operator", "match", "reproducer", "link", "date", "candidate", "versions", "reference_versions")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,17 +64,26 @@ class Entry:
     candidate: str = ""
     #: Of which of its versions that is said, such as ``">=3.3,<3.4"``; of all if empty.
     versions: str = ""
+    #: Beside which versions of the reference; any one if empty.
+    reference_versions: str = ""
 
     @property
     def kills(self) -> bool:
         """Whether the process in which it happens does not live on."""
         return self.symptom in DEADLY
 
-    def is_about(self, candidate: str, version: Callable[[], str]) -> bool:
-        """Whether it is about `candidate` in its present version, which is asked for only where that counts."""
-        if self.candidate and not (self.candidate == candidate or fnmatch.fnmatchcase(candidate, self.candidate)):
+    def is_about(self, candidate: str, version: Callable[[], str], reference_version: Callable[[], str] = str) -> bool:
+        """Whether it is about `candidate` in its present version, beside the reference in its own.
+
+        Versions are asked for only where they count; an empty one fits any.
+        """
+        named = (candidate, placeless(candidate))
+        if self.candidate and not any(
+            self.candidate == name or fnmatch.fnmatchcase(name, self.candidate) for name in named
+        ):
             return False
-        return not self.versions or within(version(), self.versions)
+        ranges = ((self.versions, version), (self.reference_versions, reference_version))
+        return all(not allowed or within(own(), allowed) for allowed, own in ranges)
 
     def speaks_of(self, test: str) -> bool:
         # A test's id ends in [arguments] where it has any; brackets mean something else to fnmatch. An entry that
@@ -109,10 +119,16 @@ class Ledger:
         return next((entry for entry in self.entries_for(test) if entry.covers(mismatch, operator)), None)
 
 
-def find(start: Path, candidate: str = "", version: Callable[[], str] = str) -> Ledger:
+def find(
+    start: Path,
+    candidate: str = "",
+    version: Callable[[], str] = str,
+    reference_version: Callable[[], str] = str,
+) -> Ledger:
     """The ledgers beside the file `start` and in the folders above it, up to the project's root, and the one asked for.
 
-    With a `candidate`, only what is about that one, or about any; and about its `version`, unless that is empty.
+    With a `candidate`, only what is about that one, or about any; and about its `version`, and about that of the
+    reference, unless they are empty.
     """
     entries: list[Entry] = []
     for folder in start.resolve().parents:
@@ -125,7 +141,8 @@ def find(start: Path, candidate: str = "", version: Callable[[], str] = str) -> 
         if not Path(named).is_file():
             raise UsageError(f"AUTOTEST_LEDGER={named}: expected a file; the ledger that is to hold for all tests")
         entries += [entry for entry in read(Path(named)) if entry not in entries]
-    return Ledger(tuple(entry for entry in entries if not candidate or entry.is_about(candidate, version)))
+    about = (entry for entry in entries if not candidate or entry.is_about(candidate, version, reference_version))
+    return Ledger(tuple(about))
 
 
 def read(path: Path) -> list[Entry]:
@@ -134,7 +151,7 @@ def read(path: Path) -> list[Entry]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not a ledger, because it is not TOML: {error}") from error
-    common = {name: content.get(name, "") for name in ("candidate", "versions")}
+    common = {name: content.get(name, "") for name in ("candidate", "versions", "reference_versions")}
     tables = enumerate(content.get("divergence", []), start=1)
     return [_entry(path, position, {**common, **table}) for position, table in tables]
 
@@ -152,7 +169,8 @@ def _entry(path: Path, position: int, table: dict[str, Any]) -> Entry:
     except re.error as error:
         raise UsageError(f"{where}: match is not a regular expression: {error}") from error
     try:
-        within("0", str(table.get("versions", "")))
+        for name in ("versions", "reference_versions"):
+            within("0", str(table.get(name, "")))
     except ValueError as error:
         raise UsageError(f"{where}: {error}") from error
     return Entry(**{name: str(value) for name, value in table.items()})

@@ -24,7 +24,6 @@ from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
 from autotest.report.plural import several
-from autotest.results import ledger
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY, Identity, death_of, known_as
 from autotest.results.tasks import (
@@ -41,7 +40,7 @@ from autotest.sources import collection
 from autotest.sources.identity import trial_seed
 from autotest.storage.keeping import forget, keep, latest, shortened
 from autotest.storage.store import Store
-from autotest.trials.context import RunContext
+from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.trial import COMPARED_AT_ONCE
 
 #: How often a fresh process runs a trial that was survived once; and how many of those before it are then run, too.
@@ -78,8 +77,7 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
         # A death is worth telling although nobody can say yet what brings it back.
         return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy))
     identity = autopsy.identity
-    candidate = pair_of(conditions).candidate
-    known = ledger.find(task.where.file, candidate.name, lambda: candidate.version)
+    known = ledger_of(task.where.file, pair_of(conditions))
     entry = known.expects(task.where.test, autopsy.first, identity.operator)
     result = kept(autopsy) if entry is None else Known(entry.key)
     if entry is not None or identity != task.identity:

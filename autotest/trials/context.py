@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 from autotest.base.options import Options
 from autotest.frameworks import Pair
+from autotest.results import ledger
 from autotest.results.ledger import Ledger
+
+
+def ledger_of(file: Path, pair: Pair) -> Ledger:
+    """What is known, of the test file `file`, about the candidate of `pair` beside its reference."""
+    reference, candidate = pair.reference, pair.candidate
+    return ledger.find(file, candidate.name, lambda: candidate.version, lambda: reference.version)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -63,6 +63,32 @@ def test_ledgers_beside_the_test_and_above_it_apply_up_to_the_projects_root(tmp_
     assert [entry.key for entry in ledger.entries] == ["tests", "project"]
 
 
+def test_a_ledger_may_be_of_some_versions_of_either_side(tmp_path):
+    top = 'candidate = "torch"\nversions = ">=2.13,<2.14"\nreference_versions = ">=2.0,<2.1"\n'
+    file = written(tmp_path, top + WHOLE)
+    (entry,) = read(file)
+    assert (entry.candidate, entry.reference_versions) == ("torch", ">=2.0,<2.1")
+
+    def expected(candidate, version, beside):
+        return bool(find(tmp_path / "test_a.py", candidate, lambda: version, lambda: beside).entries)
+
+    assert expected("torch", "2.13.0+cpu", "2.0.1+cu117")
+    assert expected("torch@venv", "2.13.0+cpu (Python 3.11.7)", "2.0.1")  # wherever it is
+    assert expected("torch", "", "")  # which nobody knows
+    assert not expected("torch", "2.13.0", "2.13.0")
+    assert not expected("torch", "2.0.1", "2.13.0")
+    assert not expected("torch:xla", "2.13.0", "2.0.1")
+
+
+def test_versions_are_asked_for_where_they_count_alone(tmp_path):
+    written(tmp_path, 'candidate = "paddle"\nversions = ">=3"\nreference_versions = ">=2"\n' + WHOLE)
+
+    def refuse():
+        raise AssertionError("importing a framework takes seconds")
+
+    assert not find(tmp_path / "test_a.py", "oneflow", refuse, refuse).entries
+
+
 def test_no_ledger_is_an_empty_one(tmp_path):
     (tmp_path / ".git").mkdir()
     assert find(tmp_path / "test_a.py") == Ledger()
@@ -74,6 +100,7 @@ def test_no_ledger_is_an_empty_one(tmp_path):
         ("[[divergence]\n", "not a ledger, because it is not TOML"),
         ('[[divergence]]\nkey = "k"\n', r"divergence 1 \(k\): test, symptom, reason missing or empty"),
         (WHOLE.replace('reason = "NaN where all elements are -inf"', 'reason = " "'), "reason missing or empty"),
+        (WHOLE + 'reference_versions = "2"\n', "versions '2': expected a range"),
         (WHOLE + 'reson = "x"\n', "unknown reson; expected key, test"),
         (WHOLE.replace("NaN|nan", "(NaN"), "match is not a regular expression"),
         (WHOLE + WHOLE.replace('symptom = "value"\n', ""), "divergence 2 .*symptom missing"),

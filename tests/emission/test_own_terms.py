@@ -10,7 +10,7 @@ import pytest
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison.elementwise import Statistics
-from autotest.emission.own_terms import Asked, OwnTerms, script
+from autotest.emission.own_terms import Asked, OwnTerms, script, without_place
 from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program, Ref
@@ -133,6 +133,16 @@ def test_torch_of_another_interpreter_runs_the_same_function(tmp_path):
     assert text.count("torch.tanh") == 1
     (tmp_path / "repro.py").write_text(text)
     assert subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, check=True).returncode == 0
+
+
+def test_the_interpreter_may_be_named_to_the_script_and_must_be_where_it_is_for_anybody(tmp_path):
+    text = without_place(script(SIMPLE, "torch", "other", RIGHT, asked(python="/no/such/python")))
+    assert "/no/such" not in text
+    (tmp_path / "repro.py").write_text(text)
+    for given, status, says in (((), 2, "name the interpreter that has other"), ((sys.executable,), 0, "same")):
+        command = [sys.executable, tmp_path / "repro.py", *given]
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert (ended.returncode, says in ended.stdout) == (status, True), ended.stdout + ended.stderr
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 
 from autotest import FrameworkMissing, UsageError, random_tensor, torch
 from autotest.base.settings import Settings
+from autotest.diagnosis.gradient_flow import flow, suspects
 from autotest.frameworks import Pair, framework, interpreter, wire
 from autotest.trials.trial import perform, settle
 from tests.support import running
@@ -23,6 +24,8 @@ plain = torch.relu, torch.exp
 torch.relu = lambda x: plain[0](x) + 1
 torch.exp = lambda x: os.abort() if float(x.abs().max()) > 100 else plain[1](x)
 torch.sin = lambda x: torch.no_such_thing
+cosine = torch.cos
+torch.cos = lambda x: cosine(x.detach()) + 7 * (x - x.detach())
 main(NAME)
 """
 
@@ -105,6 +108,26 @@ def test_buffers_are_read_as_they_are_when_others_took_their_place(other):
 def test_a_fault_there_is_found_here(faulty):
     outcome = running.trial(lambda: torch.relu(random_tensor(shape=(2, 3))), faulty)
     assert [mismatch.symptom for mismatch in outcome.mismatches] == ["value"]
+
+
+def test_the_call_whose_gradient_is_wrong_there_is_named(faulty):
+    outcome = running.trial(lambda: torch.cos(random_tensor(shape=(2, 3)) * 2) * 3, faulty)
+    assert [mismatch.stage for mismatch in outcome.mismatches] == ["backward"]
+    program = outcome.recorder.snapshot()
+    found = suspects(program, Pair(framework("torch"), faulty), Settings())
+    assert [program.calls[slot].target for slot in found.slots] == ["cos"]
+
+
+def test_a_result_without_a_gradient_there_has_none_here(other):
+    def body():
+        x = random_tensor(shape=(2, 3))
+        return x * 2, x.argmax(), x.detach() + 1
+
+    program = running.trial(body, other).recorder.snapshot()
+    own, there = (flow(program, side).gradients for side in (framework("torch"), other))
+    assert {place for place, value in own.items() if value is not None} == {
+        place for place, value in there.items() if value is not None
+    }
 
 
 def test_what_raises_there_is_told_with_its_call(faulty):

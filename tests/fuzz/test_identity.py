@@ -60,6 +60,18 @@ def test_the_name_of_a_value_is_replaced_as_a_word_only():
     assert message("v3", 3) == message("v17", 17)
 
 
+def test_where_the_candidate_is_makes_no_other_failure():
+    def key(candidate):
+        text = f"v1: torch accepts, {candidate} raised ValueError: no. expected=torch actual={candidate}"
+        mismatch = Mismatch("v1", 1, "exception", "forward", "candidate", text)
+        return identity_of(mismatch, "relu", Program((), ()), candidate).key
+
+    assert key("torch@here") == key("torch@t213")
+    assert key("torch@here").startswith("torch-relu-exception-")
+    assert key("paddle@venv") == key("paddle") != key("mlx")
+    assert key("oneflow@venv") == key("oneflow")
+
+
 def test_deaths_of_two_checks_are_two_and_their_numbers_do_not_matter():
     def death(words):
         return death_of("matmul", "crash", "forward", "candidate", "SIGABRT", words)

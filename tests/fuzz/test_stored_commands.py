@@ -46,6 +46,30 @@ def test_list_is_of_one_candidate_where_that_is_asked(command, kept):
     assert "there are some of faulty" in ended.output
 
 
+@pytest.mark.parametrize("asked", ["faulty", FAULTY, f"another,{FAULTY}"])
+def test_a_candidate_may_be_named_as_the_run_named_it_or_as_reports_do(command, kept, asked):
+    for words in (("list",), ("show", "relu"), ("export", "relu"), ("replay", "relu")):
+        ended = command(*words, "--candidate", asked)
+        assert ended.status == (words[0] == "replay")
+        assert "relu" in ended.output
+        ended = command(*words, "--candidate", "another")
+        assert "there are some of faulty" in ended.output + ended.errors
+
+
+def test_where_a_candidate_is_stands_neither_in_its_ledger_nor_in_its_reproducer(command, tmp_path, kept):
+    store = Store(tmp_path / ".autotest")
+    entry = store.load(kept)
+    there = {"torch": "2.0.1+cu117", "torch@venv": "2.13.0 (Python 3.11.7)"}
+    script = "OTHER = '/home/somebody/venv/bin/python'  # or the one that the command line names\nprint(OTHER)\n"
+    moved = dataclasses.replace(entry.finding, sides=("torch", "torch@venv"), versions=there, script=script)
+    store.save(moved, entry.report)
+    (tmp_path / "twenty_six.py").write_text((SUITES / "twenty_six.py").read_text())
+    assert command("ledger", "add", moved.identity.key, "--reason", "changed").status == 0
+    (added,) = read(tmp_path / "ledger-torch.toml")
+    assert (added.candidate, added.versions, added.reference_versions) == ("torch", "==2.13.0", "==2.0.1")
+    assert (tmp_path / added.reproducer).read_text() == 'OTHER = ""\nprint(OTHER)\n'
+
+
 def test_what_is_expected_of_another_candidate_stands_in_its_own_ledger(command, tmp_path, kept):
     (tmp_path / "twenty_six.py").write_text((SUITES / "twenty_six.py").read_text())
     assert command("ledger", "add", kept, "--reason", "known").status == 0

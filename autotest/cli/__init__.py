@@ -7,6 +7,7 @@ itself failed. Subcommands stand in files of their own.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import traceback
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         chosen = _parsed(arguments)
         _check_project()
-        status: int = chosen.run(chosen)
+        with _candidate_of(chosen):
+            status: int = chosen.run(chosen)
     except (UsageError, FrameworkMissing) as error:
         print(f"autotest: {error}", file=sys.stderr)
         return USAGE
@@ -37,6 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("autotest: the tool itself failed; this is no finding. Please report it.", file=sys.stderr)
         return FAILED
     return status
+
+
+def _candidate_of(arguments: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """What `--candidate` asked for, while the command runs."""
+    from autotest.cli.candidates import chosen_by
+
+    return chosen_by(arguments)
 
 
 def _check_project() -> None:

@@ -23,7 +23,7 @@ from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
-from autotest.cli import executors, fuzz_each
+from autotest.cli import candidates, executors, fuzz_each
 from autotest.cli.display import display
 from autotest.cli.reading import positive, seed, shard, told
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
@@ -49,6 +49,7 @@ def add_to(commands: Any) -> None:
         description="Run random trials of the tests decorated with @autotest, and report what diverges.",
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
+    candidates.add_to(parser, several=True)
     parser.add_argument("--time", type=told(duration), metavar="60s", help="how long; 30s, 10m, 2h (default 60s)")
     parser.add_argument("--trials", type=positive, metavar="N", help="trials of each test, instead of a time")
     parser.add_argument("--seed", type=seed, default="random", help="base seed, a whole number or random (default)")
@@ -70,9 +71,9 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign, or one for each candidate; returns the exit status."""
-    candidates = all_chosen_names()[1]
-    if len(candidates) > 1:
-        return fuzz_each.run(arguments, candidates, _campaign)
+    names = all_chosen_names()[1]
+    if len(names) > 1:
+        return fuzz_each.run(arguments, names, _campaign)
     return _campaign(arguments)[0]
 
 

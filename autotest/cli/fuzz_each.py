@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import copy
-import os
 import re
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from autotest.base.errors import UsageError
+from autotest.cli.candidates import variables
 from autotest.cli.status import NOTHING_NEW
 from autotest.report.plural import several
 from autotest.results.progress import CampaignProgress
@@ -23,32 +23,25 @@ _ORDER = (3, 1, 2, 0)
 
 def run(
     arguments: argparse.Namespace,
-    candidates: Sequence[str],
+    names: Sequence[str],
     campaign: Callable[[argparse.Namespace], tuple[int, CampaignProgress]],
 ) -> int:
-    """Run `campaign` against each of `candidates`, with one base seed for all; returns the exit status that counts.
+    """Run `campaign` against each candidate of `names`, all with one base seed; returns the exit status that counts.
 
     A campaign has its candidate to itself, so that what kills one costs the others nothing.
     """
     if arguments.resume:
-        raise UsageError(f"--resume: expected one candidate, not {', '.join(candidates)}; name the one to go on with")
+        raise UsageError(f"--resume: expected one candidate, not {', '.join(names)}; name the one to go on with")
     seed = secrets.randbits(32) if arguments.seed == "random" else arguments.seed
-    before = os.environ.get("AUTOTEST_CANDIDATE")
     statuses, lines = [], []
-    try:
-        for name in candidates:
-            os.environ["AUTOTEST_CANDIDATE"] = name
-            status, progress = campaign(_part_of(arguments, name, len(candidates), seed))
-            statuses.append(status)
-            trials = several(sum(test.tried for test in progress.tests), "trial")
-            lines.append(f"  {name}: {several(len(progress.found), 'finding')} in {trials}")
-            if progress.stopped == "interrupted":
-                break
-    finally:
-        if before is None:
-            os.environ.pop("AUTOTEST_CANDIDATE", None)
-        else:
-            os.environ["AUTOTEST_CANDIDATE"] = before
+    for name in names:
+        with variables({"AUTOTEST_CANDIDATE": name}):
+            status, progress = campaign(_part_of(arguments, name, len(names), seed))
+        statuses.append(status)
+        trials = several(sum(test.tried for test in progress.tests), "trial")
+        lines.append(f"  {name}: {several(len(progress.found), 'finding')} in {trials}")
+        if progress.stopped == "interrupted":
+            break
     print("\n".join([f"Candidates, base seed {seed}:", *lines]))
     return next((status for status in _ORDER if status in statuses), NOTHING_NEW)
 

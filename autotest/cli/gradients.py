@@ -12,7 +12,7 @@ from autotest.base.errors import UsageError
 from autotest.campaigns.gradient_account import keep_books
 from autotest.campaigns.gradient_workers import keep_books_apart
 from autotest.campaigns.workers import default_jobs
-from autotest.cli import executors
+from autotest.cli import candidates, executors
 from autotest.clusters.other_work import keep_books_on
 from autotest.frameworks import chosen_names
 from autotest.report import gradients as report
@@ -30,6 +30,7 @@ def add_to(commands: Any) -> None:
         "its gradient is compared.",
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
+    candidates.add_to(parser)
     parser.add_argument("--trials", type=int, default=3, metavar="N", help="trials of each test (default %(default)s)")
     parser.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
     parser.add_argument(

@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.campaigns.history import History
+from autotest.cli import candidates
 from autotest.cli.display import show_report
 from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
+from autotest.results.identity import placeless
 from autotest.results.verification import State, Verification
 from autotest.running import deaths
 from autotest.storage.reproduction import reproduce
@@ -26,20 +29,23 @@ from autotest.trials.context import RunContext
 def add_to(commands: Any) -> None:
     """Add the subcommands to an argparse parser."""
     parser = commands.add_parser("list", help="list the failures that are kept")
-    parser.add_argument("--candidate", metavar="NAME", default="", help="only those of this candidate")
+    candidates.add_filter(parser)
     parser.set_defaults(run=show_all)
 
     parser = commands.add_parser("show", help="print the report of a failure")
     parser.add_argument("key", metavar="KEY", help="its key, or the beginning of it")
+    candidates.add_filter(parser)
     parser.set_defaults(run=show)
 
     parser = commands.add_parser("replay", help="run reproducers again: still diverges, fixed, or changed")
     parser.add_argument("keys", nargs="*", metavar="KEY")
     parser.add_argument("--all", action="store_true", help="every failure that is kept")
+    candidates.add_filter(parser)
     parser.set_defaults(run=replay)
 
     parser = commands.add_parser("export", help="print a failure as a bug report in Markdown")
     parser.add_argument("key", metavar="KEY")
+    candidates.add_filter(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
     parser.set_defaults(run=export)
 
@@ -48,6 +54,7 @@ def add_to(commands: Any) -> None:
     parser.set_defaults(run=merge)
 
     parser = commands.add_parser("recover", help="find out what processes died of in the middle of a trial")
+    candidates.add_to(parser)
     parser.set_defaults(run=recover)
 
 
@@ -55,16 +62,21 @@ def _store() -> Store:
     return Store(options.from_environment().directory)
 
 
-def find(store: Store, key: str) -> Stored:
-    """The failure whose key is `key` or is the only one that begins so, with or without its candidate."""
-    keys = [entry.key for entry in store.list()]
+def find(store: Store, key: str, candidate: str = "") -> Stored:
+    """The failure whose key is `key` or is the only one that begins so, with or without its candidate.
+
+    Of those of `candidate` alone, where one is asked for.
+    """
+    keys = [entry.key for entry in _of(store.list(), candidate)]
+    if candidate and not keys:
+        raise UsageError(_none_of(store, candidate))
     fitting = [known for known in keys if known.startswith(key)] or [known for known in keys if f"-{key}" in known]
     return store.load(fitting[0] if len(fitting) == 1 else key)
 
 
 def show_all(arguments: argparse.Namespace) -> int:
     kept = _store().list()
-    entries = [item for item in kept if not arguments.candidate or _is_of(item, arguments.candidate)]
+    entries = _of(kept, arguments.candidate)
     width = max((len(entry.key) for entry in entries), default=0)
     for entry in entries:
         if isinstance(entry, Damaged):
@@ -74,20 +86,28 @@ def show_all(arguments: argparse.Namespace) -> int:
         what = f"{finding.operator}: {finding.first.heading} ({finding.first.stage})"
         print(f"{entry.key:{width}}  {entry.date[:10]}  {what}; {finding.test}; {finding.verified}")
     if kept and not entries:
-        there = ", ".join(sorted({item.finding.sides[1] for item in kept if isinstance(item, Stored)}))
-        print(f"no failures of {arguments.candidate} are kept in {_store().failures}; there are some of {there}")
+        print(_none_of(_store(), arguments.candidate))
     elif not entries:
         print(f"no failures are kept in {_store().failures}")
     return NOTHING_NEW
 
 
-def _is_of(entry: Stored | Damaged, candidate: str) -> bool:
-    """Whether it is a failure of `candidate`; what cannot be read may be anybody's."""
-    return isinstance(entry, Damaged) or entry.finding.sides[1] == candidate
+def _of(entries: Sequence[Stored | Damaged], candidate: str) -> list[Stored | Damaged]:
+    """The failures of `candidate`, or all where none is asked for; what cannot be read may be anybody's."""
+    if not candidate:
+        return list(entries)
+    names = candidates.kept_as(candidate)
+    return [item for item in entries if isinstance(item, Damaged) or placeless(item.finding.sides[1]) in names]
+
+
+def _none_of(store: Store, candidate: str) -> str:
+    there = ", ".join(sorted({item.finding.sides[1] for item in store.list() if isinstance(item, Stored)}))
+    told = f"; there are some of {there}" if there else ""
+    return f"no failures of {candidate} are kept in {store.failures}{told}"
 
 
 def show(arguments: argparse.Namespace) -> int:
-    show_report(find(_store(), arguments.key).report)
+    show_report(find(_store(), arguments.key, arguments.candidate).report)
     return NOTHING_NEW
 
 
@@ -96,7 +116,8 @@ def replay(arguments: argparse.Namespace) -> int:
     store = _store()
     if arguments.all == bool(arguments.keys):
         raise UsageError("autotest replay: name the failures to replay, or give --all")
-    entries = store.list() if arguments.all else [find(store, key) for key in arguments.keys]
+    asked = arguments.candidate
+    entries = _of(store.list(), asked) if arguments.all else [find(store, key, asked) for key in arguments.keys]
     states = set()
     for entry in entries:
         if isinstance(entry, Damaged):
@@ -120,7 +141,7 @@ def _note_verified(store: Store, entry: Stored) -> None:
 
 
 def export(arguments: argparse.Namespace) -> int:
-    entry = find(_store(), arguments.key)
+    entry = find(_store(), arguments.key, arguments.candidate)
     report = markdown.bug_report(entry.finding, entry.date)
     if arguments.output is None:
         print(report, end="")

@@ -16,7 +16,7 @@ from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
-from autotest.cli import executors, sweep_files
+from autotest.cli import candidates, executors, sweep_files
 from autotest.cli.fuzz import terminated
 from autotest.cli.reading import positive, shard, told, whole
 from autotest.cli.status import FINDINGS, NOTHING_NEW
@@ -56,6 +56,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-k", metavar="EXPR", default="", help="only cells whose name operator/form/dtype fits: 'pool or softmax'"
     )
+    candidates.add_to(parser)
     parser.add_argument(
         "--calls", type=Path, metavar="FILE", help="judge the calls that `autotest harvest` recorded, and nothing else"
     )

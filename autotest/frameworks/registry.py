@@ -136,10 +136,15 @@ def all_chosen_names(candidate: str = "") -> tuple[str, tuple[str, ...]]:
     """The same with every candidate, of which there may be several with commas between: ``NAME,OTHER``."""
     given = environment_now()
     asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or given.get("AUTOTEST_CANDIDATE") or "oneflow"
+    return given.get("AUTOTEST_REFERENCE") or "torch", candidates_in(asked)
+
+
+def candidates_in(asked: str) -> tuple[str, ...]:
+    """The names in ``NAME,OTHER``, each once; raises `UsageError` where there is none."""
     names = tuple(dict.fromkeys(name.strip() for name in asked.split(",") if name.strip()))
     if not names:
         raise UsageError(f"candidate {asked!r}: expected the name of a framework, or several with commas between")
-    return given.get("AUTOTEST_REFERENCE") or "torch", names
+    return names
 
 
 def variables(names: tuple[str, str]) -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+import pytest
+
 from autotest.storage.store import Store
 from tests.fuzz.conftest import SUITES
 
@@ -31,6 +33,37 @@ def test_each_has_a_campaign_of_its_own_a_report_and_a_line(command, tmp_path):
     (entry,) = Store(tmp_path / ".autotest").list()
     assert entry.finding.sides == ("torch", "faulty")
     assert os.environ["AUTOTEST_CANDIDATE"] == BOTH
+
+
+def test_the_option_goes_before_the_variable_and_lasts_as_long_as_the_command(command, tmp_path):
+    ended = command(
+        *("fuzz", SUITES / "twenty_six.py", "--jobs", 0, "--trials", 3, "-k", "'relu'", "--candidate", BOTH),
+        candidate="torch",
+    )
+    assert ended.status == 1
+    assert "tests.support.faults:wrong_relu: 1 finding in 3 trials" in ended.output
+    assert os.environ["AUTOTEST_CANDIDATE"] == "torch"
+
+
+@pytest.mark.parametrize("words", [("fuzz", SUITES), ("gradients", SUITES), ("sweep",), ("recover",)])
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("padle", "no framework is called 'padle'. Did you mean 'paddle'?"),
+        (" ,", "candidate ' ,': expected the name of a framework, or several with commas between"),
+    ],
+)
+def test_a_name_that_nobody_has_is_refused_before_anything_runs(command, words, asked, says):
+    ended = command(*words, "--candidate", asked)
+    assert ended.status == 2
+    assert says in ended.errors
+    assert not ended.output
+
+
+def test_commands_for_one_candidate_say_which_take_several(command):
+    ended = command("gradients", SUITES / "twenty_six.py", "--jobs", 0, "--candidate", BOTH)
+    assert ended.status == 2
+    assert "expected one of them here; only pytest and autotest fuzz take several" in ended.errors
 
 
 def test_only_one_can_be_gone_on_with(command):

@@ -1,0 +1,77 @@
+"""The option `--candidate`, by which a command runs against another framework than the project's own."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from autotest.base.errors import AutotestError
+from autotest.frameworks.registry import candidates_in, framework, must_be_known
+from autotest.results.identity import placeless
+
+_VARIABLE: Final = "AUTOTEST_CANDIDATE"
+
+
+def add_to(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add the option to the parser of a command that runs trials."""
+    parser.add_argument(
+        "--candidate",
+        metavar="NAME",
+        dest="against",
+        help="the framework under test: a registered name or MODULE:FACTORY"
+        + ("; several with commas between" if several else ""),
+    )
+
+
+def add_filter(parser: argparse.ArgumentParser) -> None:
+    """Add the option to the parser of a command on what is kept."""
+    parser.add_argument("--candidate", metavar="NAME", default="", help="only failures of this candidate")
+
+
+@contextlib.contextmanager
+def chosen_by(arguments: argparse.Namespace) -> Iterator[None]:
+    """While the command runs, what it was asked for stands where worker processes find it, too.
+
+    Raises `UsageError` for a name that is none.
+    """
+    asked = getattr(arguments, "against", None)
+    if asked is None:
+        yield
+        return
+    for name in candidates_in(asked):
+        must_be_known(name)
+    with variables({_VARIABLE: asked}):
+        yield
+
+
+@contextlib.contextmanager
+def variables(given: Mapping[str, str]) -> Iterator[None]:
+    """Variables of the environment for as long as the block lasts."""
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def kept_as(asked: str) -> frozenset[str]:
+    """What findings of the candidates that `asked` names are kept under; a name that nobody knows is as it is."""
+    return frozenset(one for name in candidates_in(asked) for one in (placeless(name), _own_name(name)))
+
+
+def _own_name(name: str) -> str:
+    try:
+        return placeless(framework(name).name)
+    except AutotestError:
+        return placeless(name)
+
+
+__all__ = ["add_filter", "add_to", "chosen_by", "kept_as", "variables"]

@@ -20,6 +20,7 @@ from autotest.base.errors import FrameworkMissing
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.requests import FunctionCalled, Implementation, PublicCall
 from autotest.frameworks.samples import SampleDatabase
+from autotest.frameworks.torch_errors import without_stacks
 
 
 class TorchFramework(Namespace):
@@ -33,11 +34,12 @@ class TorchFramework(Namespace):
 
     def import_root(self) -> ModuleType:
         try:
-            import torch  # noqa: F401 - a module that stands for torch needs the real one too
+            import torch  # a module that stands for torch needs the real one too
         except ImportError as error:
             raise FrameworkMissing(
                 f"torch cannot be imported ({error}); `pip install torch` (2.0.1 or newer) brings it"
             ) from error
+        without_stacks(torch)
         return super().import_root()
 
     def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:

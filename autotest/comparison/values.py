@@ -53,6 +53,8 @@ Symptom = Literal[
     "out of memory",
     "nondeterminism",
     "graph",
+    "strides",
+    "alias",
 ]
 Stage = Literal["build", "forward", "backward", "replay"]
 Side = Literal["reference", "candidate", "both"]

@@ -9,7 +9,7 @@ from autotest.comparison.elementwise import Statistics
 from autotest.emission import forked, literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer
-from autotest.emission.script import Script, quotable
+from autotest.emission.script import PACKED, Script, quotable
 from autotest.program import Program, refs
 from autotest.program.semantics import in_place, is_backward
 
@@ -95,7 +95,7 @@ sys.exit(1)
 #: Calls that return a number or an array, which has nothing to be listed or is one already.
 _PLAIN = frozenset(("item", "tolist", "numpy"))
 
-_IMPORTS = """\
+IMPORTS = """\
 try:
 {imports}
 except Exception as error:
@@ -162,10 +162,10 @@ def differing_tensor(
     close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
     same = close if found.dtype.startswith(("float", "bfloat")) else exact
     root = sides[0].namespace
-    check = _COMPARES.format(same=same, **_names(sides))
+    check = _COMPARES.format(same=same, **names_of(sides))
     first = f"expected = np.array(program({root}).tolist())"
-    opening = _TRY.format(imports=_imports(sides), reference=first)
-    return _script(program, root, title, notes, expression, "sys", opening + check)
+    opening = _TRY.format(imports=imports_of(sides), reference=first)
+    return script(program, root, title, notes, expression, "sys", opening + check)
 
 
 def differing_fact(
@@ -176,10 +176,10 @@ def differing_fact(
     if fact is None:
         return None
     root = sides[0].namespace
-    opening = _TRY.format(imports=_imports(sides), reference=f"expected = {fact.format(namespace=root)}")
-    check = _FACT.format(fact=fact.format(namespace=sides[1].namespace), what=_CALLED[symptom], **_names(sides))
+    opening = _TRY.format(imports=imports_of(sides), reference=f"expected = {fact.format(namespace=root)}")
+    check = _FACT.format(fact=fact.format(namespace=sides[1].namespace), what=_CALLED[symptom], **names_of(sides))
     expression = naming.expression(name, naming.names(program))
-    return _script(program, root, title, notes, expression, "sys", opening + check)
+    return script(program, root, title, notes, expression, "sys", opening + check)
 
 
 def refusing_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
@@ -188,9 +188,9 @@ def refusing_candidate(program: Program, sides: tuple[Script, Script], title: st
     if last.kind not in ("function", "method", "operator", "builtin", "getattr") or is_backward(last):
         return None
     root = sides[0].namespace
-    opening = _RUN + _TRY.format(imports=_imports(sides), reference=f"run({root})")
+    opening = _RUN + _TRY.format(imports=imports_of(sides), reference=f"run({root})")
     own = naming.names(program)[last.slot]
-    return _script(program, root, title, notes, own, "sys", opening + _REFUSES.format(**_names(sides)))
+    return script(program, root, title, notes, own, "sys", opening + _REFUSES.format(**names_of(sides)))
 
 
 def accepting_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
@@ -199,8 +199,8 @@ def accepting_candidate(program: Program, sides: tuple[Script, Script], title: s
     if last.kind not in ("function", "method", "operator") or last.target == "backward":
         return None
     root = sides[0].namespace
-    check = _RUN + _IMPORTS.format(imports=_imports(sides)) + _ACCEPTS.format(root=root, **_names(sides))
-    return _script(program, root, title, notes, naming.names(program)[last.slot], "sys", check)
+    check = _RUN + IMPORTS.format(imports=imports_of(sides)) + _ACCEPTS.format(root=root, **names_of(sides))
+    return script(program, root, title, notes, naming.names(program)[last.slot], "sys", check)
 
 
 def unlike_module(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
@@ -210,8 +210,8 @@ def unlike_module(program: Program, sides: tuple[Script, Script], title: str, no
         return None
     state = f"{{name: tuple(item.shape) for name, item in [*{module}.named_parameters(), *{module}.named_buffers()]}}"
     root = sides[0].namespace
-    opening = _TRY.format(imports=_imports(sides), reference=f"expected = program({root})")
-    return _script(program, root, title, notes, module, "sys", opening + _STATE.format(**_names(sides)), state)
+    opening = _TRY.format(imports=imports_of(sides), reference=f"expected = program({root})")
+    return script(program, root, title, notes, module, "sys", opening + _STATE.format(**names_of(sides)), state)
 
 
 def dying_candidate(
@@ -226,29 +226,29 @@ def dying_candidate(
         return None
     # What a call changes in place is read: on one side or the other it may return nothing.
     changed = next(refs(last), None) if in_place(last) else None
-    check = READ + _IMPORTS.format(imports=_imports(sides))
+    check = READ + IMPORTS.format(imports=imports_of(sides))
     if runs.forked:
         check += forked.short(sides[0].namespace, sides[1].namespace, sides[1].name, runs)
         modules = "contextlib, os, signal, sys"
     else:
         check += (_DIES_IN_SOME_RUNS if runs.often else _DIES).format(
-            root=sides[0].namespace, processes=runs.processes, calls=runs.calls, **_names(sides)
+            root=sides[0].namespace, processes=runs.processes, calls=runs.calls, **names_of(sides)
         )
         modules = "contextlib, os, subprocess, sys"
     expression = own[last.slot if changed is None else changed.slot]
-    return _script(program, sides[0].namespace, title, notes, expression, modules, check)
+    return script(program, sides[0].namespace, title, notes, expression, modules, check)
 
 
-def _names(sides: tuple[Script, Script]) -> dict[str, str]:
+def names_of(sides: tuple[Script, Script]) -> dict[str, str]:
     reference, candidate = sides
     return {"namespace": candidate.namespace, "reference": reference.name, "candidate": candidate.name}
 
 
-def _imports(sides: tuple[Script, Script]) -> str:
+def imports_of(sides: tuple[Script, Script]) -> str:
     return textwrap.indent("\n".join(dict.fromkeys((*sides[0].lines, *sides[1].lines))), "    ")
 
 
-def _script(
+def script(
     program: Program,
     variable: str,
     title: str,
@@ -257,9 +257,11 @@ def _script(
     modules: str,
     check: str,
     returned: str = "",
+    *,
+    large: bool = False,
 ) -> str | None:
-    """The file, whose program returns `expression`, or what is made of it in `returned`."""
-    found = function_body(program, variable, expression, returned)
+    """The file, whose program returns `expression`, or what is made of it in `returned`; `large` data may be packed."""
+    found = function_body(program, variable, expression, returned, large=large)
     if found is None:
         return None
     body, constants, imports = found
@@ -269,6 +271,7 @@ def _script(
             f"import {', '.join(sorted({*modules.split(', '), *imports}))}",
             "import numpy as np",
             "",
+            *([PACKED] if "zlib" in imports else []),
             *([*constants, ""] if constants else []),
             f"def program({variable}):",
             textwrap.indent(body, "    "),

@@ -24,7 +24,7 @@ from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_functions import Recording
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_names import REFLECTED
-from autotest.frameworks.torch_options import with_options
+from autotest.frameworks.torch_options import with_fewer_options, with_options
 from autotest.frameworks.torch_search import Drawer
 from autotest.frameworks.torch_testing import internal
 from autotest.program import CallKind, Operand, Ref
@@ -279,7 +279,9 @@ def _inputs(info: Any, dtype: str, kind: Kind) -> Iterator[Any]:
     draw = info.reference_inputs if kind == "reference" else info.sample_inputs
     drawn = draw("cpu", own, requires_grad=gradients)
     if kind == "option":
-        yield from with_options(info.name, itertools.islice(drawn, _OPTIONED), Drawer(0, dtype))
+        one, other = itertools.tee(drawn)
+        yield from with_options(info.name, itertools.islice(one, _OPTIONED), Drawer(0, dtype))
+        yield from with_fewer_options(other)
         return
     for sample in drawn:
         yield sample.noncontiguous() if kind == "noncontiguous" else sample

@@ -33,6 +33,8 @@ _OF_TYPE: Final[Mapping[str, tuple[Any, ...]]] = {
     "scalar": (2, 0.3),
     "numbers": ((1,), (0, 1)),
 }
+#: Samples of one operator at most that have fewer optional arguments.
+_FEWER: Final = 40
 #: Arguments of every function or class, which say nothing of what is computed.
 _EVERYWHERE: Final = frozenset(
     ("device", "dtype", "out", "layout", "pin_memory", "generator", "size_average", "reduce")
@@ -67,6 +69,33 @@ def with_options(path: str, samples: Iterable[Any], drawer: Drawer) -> Iterator[
         for name, value in values:
             if name not in sample.kwargs:
                 yield type(sample)(sample.input, args=sample.args, kwargs={**sample.kwargs, name: value})
+
+
+def with_fewer_options(samples: Iterable[Any]) -> Iterator[Any]:
+    """`samples` with one of their optional arguments alone, with one of them left out, and with none.
+
+    A candidate that does not know one argument refuses all samples which give it, whatever the others are.
+    """
+    seen: set[frozenset[tuple[str, str]]] = set()
+    for sample in samples:
+        names = list(sample.kwargs)
+        if not names or not _has_elements(sample.input):
+            continue
+        alone = [{name} for name in names] if len(names) > 1 else []
+        for kept in [*alone, *({*names} - {name} for name in names), set()]:
+            kwargs = {name: value for name, value in sample.kwargs.items() if name in kept}
+            told = frozenset((name, _told(value)) for name, value in kwargs.items())
+            if told not in seen and len(seen) < _FEWER:
+                seen.add(told)
+                yield type(sample)(sample.input, args=sample.args, kwargs=kwargs)
+
+
+def _has_elements(value: Any) -> bool:
+    return not isinstance(value, torch.Tensor) or value.numel() > 1
+
+
+def _told(value: Any) -> str:
+    return f"tensor {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
 
 
 def _of_schemas(path: str, offered: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

@@ -28,6 +28,8 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "hang": "survives",
     "out of memory": "survives",
     "nondeterminism": "repeat",
+    "strides": "strides",
+    "alias": "alias",
 }
 
 

@@ -42,12 +42,8 @@ class SweepFinding:
     place: str = ""
     report: str = ""
     verified: Verification = dataclasses.field(default_factory=Verification)
-
-    @property
-    def calls(self) -> list[str]:
-        """What its program calls, which for a method or an operator is called otherwise than its cell."""
-        made = self.program.calls if self.program is not None else ()
-        return list(dict.fromkeys(call.target for call in made if call.kind != "tensor" and call.target))
+    #: What the programs of its cells call, which for a method or an operator is called otherwise than its cell.
+    calls: list[str] = dataclasses.field(default_factory=list)
 
 
 def findings(swept: SweepMap) -> list[SweepFinding]:
@@ -69,10 +65,12 @@ def findings(swept: SweepMap) -> list[SweepFinding]:
                     divergence.samples,
                     divergence.size,
                     divergence.program,
+                    calls=called(divergence.program),
                 )
                 continue
             known.cells.append(row.key)
             known.samples += divergence.samples
+            known.calls += [name for name in called(divergence.program) if name not in known.calls]
             if divergence.program is not None and (known.program is None or divergence.size < known.size):
                 known.message, known.sample = divergence.message, f"{row.key}, {divergence.sample}"
                 known.size, known.program = divergence.size, divergence.program
@@ -82,14 +80,20 @@ def findings(swept: SweepMap) -> list[SweepFinding]:
     return ordered
 
 
+def called(program: Program | None) -> list[str]:
+    """The names that `program` calls, in their order."""
+    made = program.calls if program is not None else ()
+    return list(dict.fromkeys(call.target for call in made if call.kind != "tensor" and call.target))
+
+
 #: Check -> the symptoms of a ledger that it corresponds to.
 _SYMPTOMS: Final[Mapping[str, frozenset[str]]] = {
-    "value": frozenset(("value", "nondeterminism")),
+    "value": frozenset(("value", "nondeterminism", SPECIAL)),
     "nonfinite": frozenset(("value", SPECIAL)),
     "dtype": frozenset(("dtype", "device")),
     "shape": frozenset(("shape", "structure")),
-    "gradient": frozenset(("gradient", "requires_grad", "exception")),
-    "double gradient": frozenset(("gradient", "exception")),
+    "gradient": frozenset(("gradient", "requires_grad", "exception", "shape", "dtype", SPECIAL)),
+    "double gradient": frozenset(("gradient", "requires_grad", "exception", "shape", "dtype")),
     "signature": frozenset(("exception",)),
     "exists": frozenset(("exception",)),
     "errors": frozenset(("exception", "accepted", "out of memory")),

@@ -27,14 +27,11 @@ from autotest.program import Program
 from autotest.results.finding import Finding
 from autotest.results.sweep import Check
 from autotest.results.sweep_findings import SweepFinding
+from autotest.sweeping import unseen
 
 #: Seconds that making one program smaller may take, and that looking into one finding may take altogether.
 _SHRINK: Final = 1.0
 _LONGEST: Final = 30.0
-
-
-#: Checks of which a comparison of values shows nothing.
-_UNSEEN: Final = frozenset(("strides", "alias", "repeat", "exists"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,9 +80,11 @@ def answer(question: Question, pair: Pair) -> Answer:
         script = _script(died, pair, isolated=True)
         died = dataclasses.replace(died, script=script or None)
         return Answer(question.number, (), "candidate", program_text(program, last), script, died)
-    if question.check in _UNSEEN:
-        return Answer(question.number, (), "", program_text(program), "")
+    if question.check in ("strides", "repeat"):
+        return _unseen(question, pair)
     agreement = agree(program, pair, settings)
+    if not agreement.mismatches and question.check == "alias":
+        return _unseen(question, pair)
     if not agreement.mismatches:
         return Answer(question.number, (), "", program_text(program), "")
     opinion = examine(agreement, pair, settings)
@@ -102,6 +101,15 @@ def answer(question: Question, pair: Pair) -> Answer:
     script = _script(finding, pair)
     finding = dataclasses.replace(finding, script=script or None)
     return Answer(question.number, verdict, opinion.verdict.blame, text, script, finding)
+
+
+def _unseen(question: Question, pair: Pair) -> Answer:
+    """What a comparison of values shows nothing of."""
+    about = f"autotest sweep, {question.sample}"
+    found = unseen.looked_into(question.check, question.message, about, question.program, pair)
+    script = found.script or "" if found is not None else ""
+    text = program_text(question.program, None if found is None else found.divergent)
+    return Answer(question.number, (), "", text, script, found)
 
 
 def _smaller(agreement: Agreement, opinion: Any, pair: Pair, settings: Settings) -> Agreement:

@@ -14,6 +14,8 @@ from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, raised, record_of, refused
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
+from autotest.program.semantics import is_class
+from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import Observed, compare, observe
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
@@ -88,8 +90,8 @@ class Judge:
         self._sort(found, observed, mismatches, complete=actual.error is None)
         if actual.error is None:
             found.checks["strides"] = True
-            for check, key, message in probing.layouts(observed):
-                found.fail(check, key, message)
+            for one in probing.layouts(observed):
+                found.fail(one.check, one.key, one.message)
             if measure and not found.vacuous:
                 found.accuracy = measured(plain, expected, actual, pair)
             if closely:
@@ -111,6 +113,8 @@ class Judge:
         record = record_of(program, self._pair, expected, actual)
         if actual.error is not None:
             record.mismatches.append(raised(program, len(actual.values), self._pair, actual.error))
+        modules = [call.slot for call in program.calls[: len(actual.values)] if is_class(call)]
+        record.mismatches += [item for slot in modules if (item := unlike_state(record, slot)) is not None]
         observed = observe(record)
         mismatches = compare([observed], self._settings)[0]
         if mismatches:

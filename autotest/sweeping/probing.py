@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from autotest.program import Array, Program
 from autotest.recording.observation import Observed
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
-from autotest.sweeping.backward import results
+from autotest.sweeping.backward import results, tensors_in
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.surroundings import reads_beyond
 
@@ -28,7 +28,20 @@ _COPIES: Final = 4
 _AGAIN: Final = 3
 
 
-def layouts(observed: Observed) -> Iterator[tuple[Check, str, str]]:
+class Unseen(NamedTuple):
+    """A way in which two results of equal values differ."""
+
+    check: Check
+    key: str
+    message: str
+    #: Where the result is: its slot, and the rest of its path, such as ``"[0]"``.
+    slot: int
+    suffix: str
+    #: The slot of the input that it shares memory with on one side only.
+    operand: int = -1
+
+
+def layouts(observed: Observed) -> Iterator[Unseen]:
     """Where results lie in memory in another order on the candidate."""
     pair = observed.record.pair
     for item in observed.pairings:
@@ -47,7 +60,8 @@ def layouts(observed: Observed) -> Iterator[tuple[Check, str, str]]:
             for side, value in ((pair.reference, item.expected), (pair.candidate, item.actual))
         )
         if expected != actual:
-            yield "strides", "strides", f"{call.target}: expected strides {expected}, actual {actual} of shape {shape}"
+            message = f"{call.target}: expected strides {expected}, actual {actual} of shape {shape}"
+            yield Unseen("strides", "strides", message, item.slot, item.suffix)
 
 
 def probe(found: Judgement, expected: Replayed, actual: Replayed, pair: Pair) -> None:
@@ -55,17 +69,30 @@ def probe(found: Judgement, expected: Replayed, actual: Replayed, pair: Pair) ->
     program = found.program
     if not program.undefined:
         found.checks["repeat"] = True
-        if _differ(pair.candidate, actual, replay(program, pair.candidate)):
+        if wavering(program, actual, replay(program, pair.candidate)) is not None:
             found.fail("repeat", "differs from itself", f"{pair.sides[1]} run twice does not give the same")
+    together = aliases(program, expected, actual, pair)
+    if together is not None:
+        found.checks.setdefault("alias", True)
+        for one in together[:1]:
+            found.fail(one.check, one.key, one.message)
+
+
+def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) -> list[Unseen] | None:
+    """Which results share memory with an input on one side only; None where that cannot be found out.
+
+    Changes the values that both sides gave.
+    """
     shared, theirs = (_aliases(program, side) for side in (expected, actual))
     if shared is None or theirs is None:
-        return
-    found.checks.setdefault("alias", True)
-    for how, slot, operand in sorted(shared ^ theirs)[:1]:
-        having, lacking = pair.sides if (how, slot, operand) in shared else pair.sides[::-1]
+        return None
+    found: list[Unseen] = []
+    for how, slot, suffix, operand in sorted(shared ^ theirs):
+        having, lacking = pair.sides if (how, slot, suffix, operand) in shared else pair.sides[::-1]
         target = program.calls[slot].target
         message = f"{target}: its result {how} operand {operand} on {having}, not on {lacking}"
-        found.fail("alias", f"{how} an operand on {having} only", message)
+        found.append(Unseen("alias", f"{how} an operand on {having} only", message, slot, suffix, operand))
+    return found
 
 
 def wavers(program: Program, framework: Framework) -> bool:
@@ -100,15 +127,31 @@ def _unlike(one: Any, other: Any) -> bool:
     return one.data.shape != other.data.shape or one.data.tobytes() != other.data.tobytes()
 
 
-def _differ(framework: Framework, once: Replayed, again: Replayed) -> bool:
+def wavering(program: Program, once: Replayed, again: Replayed) -> tuple[int, str] | None:
+    """The first value that is another in a second run of `program`: its slot and the rest of its path; or None."""
+    framework = once.framework
+    places = [
+        (slot, path, value)
+        for slot, made in enumerate(once.values)
+        for path, value in tensors_in(made, framework.tensor_types)
+    ]
     if again.error is not None:
-        return True
-    slots = [slot for slot, value in enumerate(once.values) if isinstance(value, framework.tensor_types)]
-    first, second = (freeze(framework, [run.values[slot] for slot in slots]) for run in (once, again))
-    return any(_unlike(one, other) for one, other in zip(first, second, strict=True))
+        return len(again.values), ""
+    theirs = [_at(again.values[slot], path) for slot, path, _ in places]
+    first, second = freeze(framework, [value for *_, value in places]), freeze(framework, theirs)
+    for (slot, path, _), one, other in zip(places, first, second, strict=True):
+        if _unlike(one, other):
+            return slot, "".join(f"[{index}]" for index in path)
+    return None
 
 
-def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, int]] | None:
+def _at(value: Any, path: tuple[int, ...]) -> Any:
+    for index in path:
+        value = value[index] if isinstance(value, (tuple, list)) and len(value) > index else None
+    return value
+
+
+def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] | None:
     """Which results are an operand, or share its memory: found out by writing into them. None where that is refused."""
     framework = ran.framework
     inputs = {
@@ -116,9 +159,10 @@ def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, int]] | Non
         for call, value in zip(program.calls, ran.values, strict=True)
         if call.kind == "tensor" and call.note != "cotangent"
     }
-    found: set[tuple[str, int, int]] = set()
+    found: set[tuple[str, int, str, int]] = set()
     for slot, path, tensor in list(results(program, ran)):
-        found |= {("is", slot, operand) for operand, value in inputs.items() if value is tensor}
+        suffix = "".join(f"[{index}]" for index in path)
+        found |= {("is", slot, suffix, operand) for operand, value in inputs.items() if value is tensor}
         if path not in ((), (0,)) or not _writable(framework, tensor):
             continue
         try:
@@ -129,7 +173,7 @@ def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, int]] | Non
         except Exception:  # noqa: BLE001 - what cannot be written into is not known
             return None
         found |= {
-            ("shares the memory of", slot, operand)
+            ("shares the memory of", slot, suffix, operand)
             for operand, one, other in zip(inputs, before, after, strict=True)
             if one.tobytes() != other.data.tobytes()
         }

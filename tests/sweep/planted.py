@@ -222,3 +222,16 @@ def deadly_relu() -> FaultyTorch:
         return lambda x, *args, **kwargs: relu(x, *args, **kwargs) if x.dim() else os.abort()
 
     return fault("nn.functional.relu", dying)
+
+
+def lies_otherwise() -> FaultyTorch:
+    """What permute and transpose give is a copy, and cosh gives another number every time. For scripts."""
+    return FaultyTorch(
+        {
+            "permute": lambda f: lambda *args, **kwargs: f(*args, **kwargs).contiguous(),
+            "transpose": lambda f: lambda *args, **kwargs: f(*args, **kwargs).clone(),
+            "positive": lambda f: lambda x: x.clone(),
+            "cosh": other_every_time,
+        },
+        origin="tests.sweep.planted:lies_otherwise",
+    )

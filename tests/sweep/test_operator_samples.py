@@ -198,3 +198,13 @@ def test_items_are_assigned_wherever_they_are_read(database: OperatorDatabase) -
 def test_a_reflected_operator_has_a_number_on_its_left(database: OperatorDatabase) -> None:
     for program in programs(list(database.samples("__rsub__", "reflected", "float32", "sample", 7))):
         assert isinstance(program.calls[-1].args[0], float)
+
+
+def test_optional_arguments_are_left_out_that_all_samples_give(database: OperatorDatabase) -> None:
+    """unique's samples always say all of ``sorted``, ``return_inverse``, ``return_counts`` and ``dim``."""
+    found = {
+        tuple(sample.program.calls[-1].kwargs)
+        for sample in database.samples("unique", "function", "int64", "option", 0)
+        if sample.program is not None
+    }
+    assert {(), ("return_inverse",), ("sorted", "return_inverse", "return_counts")} <= found

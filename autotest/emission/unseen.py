@@ -1,0 +1,93 @@
+"""Writes reproducers of what values do not show: strides, shared memory, and results that change from run to run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from autotest.emission import naming
+from autotest.emission.compact import IMPORTS, READ, imports_of, names_of, script
+from autotest.emission.script import Script
+from autotest.program import Program
+
+_STRIDES: Final = """\
+def strides(tensor):  # of the dimensions that have more than one element
+    return [step for step, size in zip(tensor.stride(), tensor.shape) if size > 1]
+
+"""
+
+_ALIAS: Final = """\
+def together(framework):
+    operand, result = program(framework)
+    if result is operand:
+        return "is its operand"
+    before = repr(operand.tolist())
+    other = framework.tensor((np.array(result.tolist()) == 0).tolist(), dtype=result.dtype)
+    with framework.no_grad():
+        result.copy_(other)
+    return "lies apart from its operand" if repr(operand.tolist()) == before else "shares memory with its operand"
+
+"""
+
+_STATE: Final = """\
+try:
+{imports}
+    expected = {fact}({root})
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+try:
+    actual = {fact}({namespace})
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if expected == actual:
+    sys.exit(print("same"))
+print(f"DIFFERS: {said}")
+sys.exit(1)
+"""
+
+#: How often a result is asked for that should always be the same.
+_TIMES: Final = 30
+_REPEATS: Final = """\
+first = repr(read(program({namespace})))
+for time in range({times}):
+    again = repr(read(program({namespace})))
+    if again != first:
+        print(f"DIFFERS: {candidate} gives {{first}}, and for the same again {{again}}"[:1000])
+        sys.exit(1)
+print("same in {times} runs")
+"""
+
+
+def other_strides(
+    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str
+) -> str | None:
+    """The script for a result, called `name`, whose elements lie in memory in another order."""
+    said = "{reference} has strides {{expected}}, {candidate} {{actual}}".format(**names_of(sides))
+    check = _STATE.format(
+        imports=imports_of(sides), fact="laid_out", root=sides[0].namespace, said=said, namespace=sides[1].namespace
+    )
+    asks = "def laid_out(framework):\n    return strides(program(framework))\n\n"
+    expression = naming.expression(name, naming.names(program))
+    return script(program, sides[0].namespace, title, notes, expression, "sys", _STRIDES + asks + check, large=True)
+
+
+def other_memory(
+    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str, operand: int
+) -> str | None:
+    """The script for a result, called `name`, that shares memory with the input in slot `operand` on one side only."""
+    said = "the result {{expected}} on {reference}, and {{actual}} on {candidate}".format(**names_of(sides))
+    check = _STATE.format(
+        imports=imports_of(sides), fact="together", root=sides[0].namespace, said=said, namespace=sides[1].namespace
+    )
+    own = naming.names(program)
+    expression = naming.expression(name, own)
+    both = f"{own[operand]}, {expression}"
+    return script(program, sides[0].namespace, title, notes, expression, "sys", _ALIAS + check, both, large=True)
+
+
+def unlike_itself(
+    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str
+) -> str | None:
+    """The script for a candidate that gives something else each time for what is called `name`."""
+    check = READ + IMPORTS.format(imports=imports_of(sides)) + _REPEATS.format(times=_TIMES, **names_of(sides))
+    expression = naming.expression(name, naming.names(program))
+    return script(program, sides[0].namespace, title, notes, expression, "sys", check, large=True)

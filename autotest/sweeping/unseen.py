@@ -1,0 +1,74 @@
+"""Looks into findings that a comparison of values does not show: where the difference is, and a script for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Final
+
+from autotest.base.errors import NotReplayable
+from autotest.comparison import Mismatch, Symptom
+from autotest.diagnosis.agreement import record_of
+from autotest.emission import names, unseen
+from autotest.emission.script import Script
+from autotest.frameworks import Pair
+from autotest.program import Program
+from autotest.recording.observation import observe
+from autotest.replaying.replay import replay
+from autotest.results.finding import Finding
+from autotest.results.sweep import Check
+from autotest.sweeping import probing
+from autotest.sweeping.probing import Unseen
+
+#: What is looked at beside values, and what a difference of it is called elsewhere.
+SYMPTOMS: Final[dict[Check, Symptom]] = {"strides": "strides", "alias": "alias", "repeat": "nondeterminism"}
+
+
+def looked_into(check: Check, message: str, about: str, program: Program, pair: Pair) -> Finding | None:
+    """What a finding of `check` comes to, with its script where there is one; None where it does not show again."""
+    shown = _shown(check, program, pair)
+    if shown is None:
+        return None
+    own = names(program)[shown.slot] + shown.suffix
+    mismatch = Mismatch(own, shown.slot, SYMPTOMS[check], "forward", "candidate", message)
+    versions = {side.name: side.version for side in (pair.reference, pair.candidate)}
+    found = Finding(about, 0, -1, 0, (mismatch,), pair.sides, program, versions, {}, divergent=shown.slot)
+    return dataclasses.replace(found, script=_script(found, shown, pair))
+
+
+def _shown(check: Check, program: Program, pair: Pair) -> Unseen | None:
+    expected, actual = (replay(program, side) for side in (pair.reference, pair.candidate))
+    if expected.error is not None or actual.error is not None:
+        return None
+    found: Sequence[Unseen] | None
+    if check == "strides":
+        found = [*probing.layouts(observe(record_of(program, pair, expected, actual)))]
+    elif check == "alias":
+        found = probing.aliases(program, expected, actual, pair)
+    else:
+        place = probing.wavering(program, actual, replay(program, pair.candidate))
+        found = [] if place is None else [Unseen(check, "", "", *place)]
+    return found[0] if found else None
+
+
+def _script(finding: Finding, shown: Unseen, pair: Pair) -> str | None:
+    program, check, name = finding.program, shown.check, finding.first.name
+    if program is None or pair.candidate.translates:
+        return None
+    reference, candidate = pair.sides
+    what = {
+        "strides": f"the strides of {name} differ between {reference} and {candidate}",
+        "alias": f"{name} shares memory with an operand on one of {reference} and {candidate} only",
+        "repeat": f"{candidate} gives another {name} each time",
+    }[check]
+    versions = ", ".join(f"{side} {version}" for side, version in finding.versions.items())
+    title, notes = f"{finding.operator}: {what}.", [f"{versions}; {finding.origin}."]
+    try:
+        sides: tuple[Script, Script] = pair.scripts(program)
+        if check == "strides":
+            return unseen.other_strides(program, sides, title, notes, name)
+        if check == "alias":
+            return unseen.other_memory(program, sides, title, notes, name, shown.operand)
+        return unseen.unlike_itself(program, sides, title, notes, name)
+    except (NotReplayable, ValueError):
+        return None

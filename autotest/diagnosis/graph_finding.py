@@ -178,6 +178,7 @@ def _division(staged: Stage) -> Division:
         tensors=[*staged.leaves, *staged.inputs],
         leaves=[*staged.leaves],
         modules=[*first.values()],
+        members=staged.members,
         aliases={slot: one for slot, one in given.items() if slot != one},
         constants=staged.constants,
         inside=[call.slot for call in staged.inside],

@@ -97,6 +97,8 @@ class Division:
     tensors: Sequence[int]
     leaves: Sequence[int]
     modules: Sequence[int]
+    #: Slots of parameters and buffers, each with the slot of a module that holds it and its name there.
+    members: Mapping[int, tuple[int, str]]
     #: Further slots of such modules, each with the one that is given.
     aliases: Mapping[int, int]
     #: Plain values that the graph is built with.
@@ -143,18 +145,27 @@ def graph_script(
     given = [own[slot] for slot in division.tensors]
     held = [own[slot] for slot in division.modules]
     printer = Printer(_without_grad(program), side.namespace, [*expressions, *given, *held])
-    lines = {item.slot: item.lines for item in printer.statements()}
+    statements = printer.statements()
+    lines = {item.slot: item.lines for item in statements}
     pushes = _pushes(division.pushed, own) if gradients else []
+    leaves = [f"{own[slot]}.requires_grad_()" for slot in division.leaves if gradients]
     inner = [
-        *(f"{own[slot]}.requires_grad_()" for slot in division.leaves if gradients),
         *(f"{own[slot]} = {own[module]}" for slot, module in division.aliases.items()),
+        *(f"{own[slot]} = {own[module]}.{name}" for slot, (module, name) in division.members.items()),
         *_constants(program, division, own, lines),
         *(line for slot in division.inside for line in lines.get(slot, ())),
-        *pushes,
     ]
-    outer = [line for slot in division.before for line in lines.get(slot, ())]
+    before = {*division.before}
+    outer = ["    " * item.depth + line for item in statements if item.slot in before for line in item.lines]
     data = [literals.definition(constants[at], program.arrays[at].data, 100) for at in constants]
     parameters = ", ".join([*given, *held])
+    if side.graphs_forward:
+        pushed = [own[slot] for slots in division.pushed for slot in slots if slot is not None] if pushes else []
+        wanted = dict.fromkeys([*map(naming.root, results), *pushed])
+        forward = _function("forward", parameters, "What the graph holds.", inner, _tuple([*wanted]))
+        called, inner = f"{parameters}, forward=forward", [f"{_tuple([*wanted])} = forward({parameters})"]
+    else:
+        forward, called = [], parameters
     if dies is None:
         limits = [(one.rtol, one.atol, one.values) for one in ordered]
         check = _CHECK.format(names=[one.name for one in ordered], limits=limits, mode=side.mode)
@@ -169,7 +180,10 @@ def graph_script(
             "",
             "",
             *_function("before", "", "What stands outside of the graph.", outer, f"{_tuple(given)}, {_tuple(held)}"),
-            *_function("program", parameters, "What eager mode and the graph do.", inner, _tuple(results)),
+            *forward,
+            *_function(
+                "program", called, "What eager mode and the graph do.", [*leaves, *inner, *pushes], _tuple(results)
+            ),
             *_function("gradients", parameters, "What pushing back left.", [], _tuple(gradients)),
             side.graph.replace("TRAIN", str(bool(pushes))),
             "",

@@ -34,6 +34,8 @@ class Script:
         namespace: an expression for its namespace once `lines` have run, such as ``"oneflow"``.
         graph: source of a class ``Replay`` that runs ``program`` in its graph mode; empty where there is none.
         mode: what that is called, such as ``"nn.Graph"``.
+        graphs_forward: whether ``Replay`` runs ``program`` with a ``forward`` of its own, gradients being pushed back
+            outside of the graph.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Script:
     namespace: str
     graph: str = ""
     mode: str = ""
+    graphs_forward: bool = False
 
 
 def reproducer(

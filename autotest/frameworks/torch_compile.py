@@ -17,10 +17,10 @@ from autotest.frameworks.torch import TorchFramework
 GRAPH = """\
 class Replay:
     def __init__(self):
-        self.compiled = torch.compile(lambda *given: program(*given, *modules), backend=BACKEND)
+        self.compiled = torch.compile(forward, backend=BACKEND)
 
     def __call__(self, *given):
-        results = [*self.compiled(*given), *gradients(*given, *modules)]
+        results = [*program(*given, *modules, forward=self.compiled), *gradients(*given, *modules)]
         given_back[:] = [result is not None for result in results]
         return [result for result in results if result is not None]
 """
@@ -68,9 +68,8 @@ class TorchCompile(TorchFramework):
             os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = before
 
     def script(self) -> Script:
-        return Script(
-            self.name, ("import torch",), "torch", GRAPH.replace("BACKEND", repr(self._backend)), self.graph_mode
-        )
+        graph = GRAPH.replace("BACKEND", repr(self._backend))
+        return Script(self.name, ("import torch",), "torch", graph, self.graph_mode, graphs_forward=True)
 
 
 def framework(backend: str = "inductor") -> TorchCompile:

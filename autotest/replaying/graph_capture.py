@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from autotest.frameworks import ABSENT, Framework
-from autotest.program import Array, Call, Captured, Ref, captured, leaves, refs
+from autotest.program import Array, Call, Captured, Ref, captured, refs
 from autotest.program.semantics import (
     always_shares_memory,
     assigns_items,
@@ -20,7 +20,8 @@ from autotest.program.semantics import (
     writes,
 )
 from autotest.recording.record import Record
-from autotest.replaying.replay import perform
+from autotest.replaying.graph_setup import CannotStage, Reads, contexts, members, setting_up
+from autotest.replaying.replay import Contexts, perform
 
 #: Methods that, called on what stands outside of the graph, belong there too.
 _OUTSIDE = frozenset(("to_global", "to_local", "requires_grad_", "placement", "sbp"))
@@ -28,10 +29,6 @@ _OUTSIDE = frozenset(("to_global", "to_local", "requires_grad_", "placement", "s
 
 #: Calls that put captured arrays into tensors, so that other numbers make no other graph.
 _FILLING = frozenset(("tensor", "load_state", "overwrite"))
-
-
-class CannotStage(Exception):
-    """The whole program is none for a graph; the message is the reason."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -53,6 +50,8 @@ class Stage:
     inputs: dict[int, Any] = dataclasses.field(default_factory=dict)
     leaves: dict[int, Any] = dataclasses.field(default_factory=dict)
     modules: dict[int, Any] = dataclasses.field(default_factory=dict)
+    #: slot of a parameter or buffer -> the slot of a module that holds it, and its name there
+    members: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict)
     #: slots of the calls that are made before there is a graph
     before: list[int] = dataclasses.field(default_factory=list)
     #: slot -> what is the same inside and outside: plain values, placements
@@ -75,6 +74,8 @@ class Stage:
         for held, given in ((self.inputs, inputs), (self.leaves, leaves), (self.modules, modules)):
             for slot, value in zip(held, given, strict=True):
                 values[slot] = value
+        for slot, (module, name) in self.members.items():
+            values[slot] = getattr(values[module], name)
         for slot, value in self.constants.items():
             values[slot] = value
         for call in self.inside:
@@ -104,7 +105,8 @@ class Stage:
         calls = [(call.kind, call.target, call.args, call.kwargs) for call in record.calls]
         results = [(result.slot, result.path, self.framework.shape(result.eager)) for result in self.results]
         trained = [(slot, name) for slot, name, *_ in self.trained]
-        return repr((calls, arrays, results, [*self.inputs], [*self.leaves], trained, self.constants, self.backward))
+        held = [*self.inputs], [*self.leaves], trained, self.members
+        return repr((calls, arrays, results, held, self.constants, self.backward))
 
 
 def stage(record: Record, *, backward: bool = True) -> Stage:
@@ -112,10 +114,12 @@ def stage(record: Record, *, backward: bool = True) -> Stage:
     framework = record.pair.candidate
     staged = Stage(record, framework)
     division = _Division(staged)
-    for call in record.calls:
-        division.place(call)
+    with Contexts(framework) as entered:
+        for call in record.calls:
+            division.place(call, entered)
     if not staged.inside:
         raise CannotStage("nothing is left to build")
+    division.finish()
     _choose_inputs(staged, division.outside, backward)
     staged.results = [
         Result(call.slot, path, eager)
@@ -133,7 +137,7 @@ class _Part(enum.Enum):
     #: Puts captured numbers into such a tensor.
     CONTENTS = enum.auto()
     #: Makes a module, or sets one up.
-    MODULE = enum.auto()
+    SETUP = enum.auto()
     #: Gives a plain value, which is the same inside and outside.
     CONSTANT = enum.auto()
     #: Brings a tensor to where it is used.
@@ -143,7 +147,7 @@ class _Part(enum.Enum):
 
 
 class _Division:
-    """Places one call after the other; keeps fresh copies of the tensors that stand outside of the graph."""
+    """Places one call after the other; keeps what stands outside of the graph, fresh copies all of them."""
 
     def __init__(self, staged: Stage) -> None:
         self._staged, self._record, self._framework = staged, staged.record, staged.framework
@@ -153,35 +157,75 @@ class _Division:
         self._drawn: dict[int, Captured] = {
             call.args[0].slot: call.args[1] for call in self._record.calls if call.kind == "overwrite"
         }
+        self._setting_up = setting_up(self._record)
+        self._contexts = contexts(self._record.calls)
+        #: What the calls gave that set modules up, and what they were given.
+        self._values: list[Any] = [None] * len(self._record.calls)
+        self._reads = Reads(self._record)
+        #: How many `with` blocks are open.
+        self._depth = 0
 
-    def place(self, call: Call) -> None:
+    def place(self, call: Call, entered: Contexts) -> None:
         """Carry `call` out where it stands before the graph, and note where it goes; may raise `CannotStage`."""
         staged, slot = self._staged, call.slot
         part = self._part(call)
+        if self._depth and part in (_Part.INSIDE, _Part.BACKWARD):
+            raise CannotStage("context managers")
         if part is _Part.INSIDE:
+            self._reads.note(call)
             staged.inside.append(call)
         elif part is _Part.BACKWARD:
             staged.backward.append(call)
         elif part is _Part.CONSTANT:
-            staged.constants[slot] = self._record.actual[slot]
+            staged.constants[slot] = self._values[slot] = self._record.actual[slot]
             if call.kind == "builtin" or _name(call) in ("item", "numpy", "tolist"):
                 staged.left_out["values on the host"] += 1
         else:
             staged.before.append(slot)
             if part is _Part.DATA:
-                self.outside[slot] = self._framework.tensor(self._array(call))
+                self.outside[slot] = self._values[slot] = self._framework.tensor(self._array(call))
             elif part is _Part.PLACEMENT:
-                self.outside[slot] = self._carried_out(call, [staged.constants.get(at) for at in range(slot)])
-            elif part is _Part.MODULE:
-                values = [staged.modules.get(at, self._record.actual[at]) for at in range(slot)]
-                made = self._carried_out(call, values)
-                if isinstance(self._record.actual[slot], self._framework.module_types):
-                    staged.modules[slot] = made
+                self.outside[slot] = self._values[slot] = self._carried_out(call)
+            elif part is _Part.SETUP:
+                self._set_up(call, entered)
+
+    def _set_up(self, call: Call, entered: Contexts) -> None:
+        if call.slot not in self._contexts:
+            self._reads.check(call)
+        self._values[call.slot] = self._carried_out(call)
+        entered.note(self._framework, call, self._values)
+        if call.kind in ("enter", "exit"):
+            self._depth += 1 if call.kind == "enter" else -1
+        if call.kind == "exit":
+            self._values[call.args[0].slot] = None  # OneFlow's no_grad ends only when it is destroyed
+
+    def finish(self) -> None:
+        """Find out which modules the graph needs, and which outer tensors it is given; may raise `CannotStage`."""
+        staged, framework = self._staged, self._framework
+        made = {slot: self._values[slot] for slot in self._setting_up}
+        read = {ref.slot for call in (*staged.inside, *staged.backward) for ref in refs(call)}
+        staged.members = members(framework, made, read)
+        wanted = read | {slot for slot, _ in staged.members.values()}
+        staged.modules = {
+            slot: value for slot, value in made.items() if slot in wanted and isinstance(value, framework.module_types)
+        }
+        for slot in sorted((read & made.keys()) - staged.members.keys() - staged.modules.keys()):
+            value = made[slot]
+            if not isinstance(value, framework.tensor_types):
+                staged.constants[slot] = self._record.actual[slot]
+            elif slot in self.outside or not framework.can_backpropagate(value):
+                self.outside[slot] = value
+            elif _name(self._record.calls[slot]) == "Parameter":  # that no module holds
+                self.outside[slot] = framework.invoke("method", "detach", [value], {})
+            else:
+                raise CannotStage("what is computed of parameters before a module is set up")
 
     def _part(self, call: Call) -> _Part:
         """Where `call` goes; raises `CannotStage` where that is neither outside nor inside."""
-        if call.kind in ("enter", "exit"):
-            raise CannotStage("context managers")
+        if call.kind in ("enter", "exit") or call.slot in self._contexts:
+            return _Part.SETUP
+        if call.slot in self._setting_up and call.kind != "tensor":
+            return _Part.SETUP
         if call.kind == "overwrite":
             if call.args[0].slot not in self.outside:
                 raise CannotStage("random numbers drawn in place")
@@ -195,14 +239,9 @@ class _Division:
         if returns_gradients(call) or reads_gradient(call):
             raise CannotStage("gradients as values")
         actual = self._record.actual[call.slot]
-        if isinstance(actual, self._framework.module_types) or self._sets_up(call):
-            if any(ref in set(refs(earlier)) for earlier in self._staged.inside for ref in refs(call)):
-                raise CannotStage("modules that change between their calls")
-            return _Part.MODULE
         for unfit, reason in (
             (is_step(call), "steps of optimizers"),
             (call.kind == "setattr", "assigned attributes"),
-            (_name(call) == "Parameter", "creation of parameters"),
             (assigns_items(call), "assignments to items"),
         ):
             if unfit:
@@ -220,10 +259,8 @@ class _Division:
         held = self._drawn[call.slot] if call.slot in self._drawn else call.args[0]
         return self._record.arrays[held.index]
 
-    def _carried_out(self, call: Call, values: list[Any]) -> Any:
-        for at, value in self.outside.items():
-            values[at] = value
-        return perform(call, self._framework, values, tuple(self._record.arrays), {})
+    def _carried_out(self, call: Call) -> Any:
+        return perform(call, self._framework, self._values, tuple(self._record.arrays), {})
 
     def _is_placement(self, call: Call) -> bool:
         """Whether a call only brings an outer tensor to where it is used."""
@@ -235,18 +272,6 @@ class _Division:
         if call.target == "requires_grad_" or not self._framework.can_backpropagate(owner):
             return True
         return self._framework.placed_like(owner) is None
-
-    def _sets_up(self, call: Call) -> bool:
-        """Whether a call changes a module, outside of any calculation."""
-        owner = call.args[0] if call.args else None
-        if type(owner) is not Ref or owner.slot not in self._staged.modules:
-            return False
-        if call.kind == "load_state":
-            return True
-        returned = self._record.actual[call.slot]
-        return (call.kind == "setattr" and not any(type(leaf) is Ref for leaf in leaves(call.args[1]))) or (
-            call.kind == "method" and call.target not in ("__call__", "forward") and returned is None
-        )
 
 
 def _name(call: Call) -> str:

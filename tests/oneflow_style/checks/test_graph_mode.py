@@ -85,9 +85,6 @@ def test_what_a_graph_cannot_hold_is_left_out_with_its_reason() -> None:
         with torch.no_grad():
             return random_tensor(2, 3, 4) * 2
 
-    def parameters() -> Any:
-        return torch.nn.Parameter(random_tensor(2, 3, 4, requires_grad=False)) * 2
-
     def changing() -> Any:
         m = torch.nn.BatchNorm1d(3)
         y = m(random_tensor(2, 4, 3))
@@ -111,7 +108,13 @@ def test_what_a_graph_cannot_hold_is_left_out_with_its_reason() -> None:
     assert checked(stepping).left_out == {"steps of optimizers": 3}
     assert checked(on_the_host).left_out == {"values on the host": 3}
     assert checked(in_a_context).left_out == {"context managers": 3}
-    assert checked(parameters).left_out == {"creation of parameters": 3}
+
+
+def test_a_parameter_that_no_module_holds_is_a_leaf() -> None:
+    report = checked(lambda: torch.nn.Parameter(random_tensor(2, 3, 4, requires_grad=False)) * 2)
+    assert report.mismatches == [[], [], []]
+    assert not report.left_out
+    assert report.compared == 3 * 2
 
 
 def test_calls_in_place_are_built_too() -> None:

@@ -1,0 +1,146 @@
+"""Which calls of a program make its modules what they are: these stand before a graph, which holds the modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from autotest.frameworks import Framework
+from autotest.program import Call, Operand, Ref, refs
+from autotest.program.semantics import base_name, in_place, is_module_call, written
+from autotest.recording.overwritten import NOTE
+from autotest.recording.record import Record
+
+#: Methods of a module that only tell what is in it.
+_READING = frozenset("parameters named_parameters buffers named_buffers state_dict get_parameter get_buffer".split())
+
+
+class CannotStage(Exception):
+    """The whole program is none for a graph; the message is the reason."""
+
+
+def setting_up(record: Record) -> frozenset[int]:
+    """The slots of the calls that make modules, assign to them, write into what they hold, or give what that takes.
+
+    Raises `CannotStage` where a module is set up with what modules computed.
+    """
+    known = _Known(record)
+    found: set[int] = set()
+    before = -1
+    while len(found) > before:  # what is taken for a later call may have been written into by an earlier one
+        before = len(found)
+        for call in record.calls:
+            if call.slot not in found and known.is_part(call, found):
+                _take(record, call, known, found)
+    return frozenset(found)
+
+
+class _Known:
+    """The modules of a program, and the tensors that they hold, on the candidate."""
+
+    def __init__(self, record: Record) -> None:
+        self._framework, self._actual = record.pair.candidate, record.actual
+        types = self._framework.module_types
+        self.modules = {slot for slot, value in enumerate(record.actual) if isinstance(value, types)}
+        self._held = {
+            id(tensor) for slot in self.modules for tensor in _state(self._framework, record.actual[slot]).values()
+        }
+
+    def is_part(self, call: Call, found: set[int]) -> bool:
+        """Whether `call` sets a module up, or changes or reads something in `found` as only such calls do."""
+        owner = call.args[0].slot if call.args and type(call.args[0]) is Ref else None
+        if call.kind in ("enter", "exit"):
+            return False
+        if is_module_call(call) or call.target == "forward":
+            return False
+        if call.slot in self.modules or (call.kind == "function" and base_name(call) == "Parameter"):
+            return True
+        if owner is None:
+            return False
+        if owner in self.modules or call.kind == "load_state":
+            return True
+        # Copies are noted of what is about to be overwritten.
+        if in_place(call) or call.kind in ("overwrite", "setattr") or call.note == NOTE:
+            return owner in found or id(self._actual[owner]) in self._held
+        # What is taken out of a list of parameters.
+        return owner in found and call.kind in ("builtin", "operator") and not self._is_tensor(owner)
+
+    def _is_tensor(self, slot: int) -> bool:
+        return isinstance(self._actual[slot], self._framework.tensor_types)
+
+
+def _take(record: Record, call: Call, known: _Known, found: set[int]) -> None:
+    """Add `call` to `found`, with all that it needs."""
+    waiting = [call]
+    while waiting:
+        taken = waiting.pop()
+        if taken.slot in found:
+            continue
+        if is_module_call(taken) and taken.args[0].slot in known.modules:
+            raise CannotStage("modules that are set up with what modules compute")
+        found.add(taken.slot)
+        waiting.extend(record.calls[ref.slot] for ref in refs(taken))
+
+
+class Reads:
+    """What the calls inside of a graph have read so far: a module or a tensor that is changed after is none for it."""
+
+    def __init__(self, record: Record) -> None:
+        self._framework, self._actual = record.pair.candidate, record.actual
+        self._ids: set[int] = set()
+
+    def note(self, call: Call) -> None:
+        """`call` is made inside."""
+        for ref in refs(call):
+            self._ids.update(map(id, self._with_parts(self._actual[ref.slot])))
+
+    def check(self, call: Call) -> None:
+        """Raise `CannotStage` where `call`, made before the graph, changes what an earlier one read inside."""
+        if not self._ids:
+            return
+        changed: Iterable[Any] = [self._actual[ref.slot] for ref in written(call)]
+        owner = self._actual[call.args[0].slot] if call.args and type(call.args[0]) is Ref else None
+        if call.kind == "method" and call.target not in _READING and isinstance(owner, self._framework.module_types):
+            changed = self._with_parts(owner)
+        if any(id(item) in self._ids for item in changed):
+            raise CannotStage("modules that change between their calls")
+
+    def _with_parts(self, value: Any) -> Iterator[Any]:
+        """`value`, and all that is in it where it is a module."""
+        yield value
+        if isinstance(value, self._framework.module_types):
+            yield from _state(self._framework, value).values()
+            for child in self._framework.children(value).values():
+                if child is not None:
+                    yield from self._with_parts(child)
+
+
+def members(framework: Framework, made: Mapping[int, Any], read: Iterable[int]) -> dict[int, tuple[int, str]]:
+    """Of the slots in `read`, those of parameters and buffers, each with the slot of its module and its name there.
+
+    Raises `CannotStage` for one that only a module holds which no call returned.
+    """
+    held: dict[int, tuple[int, str]] = {}
+    for slot, value in made.items():
+        if isinstance(value, framework.module_types):
+            for name, tensor in _state(framework, value).items():
+                known = held.get(id(tensor))
+                if known is None or ("." in known[1] and "." not in name):
+                    held[id(tensor)] = slot, name
+    found = {slot: held[id(made[slot])] for slot in read if id(made.get(slot)) in held}
+    if any("." in name for _, name in found.values()):
+        raise CannotStage("parameters that are taken out of a copy of a network")
+    return found
+
+
+def contexts(calls: Iterable[Call]) -> frozenset[int]:
+    """The slots of what is entered by ``with``."""
+    entered: list[Operand] = [call.args[0] for call in calls if call.kind == "enter"]
+    return frozenset(item.slot for item in entered if type(item) is Ref)
+
+
+def _state(framework: Framework, module: Any) -> dict[str, Any]:
+    return {**framework.parameters(module), **framework.buffers(module)}
+
+
+__all__ = ["CannotStage", "Reads", "contexts", "members", "setting_up"]

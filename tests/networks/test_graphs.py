@@ -1,0 +1,156 @@
+"""Networks in graph mode: what sets classes up stands before the graph, and a fault of the graph alone is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autotest import random_tensor, torch
+from autotest.base.settings import Settings
+from autotest.diagnosis.graph_finding import script_of
+from autotest.diagnosis.verification import run_script
+from autotest.emission.graph_script import Compared
+from autotest.frameworks import Pair, chosen
+from autotest.frameworks.torch_compile import TorchCompile
+from autotest.replaying import graph_check
+from autotest.replaying.graph_capture import stage
+from autotest.trials.trial import run_trial
+from tests.networks.bodies import calling, distinct, inputs
+from tests.networks.models import MODELS
+from tests.support.graph_torch import GraphTorch
+from tests.support.running import pair_with
+
+SETTINGS = Settings(rtol=1e-3, atol=1e-4)
+
+
+def checked(body: Callable[[], Any], pair: Pair) -> graph_check.GraphReport:
+    outcome = run_trial(body, 1, SETTINGS, pair)
+    assert outcome.rejection is None
+    assert not outcome.mismatches
+    return graph_check.check([outcome.recorder], SETTINGS)
+
+
+def trained(name: str) -> Callable[[], Any]:
+    """A body whose network has weights that were drawn and written into after it was made."""
+    return lambda: distinct(MODELS[name](torch))(*inputs(name))
+
+
+def in_graph_only(fault: Callable[[Any], Any], path: str) -> GraphTorch:
+    """torch with a module whose results are wrong in its graph mode alone."""
+    candidate = GraphTorch()
+
+    def replacement(original: Any) -> Any:
+        class Wrong(original):  # type: ignore[misc]
+            def forward(self, *args: Any) -> Any:
+                result = super().forward(*args)
+                return fault(result) if candidate.running else result
+
+        return Wrong
+
+    candidate.root.replace(path, replacement)
+    return candidate
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("training", [True, False])
+def test_every_model_is_checked_as_a_whole(name: str, training: bool) -> None:
+    outcome = run_trial(calling(name, training=training), 1, SETTINGS, pair_with(GraphTorch()))
+    report = graph_check.check([outcome.recorder], SETTINGS)
+    assert report.mismatches == [[]]
+    assert report.left_out.keys() <= {"values on the host"}
+    assert report.compared > outcome.gradients
+
+
+@pytest.mark.parametrize(("name", "layer"), [("vit", "LayerNorm"), ("resnet", "BatchNorm2d"), ("experts", "Linear")])
+def test_a_layer_that_is_wrong_in_a_graph_alone_is_found(name: str, layer: str) -> None:
+    report = checked(trained(name), pair_with(in_graph_only(lambda y: y + 0.01, f"nn.{layer}")))
+    assert report.mismatches[0][0].message.startswith(f"nn.{layer}: graph disagrees with eager")
+
+
+class Scaled(torch.nn.Module):
+    """A layer with a parameter, a buffer and a counter of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.randn(3))
+        self.register_buffer("shift", torch.arange(3) * 0.5)
+        self.register_buffer("calls", torch.zeros(1))
+        torch.nn.init.uniform_(self.scale, 0.5, 1.5)
+
+    def forward(self, x: Any) -> Any:
+        self.calls += 1
+        return torch.mul(x, self.scale) + self.shift
+
+
+def own_parts() -> Any:
+    net = torch.nn.Sequential(Scaled(), Scaled())
+    with torch.no_grad():
+        net[0].scale.mul_(2)
+    net[1].scale.requires_grad = False
+    return net(random_tensor(shape=(4, 3), low=-1, high=1))
+
+
+def test_parameters_and_buffers_of_a_class_are_the_graphs_too() -> None:
+    report = checked(own_parts, pair_with(GraphTorch()))
+    assert not report.left_out
+    # Two results of each layer, and gradients of what is drawn and of the one scale that has any.
+    assert report.compared == 2 * 2 + 2
+    wrong = checked(own_parts, pair_with(GraphTorch({"mul": lambda mul: lambda a, b: mul(a, b) + 1})))
+    assert wrong.mismatches[0]
+
+
+def test_a_class_that_is_set_up_anew_between_its_calls_is_left_out() -> None:
+    def changed() -> Any:
+        net, x = torch.nn.Sequential(Scaled(), torch.nn.BatchNorm1d(3)), random_tensor(shape=(4, 3))
+        first = net(x)
+        return first + net.eval()(x)
+
+    def computed() -> Any:
+        net = Scaled()
+        net.register_buffer("last", torch.nn.Linear(3, 3)(random_tensor(shape=(4, 3))).detach())
+        return net(random_tensor(shape=(4, 3))) + net.last
+
+    pair = pair_with(GraphTorch())
+    assert checked(changed, pair).left_out == {"modules that change between their calls": 1}
+    assert checked(computed, pair).left_out == {"modules that are set up with what modules compute": 1}
+
+
+@pytest.mark.oneflow
+def test_parameters_and_buffers_of_a_class_are_in_a_graph_of_oneflow() -> None:
+    report = checked(own_parts, chosen())
+    assert report.mismatches == [[]]
+    assert not report.left_out
+    assert report.compared == 2 * 2 + 2
+
+
+@pytest.mark.oneflow
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_the_models_agree_with_themselves_in_graphs_of_oneflow(name: str) -> None:
+    report = checked(trained(name), chosen())
+    assert report.mismatches == [[]]
+    assert report.left_out.keys() <= {"values on the host"}
+    assert report.compared > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["resnet", "vit"])
+def test_the_models_agree_with_themselves_when_they_are_compiled(name: str) -> None:
+    report = checked(trained(name), pair_with(TorchCompile("aot_eager")))
+    assert report.mismatches == [[]]
+    assert not report.left_out
+
+
+@pytest.mark.oneflow
+@pytest.mark.slow
+@pytest.mark.parametrize("candidate", ["oneflow", "compiled"])
+def test_the_script_about_a_network_runs_alone(candidate: str) -> None:
+    pair = chosen() if candidate == "oneflow" else pair_with(TorchCompile("aot_eager"))
+    staged = stage(run_trial(own_parts, 1, SETTINGS, pair).recorder)
+    compared = [Compared(name, 1e-3, 1e-4) for name, _ in graph_check.results(staged)]
+    script = script_of(staged, pair, compared, title="Nothing.", header=())
+    assert run_script(script)[0] == 0, run_script(script)[1]
+    status, output = run_script(script.replace("return [result for", "return [result * 2 for"))
+    assert status == 1, output

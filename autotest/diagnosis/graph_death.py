@@ -15,7 +15,8 @@ from autotest.emission.graph_script import Compared
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.replaying import graph_check
-from autotest.replaying.graph_capture import CannotStage, Stage, stage
+from autotest.replaying.graph_capture import Stage, stage
+from autotest.replaying.graph_setup import CannotStage
 from autotest.trials.trial import Outcome
 
 _FILE = "graph.json"

@@ -24,7 +24,8 @@ from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.recording.record import Record
 from autotest.replaying import graph_check
-from autotest.replaying.graph_capture import CannotStage, Stage, pushed_by, stage
+from autotest.replaying.graph_capture import Stage, pushed_by, stage
+from autotest.replaying.graph_setup import CannotStage
 from autotest.results.finding import Finding
 from autotest.results.verification import Verification
 from autotest.trials.context import RunContext

@@ -15,7 +15,8 @@ from autotest.frameworks import Framework
 from autotest.frameworks.requests import Given, NotGraphed
 from autotest.program import operator_of
 from autotest.recording.record import Record
-from autotest.replaying.graph_capture import CannotStage, Result, Stage, stage
+from autotest.replaying.graph_capture import Result, Stage, stage
+from autotest.replaying.graph_setup import CannotStage
 
 #: How many programs go into one graph at most: what more of them save is little, and the last trial waits for all.
 AT_ONCE = 32

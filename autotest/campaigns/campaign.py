@@ -235,8 +235,11 @@ class Campaign:
         each = sum(self._diagnosed) / len(self._diagnosed) if self._diagnosed else DIAGNOSIS_SECONDS
         # On a busy machine what is under way tells more than what was measured, or assumed, before.
         each = max([each, *(time.monotonic() - started for _, started in self._looking.values())])
-        reserve = min((len(self._agenda) + len(self._looking)) * each / self._capacity, self.plan.seconds / 2)
-        return self._left <= reserve
+        waiting = len(self._agenda)
+        needed = (waiting + len(self._looking)) * each
+        if not waiting or needed <= self._left * self._executor.looking:
+            return self._left <= 0  # whoever looks into findings anyway has the time for them
+        return self._left <= min(needed / self._capacity, self.plan.seconds / 2)
 
     def _explore(self) -> Explore | None:
         """Trials of the test that had least of what it is due."""

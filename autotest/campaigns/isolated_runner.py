@@ -75,7 +75,7 @@ class IsolatedRunner:
                 deadline=options.deadline,
                 memory=options.memory,
             )
-            workers = Workers(conditions, 1)
+            workers = Workers(conditions, 1, in_turn=True)
             workers.prepare()
             self._workers = workers
         return self._workers

@@ -35,6 +35,8 @@ _STALE = 7 * 24 * 3600
 _GONE = 10.0
 #: What workers need besides the frameworks; and pytest, which most test files import.
 PRELOADED = (__name__, *(("pytest",) if find_spec("pytest") else ()))
+#: Seconds after which exploring seems to hang, unless some of it has taken half as long before.
+_LATE = 4.0
 #: How many times running the process server may be lost without any result in between.
 _LOST = 5
 
@@ -61,9 +63,17 @@ class _Worker:
 class Workers:
     """A pool of worker processes: one for each of `slots` tests, and others for what was found."""
 
-    def __init__(self, conditions: Conditions, jobs: int, server: Server | None = None) -> None:
-        """`server` forks the workers and is closed with them; one of their own when left out."""
-        self.slots = jobs
+    def __init__(
+        self, conditions: Conditions, jobs: int, server: Server | None = None, *, in_turn: bool = False
+    ) -> None:
+        """`server` forks the workers and is closed with them; one of their own when left out.
+
+        Whoever waits for the deadline of one that seems to hang may go on with another one meanwhile, unless trials
+        are to be run `in_turn`.
+        """
+        self._jobs, self._in_turn = jobs, in_turn
+        #: Seconds that the longest task of exploring took.
+        self._longest = 0.0
         # Most of what they do is to wait for a fresh interpreter.
         self.looking = max(1, jobs // 2)
         self._conditions = conditions
@@ -74,6 +84,15 @@ class Workers:
         self._spare: _Worker | None = None
         self._numbers = 0
         self._lost = 0
+
+    @property
+    def slots(self) -> int:
+        late = 0 if self._in_turn else sum(map(self._seems_to_hang, self._workers.values()))
+        return self._jobs + min(late, self._jobs)
+
+    def _seems_to_hang(self, worker: _Worker) -> bool:
+        usual = max(_LATE, 2 * self._longest)
+        return isinstance(worker.task, Explore) and worker.ready and time.monotonic() - worker.begun > usual
 
     def prepare(self) -> None:
         """Start the workers, and wait until one of them has the frameworks; raises `FrameworkMissing`."""
@@ -93,7 +112,7 @@ class Workers:
 
     def _first_ready(self) -> _Worker:
         """The first of new workers, after it has started or did not; raises `ServerLost`."""
-        for slot in range(self.slots):
+        for slot in range(self._jobs):
             self._workers[slot] = self._new()
         first = self._workers[0]
         with contextlib.suppress(EOFError, ConnectionResetError):
@@ -168,6 +187,8 @@ class Workers:
         elif isinstance(said, _Missing):
             raise FrameworkMissing(said.what)
         else:
+            if isinstance(worker.task, Explore):
+                self._longest = max(self._longest, time.monotonic() - worker.begun)
             yield worker.task, said
             worker.task = None
 

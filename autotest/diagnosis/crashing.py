@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 from autotest.base.settings import Settings
 from autotest.diagnosis.locating import operands
-from autotest.diagnosis.probing import Ending, Probe
+from autotest.diagnosis.probing import HANGS, Ending, Probe
 from autotest.frameworks import Framework, Pair
 from autotest.processes.client import Server
+from autotest.processes.endings import Pace
 from autotest.program import Program, call_reduction, operator_of, reduction
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import needed, without
@@ -41,6 +42,7 @@ def shrink(
     times: int = 1,
     graph: Settings | None = None,
     lasting: bool = True,
+    hangs: bool = False,
 ) -> Smaller | None:
     """Shrink `program`, whose last call kills the candidate; None when it does not do so here.
 
@@ -50,23 +52,38 @@ def shrink(
             are run in forks of it, which cost next to nothing, if the program dies in these, too.
         server: starts the processes that programs are run in otherwise.
         seconds: after the first run, when the smallest so far is the answer.
-        deadline: seconds after which a program counts as hanging.
+        deadline: seconds after which a program counts as hanging; after the first, where that takes less, many times
+            what programs take here.
         jobs: processes at once.
         times: how often a program is run before it counts as surviving.
         graph: what its test asks for, where it kills in the candidate's graph mode; which call does so is then not
             known.
         lasting: whether a process that survives one program is given the next one; not where it dies of what an
             earlier one left behind.
+        hangs: whether the program was seen to hang for the whole deadline, so that it need not be again.
     """
+    pace = Pace() if graph is None else None  # what a graph takes says little of another one: many are compiled
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
-        forks = _forks(pair, stack) if graph is None else []  # a fork has none of the threads of a graph
+        # A fork of this process has none of the threads of a graph, and may wait for those by itself.
+        forks = _forks(pair, stack) if graph is None and not hangs else []
         for one in (*forks, server):
             children = [
-                stack.enter_context(contextlib.closing(Probe(one, deadline, times, graph, lasting=lasting)))
+                stack.enter_context(
+                    contextlib.closing(
+                        Probe(one, deadline, times, graph, lasting=lasting, pace=pace if hangs else None)
+                    )
+                )
                 for _ in range(jobs)
             ]
+            begun = time.monotonic()
             wanted = children[0].run(program)
+            if wanted.death == HANGS and one is not server:
+                continue  # it may do so for want of a thread
+            if pace is not None and not hangs:
+                pace.took(time.monotonic() - begun)
+            for child in children:
+                child.pace = pace
             if wanted.death:
                 operator = operator_of(program.calls, len(program.calls) - 1) if graph is None else ""
                 search = _Search(program, wanted, operator, children, pool, time.monotonic() + seconds)

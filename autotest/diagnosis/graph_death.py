@@ -69,10 +69,14 @@ def _left(staged: Stage, origin: str) -> GraphDeath:
     return GraphDeath(mode, "", "", f"no script is written for {mode}")
 
 
+def begun(folder: Path) -> bool:
+    """Whether the process that uses `folder` is running a graph."""
+    return (folder / _FILE).exists()
+
+
 def read(folder: Path) -> GraphDeath | None:
     """What the process left that used `folder`; None when it did not die in a graph."""
-    file = folder / _FILE
-    return GraphDeath(*json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+    return GraphDeath(*json.loads((folder / _FILE).read_text(encoding="utf-8"))) if begun(folder) else None
 
 
 def _script(staged: Stage, runs: Runs, origin: str) -> str:
@@ -91,4 +95,4 @@ def _script(staged: Stage, runs: Runs, origin: str) -> str:
     )
 
 
-__all__ = ["GraphDeath", "of_program", "read", "survive"]
+__all__ = ["GraphDeath", "begun", "of_program", "read", "survive"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import socket
+import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 
@@ -12,11 +13,13 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.frameworks import Pair, chosen
 from autotest.processes.client import START_UP, Process, Server
-from autotest.processes.endings import describe
+from autotest.processes.endings import Pace, describe
 from autotest.program import Program
 from autotest.replaying import graph_check
 from autotest.replaying.replay import replay
 
+#: The death of a program that gave no answer.
+HANGS = "hangs"
 #: Seconds after which a program counts as hanging; and one that this process has just run.
 _DEADLINE, _SOON = 10.0, 3.0
 
@@ -40,12 +43,16 @@ class Probe:
         graph: Settings | None = None,
         *,
         lasting: bool = True,
+        pace: Pace | None = None,
     ) -> None:
         """A program that takes more than `deadline` seconds hangs; it survives when it did `times` times.
 
         With `graph`, these times are in the candidate's graph mode, after eager mode has agreed under these settings.
-        Each program has a process of its own unless it is `lasting`.
+        Each program has a process of its own unless it is `lasting`. With a `pace`, many times what the reference
+        takes, or what took another program, is enough to say that one hangs.
         """
+        #: May be set later: a first program then has the whole deadline.
+        self.pace = pace
         self._server, self._deadline, self._times, self._graph = server, deadline, times, graph
         self._lasting = lasting
         self._process = self._started()
@@ -71,15 +78,25 @@ class Probe:
             self._ready = _said(connection, START_UP) is True
             if not self._ready:
                 raise OSError(f"a process to try programs in did not start ({self._server.last_words()})")
+        begun = time.monotonic()
         accepted = _said(connection, deadline)
-        if accepted is not None and _said(connection, deadline) is True:
+        reference = time.monotonic() - begun
+        patience = deadline if self.pace is None else self.pace.patience(self._times * reference, deadline)
+        if accepted is not None and _said(connection, patience) is True:
+            self._took(time.monotonic() - begun)
             if not self._lasting:
                 self._replace()
             return Ending("", accepted)
         status = self._process.status(0.0 if connection.poll(0) is False else 5.0)
-        death = "hangs" if status is None else describe(status)
+        if status is not None:
+            self._took(time.monotonic() - begun)
+        death = HANGS if status is None else describe(status)
         self._replace()
         return Ending(death, accepted is True)
+
+    def _took(self, seconds: float) -> None:
+        if self.pace is not None:
+            self.pace.took(seconds)
 
     def _replace(self) -> None:
         self._process.close()
@@ -169,4 +186,4 @@ def _probe(pair: Pair, survived: Program, stack: contextlib.ExitStack) -> Probe:
     return probe
 
 
-__all__ = ["Ending", "Probe", "scout"]
+__all__ = ["HANGS", "Ending", "Probe", "scout"]

@@ -185,6 +185,33 @@ _DIES_IN_SOME_RUNS = """\
     sys.exit(1 if deaths else 0)
 """
 
+_HANGS = (
+    _RUN
+    + """\
+    if sys.argv[1:] == ["--side", "{candidate_name}"]:
+{limit}        print("imported", flush=True)
+        print("{candidate_name} " + {told}, flush=True)
+        os._exit(0)
+    child = subprocess.Popen(
+        [sys.executable, __file__, "--side", "{candidate_name}"], stdout=subprocess.PIPE, text=True
+    )
+    begin = time.monotonic()
+    expected = run({reference})
+    patience = max({timeout}, 20 * (time.monotonic() - begin))
+    while child.stdout.readline() not in ("imported\\n", ""):
+        pass
+    try:
+        child.wait(patience)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        print(f"DIFFERS: {candidate_name} hangs: no answer in {timeout} s; {reference_name} {{expected}}")
+        sys.exit(1)
+    status = signal.Signals(-child.returncode).name if child.returncode < 0 else child.returncode
+    print("same" if status == 0 else f"DIFFERS: {candidate_name} dies: {{status}}; {reference_name} {{expected}}")
+    sys.exit(0 if status == 0 else 1)
+"""
+)
+
 _LIMIT = """\
         resource.setrlimit(resource.RLIMIT_AS, ({bytes}, {bytes}))
 """
@@ -234,14 +261,17 @@ def refuses(sides: dict[str, str], *, accepted: bool) -> str:
     return _REFUSES.format(verdict=_ACCEPTS if accepted else _RAISES, **sides)
 
 
-def dies(sides: dict[str, str], *, timeout: float, memory: int | None, raising: bool, runs: Runs = ONCE) -> str:
+def dies(
+    sides: dict[str, str], *, timeout: float, memory: int | None, raising: bool, hangs: bool, runs: Runs = ONCE
+) -> str:
     """The part for a candidate that dies or hangs in another interpreter; with `raising`, giving up by an exception
-    counts as dying.
+    counts as dying. `timeout` counts from its start; with `hangs`, in a single run, from its import on.
     """
     alive = 'child.stdout.endswith("returns\\n")' if raising else "child.stdout"
     limit = _LIMIT.format(bytes=memory) if memory is not None else ""
     told = f"run({sides['candidate']})"
-    return (_CHILD + (_DIES_IN_SOME_RUNS if runs.often else _DIES)).format(
+    once = _HANGS if hangs else _CHILD + _DIES
+    return (_CHILD + _DIES_IN_SOME_RUNS if runs.often else once).format(
         alive=f"(child.returncode == 0 and {alive})",
         timeout=f"{timeout:g}",
         limit=limit,

@@ -68,7 +68,10 @@ if __name__ == "__main__":
 """
 
 _DIES = """\
-    status = subprocess.run([sys.executable, __file__, "graph"], timeout=60).returncode
+    try:
+        status = subprocess.run([sys.executable, __file__, "graph"], timeout=60).returncode
+    except subprocess.TimeoutExpired:
+        sys.exit(print("DIFFERS: {mode} hangs: no answer in 60 s") or 1)
     died = f"DIFFERS: {mode} ends with status {{status}} (a negative one is the signal that killed it)"
     print(died if status else "same")
     sys.exit(status != 0)

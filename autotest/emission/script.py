@@ -82,7 +82,9 @@ def reproducer(
         check_dtype: whether a difference of dtype counts.
         check_values: whether differences of values count; False leaves shape, dtype and the like.
         seed: given to the framework's `manual_seed` before the program, when it draws numbers by itself.
-        timeout: seconds after which an isolated candidate counts as hanging.
+        timeout: seconds after which an isolated candidate counts as hanging: from its start, since that is where it
+            imports; of a ``hang`` that is run once, from the end of its imports, and longer where the reference takes
+            more than a twentieth of it.
         memory: bytes of address space for an isolated candidate.
         runs: how often an isolated candidate is tried, before it counts as surviving. Forks are only for a ``crash``,
             and for frameworks that can be used in them.
@@ -118,8 +120,12 @@ def reproducer(
         check = checker.running(sides, forked.whole(sides, runs))
         imports |= {"os", "signal"}
     elif dies:
-        check = checker.dies(sides, timeout=timeout, memory=memory, raising=symptom == "out of memory", runs=runs)
+        hangs = symptom == "hang" and not runs.often
+        check = checker.dies(
+            sides, timeout=timeout, memory=memory, raising=symptom == "out of memory", hangs=hangs, runs=runs
+        )
         imports |= {"os", "signal", "subprocess"} | ({"resource"} if memory is not None else set())
+        imports |= {"time"} if hangs else set()
     elif refuses:
         check = checker.refuses(sides, accepted=symptom == "accepted")
     else:

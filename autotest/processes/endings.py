@@ -35,6 +35,24 @@ def death_by(status: int) -> ProcessDeath:
     return ProcessDeath("out of memory" if status == -signal.SIGKILL else "crash", describe(status))
 
 
+class Pace:
+    """How long programs of one kind take here that come to an end; all that run them share it."""
+
+    #: Seconds that are waited for at least, and how many times the longest of them.
+    LEAST, TIMES = 2.0, 50.0
+
+    def __init__(self) -> None:
+        self._longest = 0.0
+
+    def took(self, seconds: float) -> None:
+        """One of them came to its end after so long."""
+        self._longest = max(self._longest, seconds)
+
+    def patience(self, expected: float, most: float) -> float:
+        """Seconds after which one hangs that should take about `expected`; `most` at most."""
+        return min(most, max(self.LEAST, self.TIMES * max(expected, self._longest)))
+
+
 def no_answer(seconds: float) -> ProcessDeath:
     """What it means that a process said nothing for so long."""
     return ProcessDeath("hang", f"no answer in {seconds:g} s")

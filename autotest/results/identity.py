@@ -92,5 +92,6 @@ def death_of(
 ) -> Identity:
     """Which death of `candidate` it was: two checks that fail in one operator are two of them."""
     check = _CHECK.search(last_words)
+    how = "no answer" if symptom == "hang" else how  # for how long it was waited for is not the candidate's
     said = f"{how}: {passing_left_out(check[1].strip())}" if check else how
     return Identity(operator, symptom, stage, side, said, "", known_as(candidate))

@@ -16,6 +16,9 @@ from autotest.results.finding import Finding
 from autotest.results.tasks import Conditions
 from autotest.results.verification import Verification
 
+#: Seconds without an answer by which a script shows again what was seen to give none for the whole deadline.
+HANGS = 5.0
+
 
 def kinds(finding: Finding, conditions: Conditions, *, sometimes: bool = False) -> tuple[Runs, ...]:
     """The runs that scripts of `finding` may make, the cheapest first; with `sometimes`, only those that make many.
@@ -51,8 +54,12 @@ def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:
     one, other = registry.pair(*conditions.frameworks).scripts(finding.program)
     # The script runs in a child of its own whoever dies, and says whether the other one does as well.
     sides = (other, one) if finding.first.side == "reference" else (one, other)
-    # Its child has to import the frameworks first, which takes many seconds on a busy machine.
-    patience = conditions.deadline + 20.0 if finding.first.symptom == "hang" else max(60.0, conditions.deadline)
+    if finding.first.symptom != "hang":
+        patience = max(60.0, conditions.deadline)
+    elif runs.often:  # each child has to import the frameworks first, which takes many seconds on a busy machine
+        patience = conditions.deadline + 20.0
+    else:
+        patience = min(HANGS, conditions.deadline)
     return emit(finding, sides, isolated=True, timeout=patience, runs=runs)
 
 

@@ -103,6 +103,7 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
             memory=conditions.memory,
             times=attempt.times,
             together=attempt.together,
+            hangs=task.identity.symptom == "hang",
         )
         if traced.raised:
             return Verification(State.UNREPEATABLE, traced.raised.partition("\n")[0][:300])
@@ -334,6 +335,7 @@ def _smaller(
                 deadline=conditions.deadline,
                 times=times,
                 lasting=not finding.happens,
+                hangs=first.symptom == "hang",
             )
             if smaller is not None:
                 break

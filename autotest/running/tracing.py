@@ -19,7 +19,7 @@ from autotest.comparison import Side
 from autotest.diagnosis import graph_death
 from autotest.diagnosis.graph_death import GraphDeath
 from autotest.processes.client import START_UP, Process, Server
-from autotest.processes.endings import ProcessDeath, death_by, last_words, limit_memory, no_answer
+from autotest.processes.endings import Pace, ProcessDeath, death_by, last_words, limit_memory, no_answer
 from autotest.program import Call, CallKind, Operand, Program, serialisation
 from autotest.program.rewriting import chained
 from autotest.recording.recorder import Recorder
@@ -89,23 +89,27 @@ def trace(
     memory: int | None,
     times: int = 1,
     together: bool = False,
+    hangs: bool = False,
 ) -> Traced:
     """Run the trials `indices` of `test` in a child of `server`, until it dies of one; each gets `deadline` seconds.
+
+    Where one was seen to hang (`hangs`) it is taken to do so again when a call takes many times what all of the trial
+    before it took.
 
     What does not die every time may do so when all of them are run several `times`; with `together`, the program is
     that of all trials up to the one that died. Raises `OSError` when there is no process to run them in.
     """
     asked = _Asked(file.absolute(), test, base_seed, indices, times, check_errors, memory, together)
-    return server.tried(lambda: _traced(asked, server, deadline))
+    return server.tried(lambda: _traced(asked, server, deadline, hangs=hangs))
 
 
-def _traced(asked: _Asked, server: Server, deadline: float) -> Traced:
+def _traced(asked: _Asked, server: Server, deadline: float, *, hangs: bool) -> Traced:
     with tempfile.TemporaryDirectory(prefix="autotest-") as name:
         folder = Path(name)
         errors = folder / "errors.txt"
         errors.touch()
         with contextlib.closing(server.process(_run, asked, folder, log=errors)) as process:
-            ended = _wait(process, folder, deadline)
+            ended = _wait(process, folder, deadline, hangs=hangs)
         raised = _text(folder / _RAISED)
         lived = (folder / _SURVIVED).exists() or bool(raised)
         side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
@@ -123,19 +127,34 @@ def _traced(asked: _Asked, server: Server, deadline: float) -> Traced:
         )
 
 
-def _wait(process: Process, folder: Path, deadline: float) -> ProcessDeath:
+def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> ProcessDeath:
     """How `process` ended; the deadline of a trial begins when it has written its first call."""
-    running = ""
-    since = time.monotonic()
+    running, call = "", 0
+    since = called = time.monotonic()
     while True:
         status = process.status(0.1)
         if status is not None:
             return death_by(status)
-        now = _text(folder / _INDEX) if (folder / _PROGRAM).exists() else ""
-        if now != running:
-            running, since = now, time.monotonic()
-        if time.monotonic() - since > (deadline if running else START_UP):
+        now, written = time.monotonic(), _written(folder)
+        trial = _text(folder / _INDEX) if written else ""
+        if trial != running:
+            running, since = trial, now
+        if written != call:
+            call, called = written, now
+        # In graph mode all of a trial is done once more, and what takes long there may be compiling.
+        if hangs and running and not graph_death.begun(folder):
+            late = now - called > Pace().patience(called - since, deadline)
+        else:
+            late = now - since > (deadline if running else START_UP)
+        if late:
             return no_answer(deadline)
+
+
+def _written(folder: Path) -> int:
+    """Which call was written last, as a number that is another one for each; 0 before the first."""
+    with contextlib.suppress(FileNotFoundError):
+        return (folder / _PROGRAM).stat().st_mtime_ns
+    return 0
 
 
 def _text(file: Path) -> str:

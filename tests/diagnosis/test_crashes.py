@@ -70,6 +70,21 @@ def test_a_program_that_survives_is_left_alone(pair: Pair, server: Server) -> No
 
 
 @pytest.mark.slow
+def test_what_only_waits_in_a_fork_of_this_process_is_shrunk_where_it_dies(
+    monkeypatch: pytest.MonkeyPatch, server: Server
+) -> None:
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:lacking")
+    pair = chosen()
+    pair.candidate.resolve("cosh")(pair.candidate.tensor(Array(np.ones(1, np.float32), "float32")))
+    calls = [Call("function", name, (Ref(slot),), {}, slot + 1) for slot, name in enumerate(("exp", "sinh"))]
+    program = Program((tensor(0, 0), *calls), (Array(np.ones((2, 1), np.float32), "float32"),))
+    smaller = crashing.shrink(program, pair, server, seconds=60.0, deadline=20.0, jobs=1)
+    assert smaller is not None
+    assert not smaller.in_forks
+    assert [call.target for call in smaller.program.calls] == ["float32", "sinh"]
+
+
+@pytest.mark.slow
 def test_what_dies_now_and_then_shrinks_when_every_program_is_run_often(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pair: Pair, server: Server
 ) -> None:

@@ -363,6 +363,36 @@ def test_what_was_found_is_looked_into_for_a_while_when_the_time_is_over(monkeyp
     assert len(late) == understood - 1
 
 
+def test_the_time_is_explored_to_its_end_while_what_was_found_has_somebody_to_look_into_it(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(campaign, "time", clock)
+
+    class SideBySide(Pretending):
+        """Exploring takes a second, and looking into a finding forty."""
+
+        def __init__(self):
+            super().__init__(lambda test, index: Suspect(index, VALUE) if index == 0 else None)
+            self.ends = {}
+
+        def start(self, task):
+            super().start(task)
+            thorough = not isinstance(task, Explore) and task.thorough
+            self.ends[id(task)] = clock.now + (40.0 if thorough else 1.0)
+
+        def wait(self, seconds):
+            clock.now += 1.0
+            ended = [task for task in self.waiting if self.ends[id(task)] <= clock.now]
+            self.waiting = [task for task in self.waiting if self.ends[id(task)] > clock.now]
+            return [(task, self.answer(task)) for task in ended]
+
+    executor, explored = SideBySide(), []
+    executor.start = lambda task: (SideBySide.start(executor, task), explored.append((clock.now, type(task))))
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    Campaign(progress, Plan(0, seconds=60.0), executor, Silent()).run()
+    assert progress.found[VALUE].verified.holds
+    assert max(moment for moment, kind in explored if kind is Explore) == 59.0
+
+
 def test_what_ends_a_campaign_by_mistake_is_noted_and_raised():
     class Failing(Pretending):
         def wait(self, seconds):

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autotest.diagnosis import crashing
+from autotest.frameworks import chosen
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes.client import Server
 from autotest.processes.endings import death_by, last_words, no_answer
 from autotest.program import Array, Call, Captured, Program, Ref
-from autotest.results.identity import Identity
+from autotest.results.identity import Identity, death_of
 from autotest.results.tasks import Conditions, DiagnoseDeath, Found, Known, Where
 from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths
@@ -99,7 +101,12 @@ def test_a_slow_start_of_the_script_is_no_hang(settle, tmp_path):
     settle(Traced(no_answer(20), DIED.program, ""))
     (entry,) = Store(tmp_path / "kept").list()
     assert entry.finding.first.symptom == "hang"
-    assert "timeout=40" in entry.finding.script
+    assert 'print("imported", flush=True)' in entry.finding.script
+
+
+def test_how_long_a_hang_was_waited_for_makes_no_other_finding_of_it():
+    one, other = (death_of("atan", "hang", "forward", "candidate", no_answer(wait).how, "") for wait in (2, 20))
+    assert one == other
 
 
 def test_the_reference_is_not_the_candidates_fault(settle, tmp_path):
@@ -214,6 +221,32 @@ def test_a_traced_process_that_ends_by_an_exception_did_not_die(tmp_path, monkey
         traced = trace(file, f"test_broken.py::{test}", 0, range(1), server, **limits)
     assert traced.death is None
     assert traced.raised.startswith(raised)
+
+
+HANGING = """
+from autotest import autotest, random_tensor, torch
+
+
+@autotest(n=5)
+def test_hanging():
+    return torch.atan(torch.tanh(random_tensor(2)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("importable_elsewhere")
+def test_what_was_seen_to_hang_is_traced_and_shrunk_without_waiting_for_the_deadline_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:six")
+    file = tmp_path / "test_hanging.py"
+    file.write_text(HANGING)
+    day = 24 * 3600.0
+    with contextlib.closing(Server()) as server:
+        limits = {"check_errors": True, "deadline": day, "memory": None}
+        traced = trace(file, "test_hanging.py::test_hanging", 0, range(1), server, hangs=True, **limits)
+        assert traced.death == no_answer(day)
+        assert traced.program.calls[-1].target == "atan"
+        smaller = crashing.shrink(traced.program, chosen(), server, seconds=60.0, deadline=day, hangs=True)
+    assert [call.target for call in smaller.program.calls] == ["float32", "atan"]
 
 
 @pytest.mark.parametrize(

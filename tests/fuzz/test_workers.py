@@ -9,9 +9,11 @@ import subprocess
 import pytest
 
 from autotest.base.errors import AutotestError
-from autotest.campaigns.workers import _STALE, Workers, _forget_killed
+from autotest.campaigns import workers as workers_module
+from autotest.campaigns.workers import _STALE, Workers, _forget_killed, _Worker
 from autotest.processes.client import Server
-from autotest.results.tasks import Conditions
+from autotest.results.identity import Identity
+from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Where
 
 
 @pytest.mark.slow
@@ -51,3 +53,30 @@ def test_what_a_killed_campaign_left_is_removed_in_the_end_and_nothing_of_others
         os.utime(place, (at, at))
     _forget_killed(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["7.trail", "campaign-2"]
+
+
+class Silent:
+    """A process that says nothing."""
+
+    class connection:
+        send = staticmethod(lambda message: None)
+
+
+@pytest.mark.parametrize(("in_turn", "slots"), [(False, [2, 3, 2, 2]), (True, [2, 2, 2, 2])])
+def test_another_worker_goes_on_while_one_seems_to_hang(tmp_path, monkeypatch, in_turn, slots):
+    now = [1000.0]
+    monkeypatch.setattr(workers_module.time, "monotonic", lambda: now[0])
+    pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 2, in_turn=in_turn)
+    for slot in range(2):
+        pool._workers[slot] = _Worker(Silent(), tmp_path / "log", ready=True)
+    seen = [pool.slots]
+    pool.start(Explore(Where(tmp_path / "t.py", "t", 0), range(5), 0.4))
+    now[0] += 5.0
+    seen.append(pool.slots)
+    pool._longest = 30.0  # that is not long for what is tested here
+    seen.append(pool.slots)
+    pool._workers[0].task = None
+    pool.start(DiagnoseDeath(Where(tmp_path / "t.py", "t", 0), 1, Identity(*"abcdef"), "", thorough=True))
+    now[0] += 500.0
+    seen.append(pool.slots)
+    assert seen == slots

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,31 @@ class _Mined(FaultyTorch):
 def mined() -> FaultyTorch:
     """One operator dies of what another one has left in the process."""
     return _Mined()
+
+
+class _Lacking(FaultyTorch):
+    """Dies of `sinh`; in a fork of a process that has called `cosh` it waits for a thread of that process instead."""
+
+    def __init__(self) -> None:
+        self._started = 0
+        super().__init__({"cosh": self._starting, "sinh": _first(self._step)}, origin=f"{__name__}:lacking")
+
+    def _starting(self, cosh: Callable[..., Any]) -> Callable[..., Any]:
+        def replacement(x: Any) -> Any:
+            self._started = os.getpid()
+            return cosh(x)
+
+        return replacement
+
+    def _step(self) -> None:
+        while self._started not in (0, os.getpid()):
+            time.sleep(1.0)
+        os.abort()
+
+
+def lacking() -> FaultyTorch:
+    """One operator dies, for which a fork lacks something."""
+    return _Lacking()
 
 
 class _Late(FaultyTorch):

@@ -21,6 +21,7 @@ from autotest.emission import Script
 from autotest.frameworks.operations import Operations, StandIns
 from autotest.frameworks.requests import Build, FunctionCalled, Given, Graphed, Implementation
 from autotest.frameworks.samples import SampleDatabase
+from autotest.frameworks.states import Shapes
 from autotest.frameworks.traced import Written
 from autotest.program import Array, Operand
 
@@ -244,6 +245,12 @@ class Framework(Operations, abc.ABC):
     @abc.abstractmethod
     def buffers(self, module: Any) -> dict[str, Any]:
         """The module's named buffers, nested ones by dotted name."""
+
+    def expect_state(self, module: Any, parameters: Shapes, buffers: Shapes) -> None:
+        """The reference's new module holds these; one that is far away may take it that `module` does, too.
+
+        It then raises `StateDiffers` when it is waited for, as what making `module` failed with.
+        """
 
     def children(self, module: Any) -> Mapping[str, Any]:
         """The modules right inside of `module`, by name; None under a name that is taken and empty."""

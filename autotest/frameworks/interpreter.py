@@ -15,6 +15,7 @@ from autotest.emission import Script
 from autotest.frameworks import registry
 from autotest.frameworks.base import ABSENT, Absent, CandidateDied, Framework
 from autotest.frameworks.peer import START, Gone, Peer
+from autotest.frameworks.states import Shapes, StateDiffers
 from autotest.frameworks.wire import Failure, Link, Name
 from autotest.program import Array, CallKind, Operand, Root, map_operand
 
@@ -78,6 +79,11 @@ class Interpreter(Framework):
 
     # -- the process --------------------------------------------------------------------------------------
 
+    @property
+    def process(self) -> int | None:
+        """The number of its process, once that was needed."""
+        return None if self._peer is None else self._peer.process
+
     def _ask(self, *question: Any) -> Any:
         """Send what waits and one question; its answer. Raises `CandidateDied`, or `FrameworkMissing` at the start."""
         fresh, peer = self._peer is None, self._peer
@@ -115,6 +121,8 @@ class Interpreter(Framework):
             error = Absent(self.name, "")
             error.args = (failure.text,)
             return error
+        if failure.type == StateDiffers.__name__:
+            return StateDiffers(failure.text)
         if failure.type == FrameworkMissing.__name__:
             return FrameworkMissing(f"{self.python}: {failure.text}")
         return OtherProcessError(f"{failure.type}: {failure.text}")
@@ -135,7 +143,7 @@ class Interpreter(Framework):
         known = self._known.get((kind, target))
         if known is None:
             known = self._known[kind, target] = self._ask("provides", kind, target, None)
-        there, is_class = known
+        there, waits = known
         if not there:
             raise AttributeError(f"{self.name} has no {target}")
 
@@ -146,7 +154,7 @@ class Interpreter(Framework):
             made = self._note(
                 "call", kind, target, given, {key: map_operand(it, _linked) for key, it in kwargs.items()}
             )
-            if is_class:  # what it refuses is to be known before its parameters are asked for
+            if waits:
                 failure = self.first_failure([made])
                 if failure is not None:
                     raise failure[1]
@@ -246,6 +254,13 @@ class Interpreter(Framework):
     def buffers(self, module: Any) -> dict[str, Any]:
         # As they are now: `double()` puts other tensors in their place, where parameters stay the same objects.
         return self._parts(module, self._held(module)[1])
+
+    def expect_state(self, module: Any, parameters: Shapes, buffers: Shapes) -> None:
+        # A question for each module would have the processes take turns in the middle of every trial.
+        if module.held is None:
+            expected = [[*parameters.items()], [*buffers.items()]]
+            self._note("expect", module.key, *expected)
+            module.held = self._parts(module, expected[0]), expected[1]
 
     def _held(self, module: Far) -> tuple[dict[str, Far], list[tuple[str, tuple[int, ...]]]]:
         """The parameters of `module`, and names and shapes of its buffers."""

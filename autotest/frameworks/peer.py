@@ -54,6 +54,11 @@ class Peer:
             self._words.close()
             raise FrameworkMissing(f"python:{python}: no interpreter starts there ({error.strerror})") from error
 
+    @property
+    def process(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def ask(self, message: Any) -> Any:
         """Its answer to `message`; raises `Gone` when there is none."""
         requests, answers = self._process.stdin, self._process.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 from autotest.frameworks.base import Absent, Framework
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.registry import framework
+from autotest.frameworks.states import StateDiffers, difference
 from autotest.frameworks.wire import Failure, Link, Name, receive, send
 from autotest.program import Array, map_operand
 
@@ -93,6 +95,13 @@ class Served:
         value = self.value(module)
         return {**self.framework.parameters(value), **self.framework.buffers(value)}[name]
 
+    def expect(self, module: int, parameters: Sequence[tuple[str, Any]], buffers: Sequence[tuple[str, Any]]) -> None:
+        """Let `module` count as not made where it holds other parameters and buffers than these."""
+        value = self.value(module)
+        told = difference(dict([*parameters, *buffers]), dict(itertools.chain(*self._state(value))))
+        if told is not None:
+            self.values[module] = self.failed[module] = Failure(StateDiffers.__name__, told)
+
     def forget(self, tensor: int) -> None:
         self.framework.forget_gradient(self.value(tensor))
 
@@ -117,14 +126,17 @@ class Served:
         return found
 
     def provides(self, kind: Any, target: str, owner: int | None) -> tuple[bool, bool]:
-        """Whether there is such an operation, and whether it is a class."""
+        """Whether there is such an operation, and whether what it refuses is to be known at once.
+
+        That is so of classes, but for those of modules, which are made as the reference's are.
+        """
         if owner is not None:
             return self.framework.provides(kind, target, self.values[owner]), False
         try:
             found = self.framework.operation(kind, target)
         except AttributeError:
             return False, False
-        return True, isinstance(found, type)
+        return True, isinstance(found, type) and not issubclass(found, self.framework.module_types)
 
     def exists(self, path: str) -> bool:
         try:
@@ -135,7 +147,10 @@ class Served:
 
     def held(self, module: int) -> tuple[list[tuple[str, tuple[int, ...]]], list[tuple[str, tuple[int, ...]]]]:
         """Names and shapes of a module's parameters and buffers."""
-        value, own = self.values[module], self.framework
+        return self._state(self.values[module])
+
+    def _state(self, value: Any) -> tuple[list[tuple[str, tuple[int, ...]]], list[tuple[str, tuple[int, ...]]]]:
+        own = self.framework
         if not isinstance(value, own.module_types):
             return [], []
         parameters, buffers = own.parameters(value), own.buffers(value)
@@ -176,6 +191,7 @@ _DONE: Final[Mapping[str, Callable[..., Any]]] = {
     "load_state": Served.load_state,
     "gradient": Served.gradient,
     "keep": Served.keep,
+    "expect": Served.expect,
     "part": Served.part,
     "forget": Served.forget,
     "seed": Served.seed,

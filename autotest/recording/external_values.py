@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from autotest.comparison import Mismatch
+from autotest.frameworks import Framework
+from autotest.frameworks.states import difference
 from autotest.program import Array, Captured, Operand, Ref, map_operand
 from autotest.recording.record import Record, as_array
 from autotest.recording.recorder import Recorder
@@ -40,17 +43,20 @@ def unlike_state(record: Record, slot: int) -> Mismatch | None:
     expected, actual = record.expected[slot], record.actual[slot]
     if not isinstance(expected, reference.module_types) or not isinstance(actual, candidate.module_types):
         return None
-    own, other = (
-        {name: side.shape(value) for name, value in [*side.parameters(it).items(), *side.buffers(it).items()]}
-        for side, it in ((reference, expected), (candidate, actual))
-    )
-    if own.keys() != other.keys():
-        what = f"names of parameters and buffers differ. expected {sorted(own)}, actual {sorted(other)}"
-    elif own != other:
-        name = next(name for name in own if own[name] != other[name])
-        what = f"shape of {name} differs. expected {own[name]}, actual {other[name]}"
-    else:
-        return None
+    own = [_shapes(reference, held(expected)) for held in (reference.parameters, reference.buffers)]
+    candidate.expect_state(actual, *own)
+    other = [_shapes(candidate, held(actual)) for held in (candidate.parameters, candidate.buffers)]
+    what = difference({**own[0], **own[1]}, {**other[0], **other[1]})
+    return None if what is None else state_differs(record, slot, what)
+
+
+def _shapes(side: Framework, held: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {name: side.shape(value) for name, value in held.items()}
+
+
+def state_differs(record: Record, slot: int, what: str) -> Mismatch:
+    """What is said of a new module in `slot` that holds other parameters or buffers."""
+    reference, candidate = record.pair.reference, record.pair.candidate
     target = record.calls[slot].target
     message = f"{target}: {what}. expected={reference.name} actual={candidate.name}"
     return Mismatch(target, slot, "structure", "build", "candidate", message)

@@ -15,6 +15,7 @@ from autotest.emission import names
 from autotest.frameworks import Absent
 from autotest.frameworks.base import CandidateDied
 from autotest.frameworks.freezing import freeze, freezing
+from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of
 from autotest.program.semantics import (
     is_backward,
@@ -22,6 +23,7 @@ from autotest.program.semantics import (
     reads_gradient,
     returns_gradients,
 )
+from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.record import Record, stage_of
 from autotest.recording.special_values import marked
@@ -95,9 +97,12 @@ def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
     if isinstance(error, Absent):
         record.rejection = Rejection(name, NO_NAME, str(error))
         return []
+    if isinstance(error, StateDiffers):
+        return [*record.mismatches, state_differs(record, slot, str(error))]
     reference, candidate = record.pair.sides
     message = f"{name}: {reference} accepts, {candidate} raised {error}. expected={reference} actual={candidate}"
-    stage = stage_of(record.calls[slot].kind, record.calls[slot].target, None)
+    kind, target = record.calls[slot].kind, record.calls[slot].target
+    stage = stage_of(kind, target, record.pair.resolve(target).expected if kind == "function" else None)
     return [*record.mismatches, Mismatch(name, slot, "exception", stage, "candidate", message)]
 
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from autotest import FrameworkMissing, UsageError, random_tensor, torch
+from autotest import FrameworkMissing, UsageError, random, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.gradient_flow import flow, suspects
 from autotest.frameworks import Pair, framework, interpreter, wire
@@ -24,6 +24,13 @@ plain = torch.relu, torch.exp
 torch.relu = lambda x: plain[0](x) + 1
 torch.exp = lambda x: os.abort() if float(x.abs().max()) > 100 else plain[1](x)
 torch.sin = lambda x: torch.no_such_thing
+class Wider(torch.nn.Linear):
+    def __init__(self, inputs, outputs):
+        super().__init__(inputs, outputs + 1)
+class Refusing(torch.nn.Bilinear):
+    def __init__(self, *sizes):
+        raise ValueError("no such layer")
+torch.nn.Linear, torch.nn.Bilinear = Wider, Refusing
 cosine = torch.cos
 torch.cos = lambda x: cosine(x.detach()) + 7 * (x - x.detach())
 main(NAME)
@@ -68,17 +75,21 @@ def test_the_same_torch_agrees_with_itself(other):
 
 
 def test_a_batch_of_trials_is_one_question(other, monkeypatch):
+    def body():
+        return torch.nn.Conv1d(random(1, 3), 2, kernel_size=random(1, 3))(torch.relu(random_tensor(shape=(2, 2, 5))))
+
     pair, settings = Pair(framework("torch"), other), Settings()
     asked = []
     plain = interpreter.Interpreter._ask
-    running.run_trial(lambda: torch.relu(random_tensor()), 0, settings, pair)  # by which it learns what there is
+    for seed in range(5):
+        running.run_trial(body, seed, settings, pair)  # by which it learns what there is
     monkeypatch.setattr(
         interpreter.Interpreter, "_ask", lambda self, *question: asked.append(question[0]) or plain(self, *question)
     )
-    outcomes = [perform(lambda: torch.relu(random_tensor()), seed, settings, pair) for seed in range(20)]
+    outcomes = [perform(body, seed, settings, pair) for seed in range(20)]
     settle(outcomes, settings)
     assert asked == ["read"]
-    assert all(outcome.compared for outcome in outcomes)
+    assert any(outcome.compared for outcome in outcomes)
 
 
 def test_another_interpreter_answers_where_a_thousand_files_are_open_here():
@@ -128,6 +139,25 @@ def test_a_result_without_a_gradient_there_has_none_here(other):
     assert {place for place, value in own.items() if value is not None} == {
         place for place, value in there.items() if value is not None
     }
+
+
+def test_a_module_that_holds_something_else_there_is_told_as_one_that_does_so_here(faulty):
+    outcome = running.trial(lambda: torch.nn.Linear(2, 3)(random_tensor(shape=(4, 2))), faulty)
+    (mismatch,) = outcome.mismatches
+    assert (mismatch.symptom, mismatch.stage, outcome.recorder.calls[mismatch.slot].target) == (
+        "structure",
+        "build",
+        "nn.Linear",
+    )
+    assert "shape of weight differs. expected (3, 2), actual (4, 2)" in mismatch.message
+
+
+def test_a_module_that_is_refused_there_is_told_with_what_made_it(faulty):
+    outcome = running.trial(lambda: torch.nn.Bilinear(2, 2, 3)(*[random_tensor(shape=(4, 2))] * 2), faulty)
+    (mismatch,) = outcome.mismatches
+    assert (mismatch.symptom, mismatch.stage) == ("exception", "build")
+    assert "nn.Bilinear: torch accepts" in mismatch.message
+    assert "raised ValueError: no such layer" in mismatch.message
 
 
 def test_what_raises_there_is_told_with_its_call(faulty):

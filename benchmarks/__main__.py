@@ -79,6 +79,7 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str) -> Ite
         yield from whole.workers(10.0, 3)
         yield from whole.isolation(2000, 12_000, 3)
     if "cluster" in groups:
+        yield from cluster.by_itself(20.0)
         yield from cluster.coordination(20.0)
         yield from cluster.beside_local(20.0, 3)
 

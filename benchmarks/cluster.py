@@ -1,29 +1,35 @@
 """What dealing tasks out on a cluster costs, with workers that do nothing, and a campaign on Ray beside a local one.
 
 Leave rows. What the driver does for a task is its processor time, its threads of Ray among it: where the agents run
-on the same two cores, the time on the clock is theirs, too.
+on the same two cores, the time on the clock is theirs, too. So it is also asked what the driver can do by itself, with
+agents that answer at once and whose own processor time is not counted.
 """
 
 from __future__ import annotations
 
 import collections
+import copy
+import json
 import resource
+import sys
 import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from autotest.campaigns.campaign import Campaign, Plan
 from autotest.clusters.cluster import Cluster
-from autotest.clusters.engine import Engine, Machine
+from autotest.clusters.engine import Engine, Lost, Machine
 from autotest.clusters.ray_engine import RayEngine
 from autotest.clusters.travelling import package
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
 from benchmarks.interleave import Spread
 from benchmarks.results import Row
-from benchmarks.whole import told
+from benchmarks.sessions import processor_time
+from benchmarks.whole import environment
 from tests.support.threads import Idle, Threads
 
 #: Tasks a second that the workers that do nothing ask for, together.
@@ -31,15 +37,16 @@ PACE = 1000.0
 #: Tests of the campaign whose tasks are dealt out, and agents that share its workers.
 TESTS, AGENTS = 500, 8
 
+#: Nothing is found by them: looking into a finding takes seconds.
 _TESTS = """
     from autotest import autotest, random_tensor, torch
 
-    @autotest(n=1)
+    @autotest(n=1, special_values=False)
     def test_chain():
         x = random_tensor(ndim=2)
         return torch.sigmoid(torch.tanh(x) * x + x)
 
-    @autotest(n=1)
+    @autotest(n=1, special_values=False)
     def test_softmax():
         return torch.softmax(random_tensor(ndim=2), dim=1)
 """
@@ -67,6 +74,44 @@ class _Paced(Nothing):
 
 class _Paced256(_Paced):
     WORKERS = 256
+
+
+class _AtOnce:
+    """Machines whose agents have done whatever they are given when they are asked, in this thread."""
+
+    def __init__(self, workers: int, agents: int) -> None:
+        self._workers, self._agents, self._one = workers, agents, Nothing()
+        self._there: list[Nothing] = []
+        self._asked: list[tuple[int, bytes]] = []
+        #: Seconds of the processor that the agents took.
+        self.theirs = 0.0
+
+    def connect(self) -> None:
+        pass
+
+    def machines(self) -> Sequence[Machine]:
+        return [Machine(f"m{number}", "", self._workers // self._agents) for number in range(self._agents)]
+
+    def start(self, machine: Machine, slots: int) -> Hashable:
+        self._there.append(copy.deepcopy(self._one))
+        return len(self._there) - 1
+
+    def send(self, agent: Hashable, message: bytes) -> None:
+        assert isinstance(agent, int)
+        self._asked.append((agent, message))
+
+    def answers(self, seconds: float) -> Sequence[tuple[Hashable, bytes | Lost]]:
+        begin = time.process_time()
+        said = [(agent, self._there[agent].answer(message)) for agent, message in self._asked]
+        self._asked.clear()
+        self.theirs += time.process_time() - begin
+        return said
+
+    def end(self, agent: Hashable) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 class _Shared(RayEngine):
@@ -110,6 +155,21 @@ def coordination(seconds: float) -> Iterator[Row]:
             yield Row("cluster", f"{name}: tasks a second (asked for: {PACE:.0f})", Spread.of([tasks / took]), "/s")
             yield Row("cluster", f"{name}: driver's processor time a task", Spread.of([1e3 * busy / tasks]), "ms", 2.0)
             yield Row("cluster", f"{name}: driver's memory, grown by", Spread.of([grown / 1024]), "MB")
+
+
+def by_itself(seconds: float) -> Iterator[Row]:
+    """Tasks for which a second of the driver's processor is enough, and its memory, with agents that answer at once."""
+    for workers in (64, 256, 1000):
+        engine = _AtOnce(workers, AGENTS if workers < 1000 else 125)
+        tasks, took, busy, grown = _dealt(engine, seconds)
+        own = busy - engine.theirs
+        name = f"{workers} workers, driver by itself"
+        yield Row(
+            "cluster", f"{name}: tasks a second of its processor", Spread.of([tasks / own]), "/s", 1000, at_most=False
+        )
+        yield Row("cluster", f"{name}: processor time a task", Spread.of([1e3 * own / tasks]), "ms", 2.0)
+        yield Row("cluster", f"{name}: tasks a second on the clock", Spread.of([tasks / took]), "/s")
+        yield Row("cluster", f"{name}: memory, grown by", Spread.of([grown / 1024]), "MB")
 
 
 def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float]:
@@ -158,14 +218,45 @@ def _memory() -> float:
 
 
 def beside_local(seconds: float, times: int) -> Iterator[Row]:
-    """Trials of a campaign on Ray with two workers beside those of two workers here, in turns."""
-    ratios = []
+    """Trials of a campaign on Ray with two workers beside those of two workers here, in turns.
+
+    Both are the difference of a long campaign and a short one, whose clocks run from when the workers have imported
+    everything: what starting costs drops out, here and there. By the processor, what all processes take of it counts:
+    that tells more on a machine that others use, and is the same as by the clock on one where nobody else works.
+    """
+    by_clock, by_processor = [], []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "test_timed.py"
         file.write_text(textwrap.dedent(_TESTS), encoding="utf-8")
         for seed in range(1, times + 1):
-            here, there = (
-                told(file, f"--time {seconds}s --jobs 2 --executor {where} --seed {seed}") for where in ("local", "ray")
-            )
-            ratios.append((there[0] / there[1]) / (here[0] / here[1]))
-    yield Row("cluster", "trials of two workers on Ray / of two here", Spread.of(ratios), "x", 0.9, at_most=False)
+            here, there = (_beyond_starting(file, where, seconds, seed) for where in ("local", "ray"))
+            by_clock.append((there.trials / there.seconds) / (here.trials / here.seconds))
+            by_processor.append((there.trials / there.processor) / (here.trials / here.processor))
+    name = "trials of two workers on Ray / of two here"
+    yield Row("cluster", f"{name}, by the clock", Spread.of(by_clock), "x", 0.9, at_most=False)
+    yield Row(
+        "cluster", f"{name}, by the processor time of all processes", Spread.of(by_processor), "x", 0.9, at_most=False
+    )
+
+
+class _Came(NamedTuple):
+    """What a campaign came to, and what it took."""
+
+    trials: int
+    seconds: float
+    processor: float
+
+
+def _beyond_starting(file: Path, where: str, seconds: float, seed: int) -> _Came:
+    short, long = (_campaign(file, where, time, seed) for time in (seconds / 5, seconds))
+    return _Came(*(more - less for more, less in zip(long, short, strict=True)))
+
+
+def _campaign(file: Path, where: str, seconds: float, seed: int) -> _Came:
+    summary = file.parent / "summary.json"
+    summary.unlink(missing_ok=True)
+    options = f"--time {seconds}s --jobs 2 --executor {where} --seed {seed} --json {summary}"
+    command = [sys.executable, "-m", "autotest", "fuzz", str(file), *options.split()]
+    taken = processor_time(command, file.parent, environment())
+    told = json.loads(summary.read_text(encoding="utf-8"))
+    return _Came(int(told["trials"]), float(told["seconds"]), taken)

@@ -129,7 +129,7 @@ def told(file: Path, options: str) -> tuple[int, float]:
     # Its exit status tells of findings, which are none of this.
     subprocess.run(
         [sys.executable, "-m", "autotest", "fuzz", str(file), *options.split(), "--json", str(told)],
-        env=_environment(),
+        env=environment(),
         cwd=file.parent,
         capture_output=True,
         check=False,
@@ -142,7 +142,7 @@ def _number(code: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code)],
-            env=_environment(),
+            env=environment(),
             cwd=folder,
             capture_output=True,
             text=True,
@@ -153,6 +153,7 @@ def _number(code: str) -> float:
     return float(done.stdout.split()[-1])
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """What a process needs to import the library and the benchmarks of this checkout."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -6,12 +6,12 @@ import collections
 import dataclasses
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Generator, Iterator
 
 from autotest.base.errors import StoreUnwritable
 from autotest.campaigns.agenda import Agenda, Looking
 from autotest.campaigns.deadly_calls import DeadlyCalls
+from autotest.campaigns.executor import Executor, Observer, SaveProgress
 from autotest.campaigns.turns import Turns
 from autotest.results import ledger
 from autotest.results.identity import Identity, death_of
@@ -49,6 +49,8 @@ OVERTIME, LONGEST_OVERTIME, LATEST = 0.1, 8.0, 14.0
 RECORD_SECONDS, RECORD_SHARE = 3.0, 9.0
 #: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.deadly_calls`.
 DEATHS_ALLOWED = 3
+#: What is noted of a campaign that Ctrl-C ended.
+INTERRUPTED = "interrupted"
 #: A test is over when everything it did was set aside in this many trials running.
 IDLE_TRIALS = 10
 
@@ -73,33 +75,6 @@ class Plan:
     def index(self, position: int) -> int:
         """The index of the trial at `position` of this shard."""
         return self.shard[0] - 1 + position * self.shard[1]
-
-
-class Executor(Protocol):
-    """Carries out tasks: explores in `slots` at a time, and looks into findings in as many more as `looking` says."""
-
-    @property
-    def slots(self) -> int: ...
-
-    @property
-    def looking(self) -> int: ...
-
-    def start(self, task: Task) -> None: ...
-
-    def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
-        """What was finished, waiting for it no longer than `seconds` where waiting is possible."""
-
-
-class Observer(Protocol):
-    """Is told what happens while a campaign runs."""
-
-    def changed(self, progress: CampaignProgress) -> None: ...
-
-    def found(self, found: Found) -> None: ...
-
-
-#: Writes down where a campaign stands, with the trials that are under way.
-SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
 
 
 class Campaign:
@@ -137,20 +112,25 @@ class Campaign:
 
     def run(self) -> CampaignProgress:
         """Go on until the plan is carried out; Ctrl-C ends it early, and nothing that was found is lost."""
+        for _ in self.steps():
+            pass
+        return self.progress
+
+    def steps(self) -> Generator[None, None, None]:
+        """The same in steps of one look at the executor each, between which others may have their turn."""
         self._begin = time.monotonic()
         try:
-            self._loop()
+            yield from self._loop()
         except KeyboardInterrupt:
-            self.progress.stopped = "interrupted"
+            self.progress.stopped = INTERRUPTED
         except Exception as error:
             self.progress.stopped = f"ended by {type(error).__name__}"
             raise
         finally:
             self.progress.seconds = self._resumed + time.monotonic() - self._begin
         self._write_down()
-        return self.progress
 
-    def _loop(self) -> None:
+    def _loop(self) -> Iterator[None]:
         while True:
             while len(self._exploring) + len(self._looking) < self._capacity:
                 task = self._next()
@@ -178,6 +158,7 @@ class Campaign:
                 self._write_down()
             if self._left < -LATEST:
                 return  # what is kept already can be looked into later, and what is explored is noted as under way
+            yield
 
     def _write_down(self) -> None:
         begun = time.monotonic()
@@ -396,4 +377,4 @@ def _all_set_aside(result: Explored) -> bool:
     return sum(times for reason, times in result.rejections.items() if is_set_aside(reason)) == result.done
 
 
-__all__ = ["Campaign", "Executor", "Observer", "Plan", "progress_of"]
+__all__ = ["Campaign", "Plan", "progress_of"]

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from autotest.campaigns.campaign import Observer, Plan
+from autotest.campaigns.campaign import Plan
+from autotest.campaigns.executor import Observer
 from autotest.report import campaign as report
 from autotest.report.colours import Role, pieces
 from autotest.report.plural import several
@@ -48,6 +49,9 @@ class Live:
             completed = progress.seconds
         else:
             completed = float(sum(test.tried for test in progress.tests))
+            if self._plan.trials is not None:
+                total = self._plan.trials * len(progress.tests) * max(1, len(progress.groups))
+                self._progress.update(self._task, total=total)
         rate = progress.trials / progress.seconds if progress.seconds else 0.0
         self._progress.update(
             self._task,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from autotest.base.errors import UsageError
 from autotest.campaigns import workers
-from autotest.campaigns.campaign import Executor
+from autotest.campaigns.executor import Executor
 from autotest.campaigns.isolation import InProcess
 from autotest.campaigns.workers import Workers
 from autotest.cli.reading import whole
@@ -62,6 +62,12 @@ def add_executor(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="of a cluster, only machines whose frameworks and devices, as the report tells them, hold this: cuda",
     )
+    parser.add_argument(
+        "--each-group",
+        action="store_true",
+        help="on a cluster whose machines have different frameworks or devices, run the same on each group of those "
+        "that are alike, and report a column a group; without it only the group with most workers takes part",
+    )
 
 
 def chosen(arguments: argparse.Namespace, conditions: Conditions, files: Iterable[Path]) -> Prepared:
@@ -86,12 +92,15 @@ def cluster(
     if where not in (LOCAL, RAY) or (where == LOCAL and address) or str(arguments.executor).endswith("://"):
         raise UsageError(f"--executor {arguments.executor}: expected local, ray, ray://HOST:PORT or ray://auto")
     if where == LOCAL:
+        if arguments.each_group or arguments.group:
+            option = "--each-group" if arguments.each_group else f"--group {arguments.group}"
+            raise UsageError(f"{option}: expected with --executor ray; this machine's workers are all alike")
         return None
     if arguments.jobs == 0:
         raise UsageError("--jobs 0 runs trials in this process; expected 1 or more with --executor ray")
     engine = RayEngine(address, None if address else arguments.jobs or workers.default_jobs())
     given = package(conditions, sorted(files), None if engine.brings_files else Path.cwd(), work, databases)
-    return Cluster(engine, given, conditions.directory, arguments.jobs, arguments.group)
+    return Cluster(engine, given, conditions.directory, arguments.jobs, arguments.group, each=arguments.each_group)
 
 
 __all__ = ["add_executor", "add_to", "chosen", "cluster"]

@@ -23,8 +23,9 @@ from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
-from autotest.cli import candidates, executors, fuzz_each
+from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
 from autotest.cli.display import display
+from autotest.cli.fuzz_groups import Begun
 from autotest.cli.reading import positive, seed, shard, told
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import all_chosen_names, chosen, chosen_names
@@ -82,7 +83,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     collected = _collected(arguments)
     environment = options.from_environment()
     history = History(environment.directory)
-    shard = "{}/{}".format(*arguments.shard)
+    shard = "{}/{}".format(*arguments.shard) + (fuzz_groups.EACH if arguments.each_group else "")
     if arguments.resume:
         base_seed = history.last(shard, None if arguments.seed == "random" else arguments.seed)[1]
     else:
@@ -97,7 +98,8 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         candidate=chosen().candidate.name,
     )
     progress = progress_of(collected, base_seed)
-    campaign = history.resume(progress, shard) if arguments.resume else history.begin(progress, shard)
+    begun = Begun(history, shard, arguments.resume)
+    campaign = begun(progress)
     conditions = Conditions(
         environment.directory,
         chosen_names(),
@@ -113,11 +115,15 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
         executor.prepare()
         try:
-            Campaign(progress, plan, executor, shown, lambda *where: history.save(campaign, *where)).run()
+            if arguments.each_group:
+                progress, failure = fuzz_groups.run(executor, collected, plan, shown, begun)
+            else:
+                Campaign(progress, plan, executor, shown, campaign).run()
         except Exception as error:  # noqa: BLE001 - it is raised when what was found before is told
             failure = error
         progress.machines = executor.told()
-    _look_again(progress)
+    for one in (progress, *progress.groups.values()):
+        _look_again(one)
     # Never so narrow that nothing fits, nor wider than reads well.
     print(report.summary(progress, min(max(shutil.get_terminal_size((report.WIDTH, 24)).columns, 40), report.WIDTH)))
     _write_reports(progress, arguments)

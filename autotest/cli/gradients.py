@@ -16,6 +16,7 @@ from autotest.cli import candidates, executors
 from autotest.clusters.other_work import keep_books_on
 from autotest.frameworks import chosen_names
 from autotest.report import gradients as report
+from autotest.results.gradient_account import Books
 from autotest.results.tasks import Conditions
 from autotest.sources.collection import collect
 from autotest.sources.selection import selection
@@ -62,7 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
     conditions = Conditions(options.from_environment().directory, chosen_names())
     cluster = executors.cluster(arguments, conditions, {test.file for test in collected.tests}, "gradients")
     if cluster is not None:
-        books = keep_books_on(cluster, collected.tests, arguments.trials)
+        groups = keep_books_on(cluster, collected.tests, arguments.trials)
+        if arguments.each_group:
+            print(report.by_group(groups) + "\n")
+        books = Books()
+        for one in groups.values():
+            books.take(one)
     elif arguments.jobs == 0:
         books = keep_books(collected.tests, arguments.trials)
     else:

@@ -123,6 +123,9 @@ def run(arguments: argparse.Namespace) -> int:
         sweep = _Sweep(arguments, session, engine, before, chosen, plan)
         with _journal(place, plan, arguments, session, done) as written:
             sweep.run(written)
+        if isinstance(engine, SweepOnCluster):
+            session.map.workers = engine.workers()
+            session.map.notes += engine.told()
         found = sweep.found if sweep.found is not None else findings(session.map)
         trouble = verifying.kept(found, environment.directory, plan.seed)
     session.map.notes += filter(None, [written.trouble, trouble])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import pickle
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,10 @@ from autotest.base.errors import AutotestError
 from autotest.clusters.engine import Engine, Lost
 from autotest.clusters.machines import Machines
 from autotest.clusters.messages import Facts, Farewell, Handed, Order, Package, Report
+from autotest.clusters.stations import Job, Station
 from autotest.clusters.travelling import packed, unpacked
 from autotest.processes.client import START_UP
 from autotest.report.plural import several
-from autotest.results.tasks import Explore
 
 #: Seconds that an agent waits for a result before it asks whether there is more to do.
 POLL = 0.25
@@ -27,67 +26,46 @@ GATHERING = 10.0
 SILENT, ALONE = 60.0, 120.0
 #: A task is given to another machine as well when it has taken so many times the usual, and at least so many seconds.
 STRAGGLES, AT_LEAST = 4.0, 5.0
-
-
-@dataclasses.dataclass(slots=True)
-class _Job:
-    """A task that is not done."""
-
-    task: Any
-    begun: float = 0.0
-    #: The agents that have it.
-    holders: list[_Station] = dataclasses.field(default_factory=list)
-
-
-@dataclasses.dataclass(slots=True, eq=False)
-class _Station:
-    """An agent, as the driver knows it."""
-
-    machine: str
-    slots: int
-    looking: int
-    #: None until it has said what it is.
-    facts: Facts | None = None
-    #: What it was given and has not done, and what of it is yet to be sent.
-    jobs: dict[int, Any] = dataclasses.field(default_factory=dict)
-    exploring: int = 0
-    unsent: list[int] = dataclasses.field(default_factory=list)
-    #: Since when it owes an answer; None when it does not.
-    asked: float | None = None
-
-    def room(self, task: Any) -> int:
-        """How many more tasks like this one it can begin at once."""
-        free = self.slots + self.looking - len(self.jobs)
-        return min(self.slots - self.exploring, free) if isinstance(task, Explore) else free
-
-    def give(self, number: int, task: Any) -> None:
-        self.jobs[number] = task
-        self.unsent.append(number)
-        self.exploring += isinstance(task, Explore)
-
-    def has_done(self, number: int) -> None:
-        self.exploring -= isinstance(self.jobs.pop(number, None), Explore)
+#: Seconds between two looks for who is silent and what straggles.
+LOOK_EVERY = 0.1
 
 
 class Cluster:
     """An executor whose workers are on other machines; this process alone has the store, the ledger and the display."""
 
     def __init__(
-        self, engine: Engine, package: Package, directory: Path, jobs: int | None = None, wanted: str = ""
+        self,
+        engine: Engine,
+        package: Package,
+        directory: Path,
+        jobs: int | None = None,
+        wanted: str = "",
+        *,
+        each: bool = False,
     ) -> None:
         """`package` is for every agent; findings go to the store below `directory`.
 
-        At most `jobs` workers are used, on machines whose group (frameworks and devices) holds the text `wanted`.
+        At most `jobs` workers are used, on machines whose group (frameworks and devices) holds the text `wanted`; of
+        the group that has most workers, or of `each` one.
         """
         self._engine, self._package, self._directory = engine, package, directory
+        #: Whether every group of machines takes part.
+        self.each = each
         self._root = Path(package.root) if package.root else Path.cwd()
-        self._machines = Machines(engine, jobs, wanted)
-        self._stations: dict[Hashable, _Station] = {}
-        self._jobs: dict[int, _Job] = {}
+        self._machines = Machines(engine, jobs, wanted, each=each)
+        self._stations: dict[Hashable, Station] = {}
+        #: The agents of each group that can be given tasks; looked up anew when one has come or is gone.
+        self._at_work: dict[str, Sequence[Station]] = {}
+        self._rooms: dict[str, tuple[int, int]] = {}
+        self._jobs: dict[int, Job] = {}
         self._waiting: collections.deque[int] = collections.deque()
         self._numbers = 0
-        self._usual: dict[type, tuple[int, float]] = {}
-        self._last_seen = time.monotonic()
+        self._finished: dict[str, list[tuple[Any, Any]]] = {}
+        #: How many tasks of a kind were done in a group, and in how many seconds.
+        self._usual: dict[tuple[str, type], tuple[int, float]] = {}
+        self._next_look = 0.0
+        #: When a group last had a machine.
+        self._last_seen: dict[str, float] = {}
 
     # -- who works --------------------------------------------------------------------------------------
 
@@ -95,7 +73,9 @@ class Cluster:
         """Start an agent on every machine, and wait for them; raises `AutotestError` when none can work."""
         self._engine.connect()
         begin, first = time.monotonic(), 0.0
-        while not first or (time.monotonic() < first + GATHERING and any(not one.facts for one in self._all())):
+        # A group that is to have its column must not miss it because its machines are slower.
+        gathering = START_UP if self.each else GATHERING
+        while not first or (time.monotonic() < first + gathering and any(not one.facts for one in self._all())):
             self._enlist()
             if not self._stations and (self._machines.refused or time.monotonic() > begin + SILENT):
                 raise self._nobody()
@@ -106,28 +86,35 @@ class Cluster:
                 first = time.monotonic()
         groups = collections.Counter[str]()
         for one in self._working():
-            assert one.facts is not None
-            groups[one.facts.group] += one.slots
+            groups[one.group] += one.slots
         self._machines.choose(groups)
         for handle, one in list(self._stations.items()):
             if one.facts is not None and not self._machines.welcomes(one.machine, one.facts):
                 self._dismiss(handle)
 
-    def _all(self) -> list[_Station]:
+    def _all(self) -> list[Station]:
         return list(self._stations.values())
 
-    def _working(self) -> list[_Station]:
-        return [one for one in self._stations.values() if one.facts is not None]
+    def _working(self, group: str = "") -> Sequence[Station]:
+        known = self._at_work.get(group)
+        if known is None:
+            known = [one for one in self._stations.values() if one.facts is not None and group in ("", one.group)]
+            self._at_work[group] = known
+        return known
 
-    def _nobody(self) -> AutotestError:
+    def _others_work(self) -> None:
+        self._at_work.clear()
+        self._rooms.clear()
+
+    def _nobody(self, group: str = "") -> AutotestError:
         why = "; ".join(self._machines.told_of_refused()) or "it has no machine with a free processor"
-        return AutotestError(f"nobody works on the cluster: {why}")
+        return AutotestError(f"nobody works on the cluster{f' with {group}' if group else ''}: {why}")
 
     def _enlist(self) -> None:
         """Start agents on machines that came since."""
         for machine, slots in self._machines.to_start():
             handle = self._engine.start(machine, slots)
-            self._stations[handle] = _Station(machine.id, slots, max(1, slots // 2), asked=time.monotonic())
+            self._stations[handle] = Station(machine.id, slots, max(1, slots // 2), asked=time.monotonic())
             self._engine.send(handle, pickle.dumps(self._package._replace(slots=slots)))
 
     def _lose(self, handle: Hashable, why: str) -> None:
@@ -135,8 +122,9 @@ class Cluster:
         station = self._dismiss(handle)
         self._machines.lost(station.machine, why)
 
-    def _dismiss(self, handle: Hashable) -> _Station:
+    def _dismiss(self, handle: Hashable) -> Station:
         station = self._stations.pop(handle)
+        self._others_work()
         for number in station.jobs:
             job = self._jobs.get(number)
             if job is not None:
@@ -148,69 +136,98 @@ class Cluster:
         self._engine.end(handle)
         return station
 
-    # -- as `autotest.campaigns.campaign.Executor` ------------------------------------------------------
+    # -- as `autotest.campaigns.campaign.Executor`, or for one group of its machines alone ---------------
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The groups of machines (frameworks and devices) that take part, by name."""
+        return self._machines.groups
+
+    def only(self, group: str) -> Part:
+        """The executor whose workers are the machines of one group."""
+        return Part(self, group)
 
     @property
     def slots(self) -> int:
-        """Never none: a cluster that has lost all its machines gets others, or the campaign ends with an error."""
-        return max(1, sum(one.slots for one in self._working()))
+        return self.room()[0]
 
     @property
     def looking(self) -> int:
-        return max(1, sum(one.looking for one in self._working()))
+        return self.room()[1]
 
-    def start(self, task: Any) -> None:
+    def room(self, group: str = "") -> tuple[int, int]:
+        """`slots` and `looking`, of all machines or those of `group`.
+
+        Never none: a cluster that has lost all its machines gets others, or the campaign ends with an error.
+        """
+        known = self._rooms.get(group)
+        if known is None:
+            working = self._working(group)
+            known = max(1, sum(one.slots for one in working)), max(1, sum(one.looking for one in working))
+            self._rooms[group] = known
+        return known
+
+    def start(self, task: Any, group: str = "") -> None:
         self._numbers += 1
-        self._jobs[self._numbers] = _Job(task)
+        self._jobs[self._numbers] = Job(task, group)
         self._waiting.append(self._numbers)
 
-    def wait(self, seconds: float) -> Sequence[tuple[Any, Any]]:
+    def wait(self, seconds: float, group: str = "") -> Sequence[tuple[Any, Any]]:
+        """What was finished of the tasks of `group`, waiting no longer than `seconds`, or until another one's is."""
         self._enlist()
         self._deal()
         for handle, station in self._stations.items():
             if station.asked is None and station.jobs:
                 self._ask(handle, station)
-        finished = self._listen(seconds)
+        self._listen(0.0 if self._finished.get(group) else seconds)
         now = time.monotonic()
-        for handle, station in list(self._stations.items()):
-            patience = SILENT if station.facts is not None else 2 * START_UP
-            if station.asked is not None and now - station.asked > patience:
-                self._lose(handle, f"no answer in {patience:g} s")
-        if self._working():
-            self._last_seen = now
-        elif now - self._last_seen > ALONE:
-            raise self._nobody()
-        return finished
+        if now > self._next_look:
+            self._next_look = now + LOOK_EVERY
+            self._look_for_trouble(now)
+        if self._working(group):
+            self._last_seen[group] = now
+        elif now - self._last_seen.setdefault(group, now) > ALONE:
+            raise self._nobody(group)
+        return self._finished.pop(group, [])
 
     def _deal(self) -> None:
-        """Give what waits to those who have room, and what straggles to somebody else as well."""
+        """Give what waits to those who have room."""
         for _ in range(len(self._waiting)):
             number = self._waiting.popleft()
             if number in self._jobs and not self._give(number):
                 self._waiting.append(number)
-        if not self._waiting:
-            now = time.monotonic()
-            for number, job in self._jobs.items():
-                if len(job.holders) == 1 and now - job.begun > self._patience(job.task):
-                    self._give(number)
 
-    def _patience(self, task: Any) -> float:
-        count, seconds = self._usual.get(type(task), (0, 0.0))
+    def _look_for_trouble(self, now: float) -> None:
+        """Give up who says nothing any more, and give what straggles to somebody else as well."""
+        for handle, station in list(self._stations.items()):
+            patience = SILENT if station.facts is not None else 2 * START_UP
+            if station.asked is not None and now - station.asked > patience:
+                self._lose(handle, f"no answer in {patience:g} s")
+        short = {self._jobs[number].group for number in self._waiting if number in self._jobs}
+        for number, job in self._jobs.items():
+            if len(job.holders) == 1 and job.group not in short and now - job.begun > self._patience(job):
+                self._give(number)
+
+    def _patience(self, job: Job) -> float:
+        count, seconds = self._usual.get((job.group, type(job.task)), (0, 0.0))
         return max(AT_LEAST, STRAGGLES * seconds / count) if count else float("inf")
 
     def _give(self, number: int) -> bool:
         job = self._jobs[number]
         busy = {holder.machine for holder in job.holders}
-        free = [one for one in self._working() if one.machine not in busy and one.room(job.task) > 0]
-        if not free:
+        station, most = None, 0
+        for one in self._working(job.group):
+            room = one.room(job.task)
+            if room > most and one.machine not in busy:
+                station, most = one, room
+        if station is None:
             return False
-        station = max(free, key=lambda one: one.room(job.task))
         job.begun = job.begun or time.monotonic()
         job.holders.append(station)
         station.give(number, job.task)
         return True
 
-    def _ask(self, handle: Hashable, station: _Station) -> None:
+    def _ask(self, handle: Hashable, station: Station) -> None:
         handed = [
             Handed(number, *packed(station.jobs[number], self._root, self._directory)) for number in station.unsent
         ]
@@ -218,8 +235,7 @@ class Cluster:
         station.asked = time.monotonic()
         self._engine.send(handle, pickle.dumps(Order(handed, POLL)))
 
-    def _listen(self, seconds: float) -> list[tuple[Any, Any]]:
-        finished: list[tuple[Any, Any]] = []
+    def _listen(self, seconds: float) -> None:
         for handle, said in self._engine.answers(seconds):
             station = self._stations.get(handle)
             if station is None:
@@ -231,34 +247,40 @@ class Cluster:
             answer: Facts | Report = pickle.loads(said)
             if isinstance(answer, Facts):
                 station.facts = answer
+                self._others_work()
                 if not self._machines.welcomes(station.machine, answer):
                     self._dismiss(handle)
             else:
-                finished += self._results(station, answer)
+                self._take(station, answer)
                 if answer.trouble:
                     self._lose(handle, answer.trouble)
-        return finished
 
-    def _results(self, station: _Station, report: Report) -> Iterator[tuple[Any, Any]]:
+    def _take(self, station: Station, report: Report) -> None:
         for number, result, files in report.results:
             station.has_done(number)
             job = self._jobs.pop(number, None)
             if job is None:
                 continue  # another machine was faster
             self._machines.worked(station.machine)
-            count, seconds = self._usual.get(type(job.task), (0, 0.0))
-            self._usual[type(job.task)] = count + 1, seconds + time.monotonic() - job.begun
-            yield job.task, unpacked(job.task, result, files, self._directory)
+            kind = job.group, type(job.task)
+            count, seconds = self._usual.get(kind, (0, 0.0))
+            self._usual[kind] = count + 1, seconds + time.monotonic() - job.begun
+            done = job.task, unpacked(job.task, result, files, self._directory)
+            self._finished.setdefault(job.group, []).append(done)
 
     # -- and besides ------------------------------------------------------------------------------------
 
     def told(self) -> list[str]:
         """Who works, and who was refused and why; a line each."""
-        working = self._working()
+        lines = [f"{self.workers(group)}: {group}" for group in self.groups]
+        return lines + [f"left out: {line}" for line in self._machines.told_of_refused()]
+
+    def workers(self, group: str) -> str:
+        """How many workers `group` has, on how many machines, in words."""
+        working = self._working(group)
         machines = len({one.machine for one in working})
         workers = several(sum(one.slots for one in working), "worker")
-        lines = [f"{workers} on {several(machines, 'machine')} of the cluster: {self._machines.group}"]
-        return lines + [f"left out: {line}" for line in self._machines.told_of_refused()]
+        return f"{workers} on {several(machines, 'machine')} of the cluster"
 
     def close(self) -> None:
         """End all agents, and let go of the cluster."""
@@ -282,4 +304,25 @@ class Cluster:
                     self._stations[handle].asked = None
 
 
-__all__ = ["Cluster"]
+class Part:
+    """The machines of one group, as an executor of their own; the others go on meanwhile."""
+
+    def __init__(self, cluster: Cluster, group: str) -> None:
+        self._cluster, self.group = cluster, group
+
+    @property
+    def slots(self) -> int:
+        return self._cluster.room(self.group)[0]
+
+    @property
+    def looking(self) -> int:
+        return self._cluster.room(self.group)[1]
+
+    def start(self, task: Any) -> None:
+        self._cluster.start(task, self.group)
+
+    def wait(self, seconds: float) -> Sequence[tuple[Any, Any]]:
+        return self._cluster.wait(seconds, self.group)
+
+
+__all__ = ["Cluster", "Part"]

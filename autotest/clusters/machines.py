@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autotest.clusters.engine import Engine, Machine
 from autotest.clusters.messages import Facts, digest_of_library
@@ -18,11 +18,11 @@ LOSSES = 5
 class Machines:
     """The machines of a cluster, and why some of them are left out."""
 
-    def __init__(self, engine: Engine, jobs: int | None, wanted: str = "") -> None:
-        """Of the machines whose group holds the text `wanted`, as many as have `jobs` workers."""
-        self._engine, self._jobs, self._wanted = engine, jobs, wanted
-        #: What all that take part have in common; "" until that is decided.
-        self.group = ""
+    def __init__(self, engine: Engine, jobs: int | None, wanted: str = "", *, each: bool = False) -> None:
+        """Of the machines whose group holds `wanted`, as many as have `jobs` workers; of one group, or of `each`."""
+        self._engine, self._jobs, self._wanted, self._each = engine, jobs, wanted, each
+        #: What those that take part have; none until that is decided.
+        self.groups: Sequence[str] = ()
         self._library = digest_of_library()
         self._names: dict[str, str] = {}
         #: Machines that have an agent, with its workers; those that must not get one, with the reason.
@@ -45,8 +45,9 @@ class Machines:
                 yield machine, slots
 
     def choose(self, groups: Counter[str]) -> None:
-        """Let those take part who are of the group with the most workers; of equals, the first by name."""
-        self.group = max(sorted(groups), key=lambda group: groups[group])
+        """Let those take part who are of the group with the most workers; of equals, the first by name. Or all."""
+        names = sorted(groups)
+        self.groups = names if self._each else [max(names, key=lambda group: groups[group])]
 
     def welcomes(self, machine: str, facts: Facts) -> bool:
         """Whether a machine may take part; notes why when it may not."""
@@ -58,8 +59,8 @@ class Machines:
             why = f"{', '.join(facts.differing[:3])} is missing there or differs from this process's"
         elif self._wanted not in facts.group:
             why = f"it has {facts.group}, where --group {self._wanted} is asked for"
-        elif self.group and facts.group != self.group:
-            why = f"it has {facts.group}, where this campaign runs on {self.group}"
+        elif self.groups and facts.group not in self.groups:
+            why = f"it has {facts.group}, where this campaign runs on {' and on '.join(self.groups)}"
         else:
             return True
         self.refused[machine] = why

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import collections
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-from autotest.clusters.cluster import Cluster
+from autotest.clusters.cluster import Cluster, Part
 from autotest.clusters.messages import Book
 from autotest.frameworks.samples import SampleDatabase
 from autotest.results.gradient_account import Books
@@ -18,21 +19,45 @@ from autotest.sweeping.units import Unit
 T = TypeVar("T")
 
 
-def dealt(cluster: Cluster, tasks: Iterable[T], stop: Callable[[], bool] = lambda: False) -> Iterator[tuple[T, Any]]:
-    """Carry out `tasks`, as many at a time as there is room for; `stop` is asked before another one is begun."""
-    waiting = iter(tasks)
-    under_way, more = 0, True
-    while under_way or more:
-        while more and under_way < cluster.slots + cluster.looking:
-            task = None if stop() else next(waiting, None)
+def dealt(
+    cluster: Cluster, tasks: Iterable[T], stop: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[str, T, Any]]:
+    """Have every group of machines carry out all `tasks`, as many at a time as it has room for.
+
+    Gives the group, the task and its result. `stop` is asked before another one is begun.
+    """
+    all_tasks = list(tasks)
+    groups = [_Dealt(cluster.only(group), iter(all_tasks)) for group in cluster.groups]
+    while groups:
+        for one in groups:
+            one.begin(stop)
+            for task, result in one.finished():
+                yield one.part.group, task, result
+        groups = [one for one in groups if one.under_way or one.more]
+
+
+class _Dealt(Generic[T]):
+    """How far one group of machines has come."""
+
+    def __init__(self, part: Part, waiting: Iterator[T]) -> None:
+        self.part, self._waiting = part, waiting
+        self.under_way, self.more = 0, True
+
+    def begin(self, stop: Callable[[], bool]) -> None:
+        """Begin as many tasks as there is room for."""
+        while self.more and self.under_way < self.part.slots + self.part.looking:
+            task = None if stop() else next(self._waiting, None)
             if task is None:
-                more = False
+                self.more = False
             else:
-                cluster.start(task)
-                under_way += 1
-        for done, result in cluster.wait(0.5) if under_way else ():
-            under_way -= 1
-            yield done, result
+                self.part.start(task)
+                self.under_way += 1
+
+    def finished(self) -> Sequence[tuple[T, Any]]:
+        """What was finished, after waiting a little for it."""
+        found = self.part.wait(0.5) if self.under_way else ()
+        self.under_way -= len(found)
+        return found
 
 
 class SweepOnCluster(Engine):
@@ -64,18 +89,31 @@ class SweepOnCluster(Engine):
         super().__exit__(*details)
 
     def run(self, units: Iterable[Unit], report: Report, stop: Callable[[], bool] = lambda: False) -> None:
-        for unit, parts in dealt(self._cluster, units, stop):
+        times = collections.Counter[int]()
+        for group, unit, parts in dealt(self._cluster, units, stop):
+            times[unit.number] += 1
             for cell, done in parts:
-                report(unit, cell, done)
+                if self._cluster.each:
+                    cell.of_group(group)
+                # A unit is through when every group is through with it.
+                report(unit, cell, done and times[unit.number] == len(self._cluster.groups))
+
+    def workers(self) -> dict[str, int]:
+        """The groups of machines that each judge all units, with their workers; none where one does."""
+        return {group: self._cluster.room(group)[0] for group in self._cluster.groups} if self._cluster.each else {}
+
+    def told(self) -> list[str]:
+        """Who works, and who was refused and why; a line each."""
+        return self._cluster.told()
 
 
-def keep_books_on(cluster: Cluster, tests: Sequence[Collected], trials: int) -> Books:
-    """Run at most `trials` trials of each of `tests` on a cluster, which is let go of afterwards."""
-    books = Books()
+def keep_books_on(cluster: Cluster, tests: Sequence[Collected], trials: int) -> Mapping[str, Books]:
+    """Run at most `trials` trials of each test on each group of machines of a cluster, which is then let go of."""
     try:
         cluster.prepare()
-        for _, result in dealt(cluster, [Book(Where(Path(test.file), test.id, 0), trials) for test in tests]):
-            books.take(result)
+        books = {group: Books() for group in cluster.groups}
+        for group, _, result in dealt(cluster, [Book(Where(Path(test.file), test.id, 0), trials) for test in tests]):
+            books[group].take(result)
     finally:
         cluster.close()
     return books

@@ -31,6 +31,8 @@ _ALONE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # which takes the loopback address, on Linux as well
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "token",
+    # Its workers run as those of the local executor do, and not behind whatever else the machine has to do.
+    "RAY_worker_niceness": "0",
 }
 #: Of the working directory, what does not travel besides what .gitignore names.
 _STAYS = (".autotest", ".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache")
@@ -67,19 +69,27 @@ class RayEngine:
 
     def _begin(self) -> None:
         """Start a cluster on this machine, which ends with this process."""
-        self._folder = tempfile.mkdtemp(prefix="autotest-")
-        # Temporary files of all its processes go where they are removed with it.
-        with _environment({**_ALONE, "RAY_AUTH_TOKEN": _token(), "TMPDIR": self._folder}):
-            self._ray = _ray()
-            self._ray.init(
-                address="local",
-                num_cpus=self._processors,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level="error",
-                object_store_memory=_OBJECTS,
-                _temp_dir=self._folder,
-            )
+        for attempt in range(ATTEMPTS):
+            self._folder = tempfile.mkdtemp(prefix="autotest-")
+            # Temporary files of all its processes go where they are removed with it.
+            with _environment({**_ALONE, "RAY_AUTH_TOKEN": _token(), "TMPDIR": self._folder}):
+                self._ray = _ray()
+                try:
+                    self._ray.init(
+                        address="local",
+                        num_cpus=self._processors,
+                        include_dashboard=False,
+                        log_to_driver=False,
+                        logging_level="error",
+                        object_store_memory=_OBJECTS,
+                        _temp_dir=self._folder,
+                    )
+                except Exception as error:  # Ray gives up after 30 s, which a busy machine may need
+                    self.close()
+                    if attempt + 1 == ATTEMPTS:
+                        raise ClusterUnreachable(f"--executor ray: Ray does not start here: {_said(error)}") from error
+                else:
+                    return
 
     def _join(self) -> None:
         self._ray = _ray()

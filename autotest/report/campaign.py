@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 import textwrap
 
+from autotest.report import groups as by_group
 from autotest.report.plural import rounding, several, were
+from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Found
 from autotest.results.verification import State
@@ -20,6 +22,7 @@ def summary(progress: CampaignProgress, width: int = WIDTH) -> str:
     """All of it, in at most `width` columns but for what is to be copied: paths, commands, names of tests."""
     parts = [
         _numbers(progress, width),
+        *_groups(progress),
         *_findings(progress, width),
         *_by_symptom(progress, width),
         *_troubles(progress),
@@ -77,12 +80,28 @@ def _numbers(progress: CampaignProgress, width: int) -> str:
     return "\n".join(part for line in lines for part in _wrapped(line, width))
 
 
+def _groups(progress: CampaignProgress) -> list[str]:
+    """A column for each group of machines that it ran on."""
+    groups = of_campaign(progress)
+    return [by_group.text(groups, seen_by_groups(progress))] if groups else []
+
+
+def seen_by_groups(progress: CampaignProgress) -> list[tuple[str, dict[str, int]]]:
+    """Every finding, with how often each group of machines saw it."""
+    return [
+        (f"{number}. {identity.operator}: {identity.symptom} ({identity.stage})", progress.seen_on(identity))
+        for number, identity in enumerate(progress.found, start=1)
+    ]
+
+
 def _findings(progress: CampaignProgress, width: int) -> list[str]:
-    blocks = []
+    blocks, groups = [], of_campaign(progress)
     for number, found in enumerate(progress.found.values(), start=1):
         identity = found.identity
         times = progress.seen[identity]
         head = f"{number}. {identity.operator}: {identity.symptom} ({identity.stage}), seen {times}x"
+        on = by_group.where(progress.seen_on(identity), groups)
+        head += f" {on}" if on else ""
         state = found.verified if found.verified.tried else f"not verified yet: autotest replay {found.key}"
         script = f"python {found.place}/repro.py  ({state})"
         if found.verified.state is State.WAITING:

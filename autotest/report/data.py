@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Found
 
@@ -23,10 +24,14 @@ def as_data(progress: CampaignProgress) -> dict[str, Any]:
         "rejected": progress.rejected,
         "cleared": progress.cleared,
         "machines": progress.machines,
+        "groups": [group.as_data() for group in of_campaign(progress)],
         "workers_lost": progress.workers_lost,
         "set_aside": sorted(progress.set_aside),
         "expected": dict(sorted(progress.expected.items())),
-        "findings": [finding(found, progress.seen[identity]) for identity, found in progress.found.items()],
+        "findings": [
+            {**finding(found, progress.seen[identity]), "groups": progress.seen_on(identity)}
+            for identity, found in progress.found.items()
+        ],
         "vanished": [{"test": where.test, "trial": index} for where, index in progress.vanished],
         "left_out": [{"name": name, "why": why} for name, why in progress.left_out],
         "files_broken": [{"name": name, "why": why} for name, why in progress.files_broken],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from autotest.report.columns import columns
+from autotest.report.groups import letters
 from autotest.report.plural import several
 from autotest.results.gradient_account import STATES, Account, Books
 from autotest.results.gradient_rows import Row
+from autotest.results.groups import Group
 
 _HEADINGS = ("Input", "Output", "Max abs", "Max rel", "At input", "At output", "Analytic", "Numeric", "Allowed", "")
 
@@ -39,13 +42,23 @@ def failure(rows: Sequence[Row], of: str) -> str:
     return f"{of} is not its derivative: {where}: {told}\n{table(rows)}"
 
 
-def columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lines of left-justified columns."""
-    widths = [max(len(line[at]) for line in (headings, *rows)) for at in range(len(headings))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in (headings, *rows)
+def by_group(groups: Mapping[str, Books]) -> str:
+    """What became of each operator's gradient on each group of machines, a column each, and which group is which."""
+    names = letters([Group(name, 0, books.trials, 0) for name, books in groups.items()])
+    operators = sorted({operator for books in groups.values() for operator in books.accounts})
+    rows = [(operator, *(_state(books.accounts.get(operator)) for books in groups.values())) for operator in operators]
+    totals = [
+        ("trials", *(str(books.trials) for books in groups.values())),
+        ("tests at fault, or that died", *(str(len(books.broken) + len(books.died)) for books in groups.values())),
     ]
-    return "\n".join(line.rstrip() for line in lines)
+    told = [f"{letter}: {name}" for name, letter in names.items()]
+    return "\n".join([columns(("Group", *names.values()), [*rows, *totals]), *told])
+
+
+def _state(one: Account | None) -> str:
+    if one is None:
+        return "-"
+    return "MISSING" if one.state == "missing" else one.state
 
 
 def account(books: Books) -> str:

@@ -16,13 +16,21 @@ _PROPERTIES = ("base_seed", "trials", "accepted", "rejected", "workers_lost")
 
 
 def as_xml(progress: CampaignProgress) -> str:
-    """The report; findings stand at the test that showed them first."""
+    """The report, a suite for each group of machines; findings stand at the test that showed them first."""
+    suites = ET.Element("testsuites")
+    for name, part in progress.groups.items() or [("", progress)]:
+        _suite(suites, f"autotest fuzz on {name}" if name else "autotest fuzz", part)
+    return closed(suites)
+
+
+def _suite(suites: ET.Element, name: str, progress: CampaignProgress) -> None:
     found: dict[object, list[Found]] = {}
     for item in progress.found.values():
         found.setdefault(item.where, []).append(item)
     ran = [test for test in progress.tests if test.tried]
-    suites, suite = opened(
-        "autotest fuzz",
+    suite = begun(
+        suites,
+        name,
         progress.seconds,
         {
             "tests": len(ran),
@@ -34,20 +42,26 @@ def as_xml(progress: CampaignProgress) -> str:
     )
     for test in ran:
         _case(suite, test, found.get(test.where, []))
-    return closed(suites)
 
 
 def opened(
     name: str, seconds: float, counts: Mapping[str, int], properties: Mapping[str, object]
 ) -> tuple[ET.Element, ET.Element]:
-    """The root of a report, and its one suite, to which test cases are added: with what was counted, and properties."""
+    """The root of a report, and its one suite, to which test cases are added."""
     suites = ET.Element("testsuites")
+    return suites, begun(suites, name, seconds, counts, properties)
+
+
+def begun(
+    suites: ET.Element, name: str, seconds: float, counts: Mapping[str, int], properties: Mapping[str, object]
+) -> ET.Element:
+    """A further suite of a report, with what was counted, and properties."""
     counted = {key: str(count) for key, count in counts.items()}
     suite = ET.SubElement(suites, "testsuite", {"name": name, **counted, "time": f"{seconds:.3f}"})
     listed = ET.SubElement(suite, "properties")
     for key, value in properties.items():
         ET.SubElement(listed, "property", name=f"autotest.{key}", value=clean(str(value)))
-    return suites, suite
+    return suite
 
 
 def closed(suites: ET.Element) -> str:

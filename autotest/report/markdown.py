@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from autotest.emission import program_text
+from autotest.report import groups as by_group
+from autotest.report.campaign import seen_by_groups
 from autotest.report.plural import several
 from autotest.results.finding import Finding
+from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress
 
 
@@ -55,6 +58,9 @@ def campaign(progress: CampaignProgress) -> str:
         ),
         "",
     ]
+    groups = of_campaign(progress)
+    if groups:
+        lines += by_group.markdown(groups, seen_by_groups(progress))
     if progress.found:
         lines += ["| operator | symptom | seen | test | reproducer |", "|---|---|---|---|---|"]
     for identity, found in progress.found.items():

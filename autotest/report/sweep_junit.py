@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from autotest.report.junit import clean, closed, opened
 from autotest.report.sweep_finding import whole
+from autotest.results.groups import of_sweep
 from autotest.results.sweep import Row, SweepMap, worst
 from autotest.results.sweep_findings import SweepFinding
 
@@ -33,6 +34,7 @@ def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
             "seed": swept.seed,
             "samples": sum(row.cell.samples for row in swept.rows.values()),
             "incomplete": swept.incomplete,
+            **{f"samples on {group.name}": group.trials for group in of_sweep(swept, findings)},
         },
     )
     for name, rows in operators.items():
@@ -41,7 +43,8 @@ def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
             if finding.operator == name and not finding.known:
                 message = clean(f"{finding.operator}: {finding.check}")
                 failure = ET.SubElement(case, "failure", message=message, type=finding.check)
-                failure.text = clean(whole(finding, swept.sides))
+                seen = "".join(f"\nSeen {times}x on {name}" for name, times in finding.groups.items())
+                failure.text = clean(whole(finding, swept.sides) + seen)
         if name in unsaid and name not in failed:
             ET.SubElement(case, "skipped", message=clean(_why(rows) or unsaid[name]))
     return closed(suites)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterable, Sequence
 
+from autotest.report import groups as by_group
 from autotest.report.sweep_accuracy import accuracy, coverage
+from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, STATUSES, Cell, Row, SweepMap, worst
 from autotest.results.sweep_findings import SweepFinding
 
@@ -26,6 +28,10 @@ def page(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     if swept.incomplete:
         lines += [f"Not complete: {swept.incomplete}.", ""]
     lines += [f"Not to be had: {note}." for note in swept.notes]
+    groups = of_sweep(swept, findings)
+    if groups:
+        seen = by_group.differing(groups, [(f"{one.operator}: {one.check}", one.groups) for one in findings])
+        lines += ["## Groups of machines", "", *by_group.markdown(groups, seen, "samples")]
     lines += _numbers(swept)
     lines += _families(swept)
     lines += _operators(swept, findings)

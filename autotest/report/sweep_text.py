@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 from collections.abc import Sequence
 
+from autotest.report import groups as by_group
 from autotest.results.accuracy import WORSE
+from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, SweepMap, less_accurate
 from autotest.results.sweep_coverage import of_modules, of_names
 from autotest.results.sweep_findings import SweepFinding
@@ -50,6 +52,10 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     if worse:
         shown = ", ".join(str(row.key) for row in worse[:LISTED])
         lines += ["", f"{len(worse)} cells more than {WORSE:g} times less accurate, though within tolerance: {shown}"]
+    groups = of_sweep(swept, findings)
+    if groups:
+        seen = by_group.differing(groups, [(f"{one.operator}: {one.check}", one.groups) for one in findings])
+        lines += ["", by_group.text(groups, seen, "samples")]
     if findings:
         by_operator = collections.Counter(finding.operator for finding in findings)
         lines += ["", f"{len(findings):,} distinct findings about {len(by_operator):,} operators"]

@@ -49,9 +49,13 @@ def campaign_map(
     swept = SweepMap(sides, versions, progress.base_seed, command, seconds=progress.seconds, date=date)
     swept.incomplete = progress.stopped
     swept.notes = [f"{name}: {why}" for name, why in (*progress.files_broken, *progress.left_out)]
+    swept.workers = {name: part.workers for name, part in progress.groups.items()}
     keys = {test.where: _key(test) for test in progress.tests}
     for test in progress.tests:
-        swept.rows[keys[test.where]] = Row(keys[test.where], test.where.file.name, "tests", _cell(test))
+        cell = _cell(test)
+        for name, part in progress.groups.items():
+            cell.groups[name] = sum(one.accepted + one.rejected for one in part.tests if one.where == test.where)
+        swept.rows[keys[test.where]] = Row(keys[test.where], test.where.file.name, "tests", cell)
     found: list[SweepFinding] = []
     for identity, one in progress.found.items():
         key = keys.get(one.where, CellKey(one.where.test, FORM, ""))
@@ -61,6 +65,7 @@ def campaign_map(
             cell.check(_check(one), passed=False, times=times)
             cell.failed += times * (identity.symptom == "exception")
         found.append(_finding(len(found), one, key, times, scripts.get(one.key, "")))
+        found[-1].groups = progress.seen_on(identity)
     return swept, found
 
 

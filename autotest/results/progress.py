@@ -121,6 +121,8 @@ class CampaignProgress:
     workers: int = 0
     #: What there is to say of the machines of a cluster, a line each.
     machines: list[str] = dataclasses.field(default_factory=list)
+    #: What the same campaign came to on each group of machines, by name, where it ran on each; this is the sum then.
+    groups: dict[str, CampaignProgress] = dataclasses.field(default_factory=dict)
     #: Why the history lacks what happened last, if it does.
     unwritten: str = ""
     #: Why it ended before its time, if it did.
@@ -137,6 +139,10 @@ class CampaignProgress:
     @property
     def rejected(self) -> int:
         return sum(test.rejected for test in self.tests)
+
+    def seen_on(self, identity: Identity) -> dict[str, int]:
+        """How often each group of machines showed a finding; nothing of those that did not."""
+        return {name: times for name, group in self.groups.items() if (times := group.seen[identity])}
 
     @property
     def forgetful(self) -> list[TestProgress]:

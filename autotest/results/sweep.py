@@ -67,10 +67,13 @@ class Divergence:
     #: Elements of its inputs.
     size: int = 0
     program: Program | None = None
+    #: How many of the samples each group of machines saw it in, where the sweep ran on several.
+    groups: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
     def merge(self, other: Divergence) -> None:
         """Count `other`, which is the same at other samples; the smaller program stays."""
         self.samples += other.samples
+        self.groups += other.groups
         if other.program is not None and (self.program is None or other.size < self.size):
             self.message, self.sample, self.size, self.program = other.message, other.sample, other.size, other.program
 
@@ -98,6 +101,14 @@ class Cell:
     accuracy: Accuracy | None = None
     #: The public names that accepted samples call, such as ``"Tensor.add_"``.
     called: set[str] = dataclasses.field(default_factory=set)
+    #: How many of the samples each group of machines ran, where the sweep ran on several.
+    groups: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+
+    def of_group(self, name: str) -> None:
+        """Note that all of this is what one group of machines found out."""
+        self.groups[name] = self.samples
+        for found in self.divergences.values():
+            found.groups[name] = found.samples
 
     def measured(self, accuracy: Accuracy) -> None:
         """Add the errors of one sample."""
@@ -131,6 +142,7 @@ class Cell:
         self.left_out.update(other.left_out)
         self.absent = self.absent or other.absent
         self.called |= other.called
+        self.groups += other.groups
         if other.accuracy is not None:
             self.measured(other.accuracy)
         for name, (passed, total) in other.checks.items():
@@ -186,6 +198,8 @@ class SweepMap:
     shared: Sequence[str] = ()
     #: Whether it ended before all cells had run.
     incomplete: str = ""
+    #: The groups of machines of a cluster that each ran all of it, with their workers; none where one did.
+    workers: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def counts(self) -> Mapping[Status, int]:
         """How many cells there are of each status."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
@@ -44,6 +45,8 @@ class SweepFinding:
     verified: Verification = dataclasses.field(default_factory=Verification)
     #: What the programs of its cells call, which for a method or an operator is called otherwise than its cell.
     calls: list[str] = dataclasses.field(default_factory=list)
+    #: In how many samples each group of machines saw it, where the sweep ran on several.
+    groups: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 def findings(swept: SweepMap) -> list[SweepFinding]:
@@ -66,11 +69,13 @@ def findings(swept: SweepMap) -> list[SweepFinding]:
                     divergence.size,
                     divergence.program,
                     calls=called(divergence.program),
+                    groups=divergence.groups,
                 )
                 continue
             known.cells.append(row.key)
             known.samples += divergence.samples
             known.calls += [name for name in called(divergence.program) if name not in known.calls]
+            known.groups = collections.Counter(known.groups) + divergence.groups
             if divergence.program is not None and (known.program is None or divergence.size < known.size):
                 known.message, known.sample = divergence.message, f"{row.key}, {divergence.sample}"
                 known.size, known.program = divergence.size, divergence.program

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from autotest.base.errors import UsageError
+from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, STATUSES, CellKey, SweepMap
 from autotest.results.sweep_coverage import of_modules, of_names
 from autotest.results.sweep_findings import SweepFinding
@@ -40,6 +41,7 @@ def as_data(swept: SweepMap, findings: Sequence[SweepFinding]) -> dict[str, Any]
         "seconds": round(swept.seconds, 1),
         "incomplete": swept.incomplete,
         "notes": list(swept.notes),
+        "groups": [group.as_data() for group in of_sweep(swept, findings)],
         "coverage": {"names": of_names(swept).as_data(), "modules": of_modules(swept).as_data()},
         "checks": list(CHECKS),
         "statuses": list(STATUSES),
@@ -85,6 +87,7 @@ def _finding(finding: SweepFinding) -> dict[str, Any]:
         "place": finding.place,
         "verified": str(finding.verified) if finding.script else "",
         "known": finding.known,
+        "groups": dict(finding.groups),
     }
 
 

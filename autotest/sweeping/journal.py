@@ -16,7 +16,7 @@ from autotest.sweeping.units import Unit
 
 FORMAT: Final = "autotest sweep under way"
 #: Raised when what is written changes, such as a field of `Cell`.
-VERSION: Final = 1
+VERSION: Final = 2
 _LENGTH: Final = struct.Struct("<Q")
 
 

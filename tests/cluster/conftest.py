@@ -18,6 +18,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.fuzz.conftest import command  # noqa: F401 - the same fixture
 
+#: How often Ray is asked to start a node.
+ATTEMPTS = 6
 SUITE = ROOT / "tests" / "fuzz" / "suites" / "twenty_six.py"
 
 
@@ -31,11 +33,19 @@ class Node:
             self._process = subprocess.Popen(
                 [*started, f"--object-store-memory={100 << 20}", "--disable-usage-stats"],
                 cwd=folder,
-                env=environment,
+                env={**environment, "PYTHONUNBUFFERED": "1"},
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
+
+    def has_started(self) -> bool:
+        """Wait until it belongs to the cluster; False when it gives up, as Ray does after 30 s on a busy machine."""
+        while "Ray runtime started" not in self.log.read_text():
+            if self._process.poll() is not None:
+                return False
+            time.sleep(0.2)
+        return True
 
     def kill(self) -> None:
         """End it as a power cut does."""
@@ -63,10 +73,18 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    return False
+
+
 class RayCluster:
     """Two nodes, whose client server is at `address`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **second: str) -> None:
+        """The second node has the variables of `second`."""
         self.environment = {
             **os.environ,
             "RAY_AUTH_MODE": "token",
@@ -75,21 +93,22 @@ class RayCluster:
             "TMPDIR": str(folder),
         }
         port, client = free_port(), free_port()
-        self.address = f"127.0.0.1:{client}"
+        self.address, self.folder = f"127.0.0.1:{client}", folder
+        self.nodes: list[Node] = []
         head = ("--head", f"--port={port}", f"--ray-client-server-port={client}", f"--temp-dir={folder}")
-        self.nodes = [Node(*head, "--include-dashboard=false", environment=self.environment, folder=folder)]
-        self._await(port)
-        self._await(client)
-        self.nodes.append(Node(f"--address=127.0.0.1:{port}", environment=self.environment, folder=folder))
-
-    def _await(self, port: int) -> None:
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                return
+        self._add(self.environment, *head, "--include-dashboard=false")
+        while not _listens(client):
             time.sleep(0.2)
-        raise TimeoutError(self.nodes[0].log.read_text())
+        self._add({**self.environment, **second}, f"--address=127.0.0.1:{port}")
+
+    def _add(self, environment: dict[str, str], *options: str) -> None:
+        for _ in range(ATTEMPTS):
+            node = Node(*options, environment=environment, folder=self.folder)
+            self.nodes.append(node)
+            if node.has_started():
+                return
+            self.nodes.pop().kill()
+        raise TimeoutError(node.log.read_text())
 
     def close(self) -> None:
         for node in reversed(self.nodes):
@@ -97,13 +116,13 @@ class RayCluster:
 
 
 @pytest.fixture
-def cluster(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayCluster]:
-    """Two nodes with two processors each; gone afterwards."""
+def cluster(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayCluster]:
+    """Two nodes with two processors each, the second with the variables of a parameter; gone afterwards."""
     import tempfile
 
     # Not below pytest's own folder: the path of a socket has 107 characters at most.
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
-        one = RayCluster(Path(folder))
+        one = RayCluster(Path(folder), **getattr(request, "param", {}))
         for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
             monkeypatch.setenv(name, one.environment[name])
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from autotest.base.errors import AutotestError
 from autotest.clusters import cluster as cluster_module
 from autotest.clusters.cluster import Cluster
+from autotest.clusters.other_work import dealt
 from autotest.clusters.travelling import package
 from autotest.results.tasks import Conditions, Explore, Explored, Result, Task, Where
 from tests.support.threads import Idle, Threads
@@ -215,3 +216,62 @@ def test_a_campaign_whose_cluster_is_gone_ends_with_a_sentence(started, monkeypa
     executor = started(a=(1, Dying))
     with pytest.raises(AutotestError, match="nobody works on the cluster: it has no machine with a free processor"):
         carried_out(executor, tasks(1))
+
+
+#: What another group of machines has.
+OTHER = "torch 2.0.1 / nothing 1 on cpu and cuda"
+
+
+@pytest.fixture
+def two_groups(tmp_path: Path) -> Iterator[Cluster]:
+    """Three workers of one group and two of another, of which both take part."""
+    machines = {"a": (2, Idle), "b": (1, Idle), "c": (2, lambda: Idle(group=OTHER))}
+    given = package(Conditions(tmp_path), [], tmp_path)
+    with contextlib.closing(Cluster(Threads(machines), given, tmp_path, each=True)) as executor:
+        executor.prepare()
+        yield executor
+
+
+def test_each_group_of_machines_carries_out_its_own_tasks(two_groups):
+    assert two_groups.groups == [Idle.GROUP, OTHER]
+    parts = {group: two_groups.only(group) for group in two_groups.groups}
+    assert [(part.slots, part.looking) for part in parts.values()] == [(3, 2), (2, 1)]
+    for part, given in zip(parts.values(), (tasks(30), tasks(12)), strict=True):
+        for task in given:
+            part.start(task)
+    finished: dict[str, list[tuple[Task, Result]]] = {group: [] for group in parts}
+    while sum(map(len, finished.values())) < 42:
+        for group, part in parts.items():
+            finished[group] += part.wait(0.02)
+    assert {group: indices(done) for group, done in finished.items()} == {
+        Idle.GROUP: list(range(30)),
+        OTHER: list(range(12)),
+    }
+    assert two_groups.told() == [
+        f"3 workers on 2 machines of the cluster: {Idle.GROUP}",
+        f"2 workers on 1 machine of the cluster: {OTHER}",
+    ]
+
+
+def test_a_group_whose_machines_are_gone_does_not_keep_the_others_from_working(two_groups, monkeypatch):
+    monkeypatch.setattr(cluster_module, "ALONE", 0.0)
+    gone, left = two_groups.only(OTHER), two_groups.only(Idle.GROUP)
+    del two_groups._engine.there["c"]
+    for handle, station in list(two_groups._stations.items()):
+        if station.group == OTHER:
+            two_groups._lose(handle, "switched off")
+    gone.start(tasks(1)[0])
+    assert gone.wait(0.01) == []
+    with pytest.raises(AutotestError, match=f"nobody works on the cluster with {OTHER}"):
+        gone.wait(0.01)
+    for task in tasks(8):
+        left.start(task)
+    finished: list[tuple[Task, Result]] = []
+    while len(finished) < 8:
+        finished += left.wait(0.02)
+    assert indices(finished) == list(range(8))
+
+
+def test_units_are_dealt_to_every_group_and_come_back_with_its_name(two_groups):
+    done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
+    assert sorted(done) == sorted((group, number) for group in (Idle.GROUP, OTHER) for number in range(7))

@@ -8,10 +8,12 @@ import importlib.util
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -230,6 +232,43 @@ def test_test_files_travel_to_a_cluster_that_runs_already_and_a_node_that_goes_a
     assert f"python .autotest/failures/{entry.key}/repro.py (verified" in entry.report
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("cluster", [{"TESTS_RELEASE": "2"}], indirect=True, ids=["two versions"])
+def test_each_group_of_machines_runs_the_same_and_has_a_column_of_the_report(fuzz, cluster: RayCluster, tmp_path):
+    where = f"ray://{cluster.address}"
+    reports = ("--junitxml", "out.xml", "--html", "out.html")
+    three = ("-k", "'relu' or 'tanh' or 'exp'")
+    options = ("--trials", 20, "--seed", 7, "--executor", where, "--each-group")
+    campaign = fuzz(SUITE, *three, *options, *reports, candidate="released").ended()
+    assert campaign.process.returncode == 1, campaign.output
+    found = json.loads((campaign.folder / "out.json").read_text())
+    first, second = (group["name"] for group in found["groups"])
+    assert ("/ faulty 1 on cpu" in first, "/ faulty 2 on cpu" in second) == (True, True)
+    told = [(group["workers"], group["trials"], group["findings"]) for group in found["groups"]]
+    assert told == [(2, 3 * 20, 2), (2, 3 * 20, 1)]
+    seen = {finding["operator"]: finding["groups"] for finding in found["findings"]}
+    assert seen == {"relu": {first: 20}, "tanh": {first: 20, second: 20}}
+    assert {key: entry.finding.operator for key, entry in campaign.kept.items()} == {
+        finding["key"]: finding["operator"] for finding in found["findings"]
+    }
+    assert re.search(r"^Group +A +B$", campaign.output, re.MULTILINE), campaign.output
+    suites = {suite.get("name"): suite.get("failures") for suite in ET.parse(campaign.folder / "out.xml").getroot()}
+    assert suites == {f"autotest fuzz on {first}": "2", f"autotest fuzz on {second}": "1"}
+
+    # The same column in what a sweep and the books of gradients tell.
+    swept = ("sweep", "-k", "relu/function/float32", "--no-explain", "--json", "map.json", "--each-group")
+    assert re.search(r"^Group +A +B$", told_by(tmp_path, *swept, where=where, candidate="released"), re.MULTILINE)
+    swept_map = json.loads((tmp_path / "map.json").read_text())
+    assert [group["name"] for group in swept_map["groups"]] == [first, second]
+    assert swept_map["groups"][0]["trials"] == swept_map["groups"][1]["trials"] > 0
+    assert {one["operator"]: list(one["groups"]) for one in swept_map["findings"]}["relu"] == [first]
+
+    books = ("gradients", SUITE, "--trials", 1, *three, "--each-group")
+    told_of_books = told_by(tmp_path, *books, where=where, candidate="released")
+    assert re.search(r"^trials +3 +3$", told_of_books, re.MULTILINE), told_of_books
+
+
 @pytest.mark.parametrize(
     ("where", "said"),
     [
@@ -261,10 +300,10 @@ def test_this_process_is_no_cluster(command):
     assert "expected 1 or more with --executor ray" in ended.errors
 
 
-def told(folder: Path, *arguments: object, where: str) -> str:
+def told_by(folder: Path, *arguments: object, where: str, candidate: str = "mixed") -> str:
     """What a command says with its workers at `where`, in a session that has no process left afterwards."""
-    command = [sys.executable, "-m", "autotest", *map(str, arguments), "--jobs", "2", "--executor", where]
-    environment = {**os.environ, "AUTOTEST_CANDIDATE": "tests.support.deadly:mixed"}
+    command = [sys.executable, "-m", "autotest", *map(str, arguments), "--executor", where]
+    environment = {**os.environ, "AUTOTEST_CANDIDATE": f"tests.support.deadly:{candidate}"}
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -286,7 +325,7 @@ def test_a_sweep_on_ray_comes_to_what_one_here_comes_to(tmp_path, quick):
     asked = ("sweep", "-k", "relu/function/float32 or sinh/out=/float32", "--no-explain", "--json")
     maps = {}
     for where in ("local", "ray"):
-        told(tmp_path, *asked, f"{where}.json", where=where)
+        told_by(tmp_path, *asked, f"{where}.json", "--jobs", 2, where=where)
         maps[where] = json.loads((tmp_path / f"{where}.json").read_text())
     here, there = maps["local"], maps["ray"]
     assert [(cell["operator"], cell["status"]) for cell in there["cells"]] == [
@@ -301,7 +340,7 @@ def test_a_sweep_on_ray_comes_to_what_one_here_comes_to(tmp_path, quick):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_books_of_gradients_are_the_same_on_ray(tmp_path, quick):
-    asked = ("gradients", SUITE, "--trials", 1, "-k", SIX)
-    here, there = (told(tmp_path, *asked, where=where) for where in ("local", "ray"))
+    asked = ("gradients", SUITE, "--trials", 1, "-k", SIX, "--jobs", 2)
+    here, there = (told_by(tmp_path, *asked, where=where) for where in ("local", "ray"))
     assert there == here
     assert "its process died (SIGSEGV)" in there

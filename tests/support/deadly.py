@@ -58,6 +58,20 @@ def mixed() -> FaultyTorch:
     return FaultyTorch(faults, origin=f"{__name__}:mixed")
 
 
+class _Released(FaultyTorch):
+    """The version that TESTS_RELEASE names."""
+
+    @property
+    def version(self) -> str:
+        return os.environ.get("TESTS_RELEASE", "1")
+
+
+def released() -> FaultyTorch:
+    """One operator is wrong in every version, and another one before version 2."""
+    wrong = ("tanh",) if os.environ.get("TESTS_RELEASE") == "2" else ("tanh", "relu")
+    return _Released({name: plus(1.0) for name in wrong}, origin=f"{__name__}:released")
+
+
 def _first(deed: Callable[[], None]) -> Callable[[Any], Any]:
     def replacement(original: Any) -> Any:
         def deadly(*args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,39 @@
+"""What a campaign asks of whoever carries out its tasks, shows it, or writes down where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from autotest.results.progress import CampaignProgress
+from autotest.results.tasks import Found, Result, Task, Where
+
+
+class Executor(Protocol):
+    """Carries out tasks: explores in `slots` at a time, and looks into findings in as many more as `looking` says."""
+
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def looking(self) -> int: ...
+
+    def start(self, task: Task) -> None: ...
+
+    def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
+        """What was finished, waiting for it no longer than `seconds` where waiting is possible."""
+
+
+class Observer(Protocol):
+    """Is told what happens while a campaign runs."""
+
+    def changed(self, progress: CampaignProgress) -> None: ...
+
+    def found(self, found: Found) -> None: ...
+
+
+#: Writes down where a campaign stands, with the trials that are under way.
+SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
+
+
+__all__ = ["Executor", "Observer", "SaveProgress"]

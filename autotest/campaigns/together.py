@@ -1,0 +1,41 @@
+"""Runs campaigns side by side that share one executor, such as one for each group of machines of a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Mapping
+
+from autotest.campaigns.campaign import INTERRUPTED, Campaign
+
+
+def run_together(campaigns: Mapping[str, Campaign]) -> Mapping[str, Exception]:
+    """Run all of them in turns; Ctrl-C ends all. Returns what the ones ended with that could not go on, by name."""
+    running = {name: campaign.steps() for name, campaign in campaigns.items()}
+    failures: dict[str, Exception] = {}
+    while running:
+        for name, steps in list(running.items()):
+            ended, failure = _advanced(steps)
+            if failure is not None:
+                failures[name] = failure
+            if ended:
+                del running[name]
+        if any(campaign.progress.stopped == INTERRUPTED for campaign in campaigns.values()):
+            for steps in running.values():  # those that Ctrl-C did not meet write down where they stand, too
+                with contextlib.suppress(StopIteration):
+                    steps.throw(KeyboardInterrupt)
+            running.clear()
+    return failures
+
+
+def _advanced(steps: Generator[None, None, None]) -> tuple[bool, Exception | None]:
+    """Whether a campaign ended with its next step, and what it ended with if that is an error."""
+    try:
+        next(steps)
+    except StopIteration:
+        return True, None
+    except Exception as error:  # noqa: BLE001 - the other campaigns go on
+        return True, error
+    return False, None
+
+
+__all__ = ["run_together"]

@@ -1,0 +1,79 @@
+"""A campaign on each group of machines of a cluster at once: the same trials everywhere, and a column for each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from autotest.base.errors import UsageError
+from autotest.campaigns.campaign import Campaign, Plan, progress_of
+from autotest.campaigns.executor import Observer, SaveProgress
+from autotest.campaigns.history import History
+from autotest.campaigns.together import run_together
+from autotest.clusters.cluster import Cluster
+from autotest.results.identity import Identity
+from autotest.results.progress import CampaignProgress
+from autotest.results.tasks import Found
+from autotest.results.together import together
+from autotest.sources.collection import Collection
+
+#: What the history adds to the shard of a campaign that ran on each group; each group's own has its name instead.
+EACH: Final = " on each group"
+#: Seconds between two sums of what all groups have come to.
+_SHOWN_EVERY: Final = 0.5
+
+
+class Begun:
+    """Notes in the history that campaigns begin, or goes on with the last ones."""
+
+    def __init__(self, history: History, shard: str, resume: bool) -> None:
+        self._history, self._shard, self._resume = history, shard, resume
+
+    def __call__(self, progress: CampaignProgress, group: str = "") -> SaveProgress:
+        """What writes down where one stands; `group` is the machines that it is about, where it is about some."""
+        shard = self._shard.removesuffix(EACH) + f" on {group}" if group else self._shard
+        campaign = self._resumed(progress, shard, group) if self._resume else self._history.begin(progress, shard)
+        return lambda *where: self._history.save(campaign, *where)
+
+    def _resumed(self, progress: CampaignProgress, shard: str, group: str) -> str:
+        try:
+            return self._history.resume(progress, shard)
+        except UsageError:
+            if not group:
+                raise
+            return self._history.begin(progress, shard)  # machines that were not there before
+
+
+class _Shown:
+    """Shows the sum of all groups, and a finding when the first of them has it."""
+
+    def __init__(self, groups: Mapping[str, CampaignProgress], shown: Observer) -> None:
+        self._groups, self._shown = groups, shown
+        self._announced: set[Identity] = set()
+        self._next = 0.0
+
+    def changed(self, progress: CampaignProgress) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _SHOWN_EVERY
+            self._shown.changed(together(self._groups))
+
+    def found(self, found: Found) -> None:
+        if found.identity not in self._announced:
+            self._announced.add(found.identity)
+            self._shown.found(found)
+
+
+def run(
+    cluster: object, collected: Collection, plan: Plan, shown: Observer, begun: Begun
+) -> tuple[CampaignProgress, Exception | None]:
+    """Carry out `plan` on each group of a cluster that is prepared; what it came to, and what ended one before."""
+    assert isinstance(cluster, Cluster), "--each-group is refused without a cluster"
+    groups = {name: progress_of(collected, plan.base_seed) for name in cluster.groups}
+    everywhere = _Shown(groups, shown)
+    campaigns = {
+        name: Campaign(progress, plan, cluster.only(name), everywhere, begun(progress, name))
+        for name, progress in groups.items()
+    }
+    failures = run_together(campaigns)
+    return together(groups), next(iter(failures.values()), None)

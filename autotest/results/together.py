@@ -1,0 +1,65 @@
+"""One campaign on several groups of machines, as the sum of what it came to on each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from autotest.results.progress import CampaignProgress, TestProgress
+from autotest.results.verification import State
+
+#: What of a test is added up.
+_NUMBERS = ("next", "tried", "died", "mishaps", "accepted", "seconds", "compared")
+_COUNTERS = ("rejections", "expected", "operators", "arguments", "forgotten")
+
+
+def together(groups: Mapping[str, CampaignProgress]) -> CampaignProgress:
+    """What a campaign came to on all of `groups`, which run the same tests; they stay as they are."""
+    one, *others = groups.values()
+    whole = CampaignProgress(one.base_seed, [], left_out=one.left_out, files_broken=one.files_broken)
+    whole.groups = dict(groups)
+    by_test = [{test.where: test for test in other.tests} for other in others]
+    whole.tests = [
+        _added([test, *(tests[test.where] for tests in by_test if test.where in tests)]) for test in one.tests
+    ]
+    for group in groups.values():
+        _add(whole, group)
+    return whole
+
+
+def _add(whole: CampaignProgress, group: CampaignProgress) -> None:
+    for identity, found in group.found.items():
+        before = whole.found.get(identity)
+        # A script tells more than none, whichever group it is from.
+        if before is None or (before.verified.state is State.WAITING and found.verified.state is not State.WAITING):
+            whole.found[identity] = found
+    whole.seen += group.seen
+    whole.vanished += group.vanished
+    whole.expected += group.expected
+    whole.cleared += group.cleared
+    whole.workers_lost += group.workers_lost
+    whole.deaths += group.deaths
+    for call, arguments in group.fatal_arguments.items():
+        whole.fatal_arguments.setdefault(call, set()).update(arguments)
+    whole.known_deaths += group.known_deaths
+    whole.set_aside |= group.set_aside
+    whole.seconds = max(whole.seconds, group.seconds)
+    whole.workers += group.workers
+    whole.unwritten = whole.unwritten or group.unwritten
+    whole.stopped = whole.stopped or group.stopped
+
+
+def _added(parts: Sequence[TestProgress]) -> TestProgress:
+    """A test as all groups ran it; at fault, or set aside, where it is on any."""
+    whole = TestProgress(parts[0].where)
+    for part in parts:
+        for name in _NUMBERS:
+            setattr(whole, name, getattr(whole, name) + getattr(part, name))
+        for name in _COUNTERS:
+            setattr(whole, name, getattr(whole, name) + getattr(part, name))
+        whole.places = {**part.places, **whole.places}
+        whole.broken = whole.broken or part.broken
+        whole.set_aside = whole.set_aside or part.set_aside
+    return whole
+
+
+__all__ = ["together"]

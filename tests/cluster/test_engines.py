@@ -1,0 +1,93 @@
+"""Every engine of a cluster keeps the same contract, and one of processes alone is short."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autotest.campaigns.campaign import Campaign, Plan, progress_of
+from autotest.campaigns.workers import Workers
+from autotest.cli.executors import Prepared
+from autotest.clusters.agent import Agent
+from autotest.clusters.cluster import Cluster
+from autotest.clusters.travelling import package
+from autotest.frameworks import chosen_names
+from autotest.results.identity import Identity
+from autotest.results.progress import CampaignProgress
+from autotest.results.tasks import Conditions, Found
+from autotest.sources.collection import collect
+from tests.support import processes
+from tests.support.engine_contract import Echo, check
+from tests.support.processes import Processes
+from tests.support.threads import Threads
+
+TESTS = """
+from autotest import autotest, random_tensor, torch
+
+@autotest(special_values=False)
+def test_relu():
+    return torch.relu(random_tensor(ndim=2))
+
+@autotest(special_values=False)
+def test_sinh():
+    return torch.sinh(random_tensor(ndim=2))
+"""
+
+
+def test_threads_keep_the_contract():
+    check(Threads({"here": (2, Echo)}), processes=False)
+
+
+@pytest.mark.usefixtures("importable_elsewhere")
+def test_processes_of_the_standard_library_keep_the_contract_in_less_than_a_hundred_lines():
+    check(Processes(2, Echo), processes=True)
+    assert len(Path(processes.__file__).read_text().splitlines()) < 100
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("importable_elsewhere")
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
+def test_ray_keeps_the_contract():
+    # In a process of its own: Ray leaves threads and handlers of signals behind.
+    asked = [sys.executable, "-m", "tests.support.engine_contract"]
+    told = subprocess.run(asked, check=False, capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+class _Unseen:
+    def changed(self, progress: CampaignProgress) -> None:
+        pass
+
+    def found(self, found: Found) -> None:
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("importable_elsewhere", "quick")
+def test_a_campaign_on_agents_in_processes_comes_to_what_one_here_comes_to(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:mixed")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_two.py").write_text(TESTS)
+
+    def came_to(name: str) -> tuple[dict[Identity, int], list[int]]:
+        conditions = Conditions(tmp_path / name, chosen_names(), check_errors=True, shrink=0.0, verify=False)
+        given = package(conditions, [Path("test_two.py")], tmp_path)
+        executor: Prepared = (
+            Workers(conditions, 2) if name == "here" else Cluster(Processes(2, Agent), given, conditions.directory)
+        )
+        progress = progress_of(collect([Path("test_two.py")]), 7)
+        with contextlib.closing(executor):
+            executor.prepare()
+            Campaign(progress, Plan(7, trials=12), executor, _Unseen()).run()
+        return dict(progress.seen), [test.tried + test.died for test in progress.tests]
+
+    here = came_to("here")
+    assert came_to("there") == here
+    assert {identity.operator for identity in here[0]} == {"relu", "sinh"}

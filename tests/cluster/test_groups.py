@@ -1,0 +1,207 @@
+"""What ran on several groups of machines is told in a column each, and campaigns of groups run side by side."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from autotest.campaigns.campaign import Campaign, Plan
+from autotest.campaigns.together import run_together
+from autotest.report import campaign as text
+from autotest.report import data, gradients, junit, markdown, sweep_html, sweep_text
+from autotest.results.campaign_map import campaign_map
+from autotest.results.gradient_account import Books, Use
+from autotest.results.groups import of_campaign, of_sweep
+from autotest.results.identity import Identity
+from autotest.results.progress import CampaignProgress, TestProgress
+from autotest.results.sweep import Cell, CellKey, Divergence, Row, SweepMap
+from autotest.results.sweep_findings import findings
+from autotest.results.sweep_format import as_data
+from autotest.results.tasks import Explore, Explored, Found, Where
+from autotest.results.together import together
+from autotest.results.verification import State, Verification
+
+CPU, CUDA = "torch 2.0.1 / mine 1 on cpu", "torch 2.0.1 / mine 1 on cpu and cuda"
+RELU, EXP = (Where(Path(f"tests/test_{name}.py"), f"test_{name}.py::test", 7) for name in ("relu", "exp"))
+VALUE, CRASH = (
+    Identity(name, how, "forward", "candidate", "", "") for name, how in (("relu", "value"), ("exp", "crash"))
+)
+
+
+def found(identity: Identity, where: Where, state: State = State.VERIFIED) -> Found:
+    key = f"{identity.operator}-{identity.symptom}"
+    return Found(key, identity, where, 4, f"kept/{key}", Verification(state), "", "not close", "the report")
+
+
+def on_a_group(workers: int, accepted: int, *seen: tuple[Found, int]) -> CampaignProgress:
+    tests = [TestProgress(where, tried=accepted, accepted=accepted) for where in (RELU, EXP)]
+    made = CampaignProgress(7, tests, found={one.identity: one for one, _ in seen}, seconds=10.0, workers=workers)
+    made.seen.update({one.identity: times for one, times in seen})
+    return made
+
+
+@pytest.fixture
+def both() -> CampaignProgress:
+    """`relu` is wrong everywhere, `exp` dies on one group only."""
+    return together(
+        {
+            CPU: on_a_group(12, 100, (found(VALUE, RELU), 9)),
+            CUDA: on_a_group(3, 40, (found(CRASH, EXP), 1), (found(VALUE, RELU), 4)),
+        }
+    )
+
+
+def test_the_whole_is_the_sum_of_the_groups_and_leaves_them_as_they_are(both):
+    assert (both.trials, both.workers, both.seen) == (280, 15, collections.Counter({VALUE: 13, CRASH: 1}))
+    assert [(test.where, test.accepted) for test in both.tests] == [(RELU, 140), (EXP, 140)]
+    assert [(group.name, group.workers, group.trials, group.findings) for group in of_campaign(both)] == [
+        (CPU, 12, 200, 1),
+        (CUDA, 3, 80, 2),
+    ]
+
+
+def test_of_one_finding_of_two_groups_the_one_with_a_script_is_told():
+    waiting, looked_into = found(CRASH, EXP, State.WAITING), found(CRASH, EXP)
+    for first, second in ((waiting, looked_into), (looked_into, waiting)):
+        whole = together({CPU: on_a_group(1, 1, (first, 1)), CUDA: on_a_group(1, 1, (second, 1))})
+        assert list(whole.found.values()) == [looked_into]
+
+
+def test_the_summary_has_a_column_a_group_and_says_where_each_finding_was_seen(both):
+    table = text.summary(both).split("\n\n")[1]
+    assert [line.split() for line in table.splitlines()[:4]] == [
+        ["Group", "A", "B"],
+        ["workers", "12", "3"],
+        ["trials", "200", "80"],
+        ["distinct", "findings", "1", "2"],
+    ]
+    assert [line.split()[-2:] for line in table.splitlines()[4:6]] == [["9x", "4x"], ["-", "1x"]]
+    assert table.splitlines()[6:] == [f"A: {CPU}", f"B: {CUDA}"]
+    assert "1. relu: value (forward), seen 13x on A and B\n" in text.summary(both)
+    assert "2. exp: crash (forward), seen 1x on B\n" in text.summary(both)
+
+
+def test_a_campaign_on_machines_that_are_alike_has_no_columns():
+    alone = on_a_group(2, 5, (found(VALUE, RELU), 1))
+    assert "Group" not in text.summary(alone)
+    assert "1. relu: value (forward), seen 1x\n" in text.summary(alone)
+    assert data.as_data(alone)["groups"] == []
+
+
+def test_json_junit_markdown_and_the_page_tell_the_groups_apart(both):
+    document = data.as_data(both)
+    assert [group["name"] for group in document["groups"]] == [CPU, CUDA]
+    assert [finding["groups"] for finding in document["findings"]] == [{CPU: 9, CUDA: 4}, {CUDA: 1}]
+    suites = ET.fromstring(junit.as_xml(both).partition("?>")[2])
+    assert {suite.get("name"): suite.get("failures") for suite in suites} == {
+        f"autotest fuzz on {CPU}": "1",
+        f"autotest fuzz on {CUDA}": "2",
+    }
+    assert f"|  | {CPU} | {CUDA} |" in markdown.campaign(both).splitlines()
+    swept, listed = campaign_map(both, ("torch", "mine"), {}, {})
+    mapped = as_data(swept, listed)
+    assert [(group["name"], group["trials"]) for group in mapped["groups"]] == [(CPU, 200), (CUDA, 80)]
+    assert [finding["groups"] for finding in mapped["findings"]] == [{CPU: 9, CUDA: 4}, {CUDA: 1}]
+    assert "http" not in sweep_html.page(mapped)
+
+
+def judged(group: str, samples: int, *divergent: str) -> Cell:
+    """What one group of machines hands in of a unit."""
+    cell = Cell(accepted=samples)
+    for key in divergent:
+        cell.diverged(Divergence("value", key, key, "sample 1", samples=2))
+    cell.of_group(group)
+    return cell
+
+
+def test_a_sweep_tells_which_group_saw_a_divergence_also_after_it_was_resumed():
+    key = CellKey("relu", "function", "float32")
+    swept = SweepMap(("torch", "mine"), {}, 0, "", workers={CPU: 2, CUDA: 1})
+    swept.rows[key] = Row(key, "unary", "torch")
+    for part in (
+        judged(CPU, 8),
+        judged(CUDA, 8, "only there"),
+        judged(CPU, 3, "everywhere"),
+        judged(CUDA, 3, "everywhere"),
+    ):
+        swept.rows[key].cell.merge(copy.deepcopy(part))
+    listed = findings(swept)
+    assert {one.key: one.groups for one in listed} == {"only there": {CUDA: 2}, "everywhere": {CPU: 2, CUDA: 2}}
+    assert [(group.trials, group.findings) for group in of_sweep(swept, listed)] == [(11, 1), (11, 2)]
+    told = sweep_text.summary(swept, listed)
+    assert ["relu:", "value", "-", "2x"] in [line.split() for line in told.splitlines()], told
+    assert told.count("relu: value") == 1  # what all saw is no difference between them
+
+
+def test_books_of_gradients_have_a_column_a_group():
+    here, there = Books(), Books()
+    here.add("test", [Use("relu", "numeric"), Use("exp", "missing", "no backward")])
+    there.add("test", [Use("relu", "compared")])
+    lines = [line.split() for line in gradients.by_group({CPU: here, CUDA: there}).splitlines()]
+    assert lines[:3] == [["Group", "A", "B"], ["exp", "MISSING", "-"], ["relu", "numeric", "compared"]]
+
+
+class _Executor:
+    """Has run whatever it is given, unless it was told otherwise."""
+
+    slots, looking = 1, 1
+
+    def __init__(self, trouble: BaseException | None = None) -> None:
+        self._waiting: list[Explore] = []
+        self._trouble = trouble
+
+    def start(self, task: Explore) -> None:
+        self._waiting.append(task)
+
+    def wait(self, seconds: float) -> list[tuple[Explore, Explored]]:
+        if self._trouble is not None and self._waiting[0].indices[0] > 0:
+            raise self._trouble
+        done = [(task, Explored(1, 1)) for task in self._waiting]
+        self._waiting.clear()
+        for task, result in done:
+            result.done = result.accepted = len(task.indices)
+        return done
+
+
+class _Unseen:
+    def changed(self, progress: CampaignProgress) -> None:
+        pass
+
+    def found(self, found: Found) -> None:
+        pass
+
+
+def campaigns(**trouble: BaseException | None) -> dict[str, Campaign]:
+    made = {}
+    for name, error in trouble.items():
+        progress = CampaignProgress(7, [TestProgress(RELU)])
+        made[name] = Campaign(progress, Plan(7, trials=50), _Executor(error), _Unseen())
+    return made
+
+
+def test_campaigns_side_by_side_come_to_what_each_comes_to_alone():
+    both = campaigns(a=None, b=None)
+    assert run_together(both) == {}
+    assert [one.progress.accepted for one in both.values()] == [50, 50]
+
+
+def test_a_campaign_that_cannot_go_on_costs_the_others_nothing():
+    both = campaigns(a=OSError("no machine left"), b=None)
+    failures = run_together(both)
+    assert str(failures["a"]) == "no machine left"
+    assert [one.progress.stopped for one in both.values()] == ["ended by OSError", ""]
+    assert both["b"].progress.accepted == 50
+
+
+def test_an_interrupt_ends_all_of_them_and_each_writes_down_where_it_stands():
+    all_of_them = campaigns(a=None, b=KeyboardInterrupt(), c=None)
+    written = []
+    for name, one in all_of_them.items():
+        one._save = lambda *_, name=name: written.append(name)
+    assert run_together(all_of_them) == {}
+    assert {one.progress.stopped for one in all_of_them.values()} == {"interrupted"}
+    assert set(written) == {"a", "b", "c"}

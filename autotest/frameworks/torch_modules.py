@@ -94,6 +94,9 @@ class ModuleDatabase:
         for one, module in zip(made, modules, strict=True):
             if module is not None:
                 yield self._lowered(key, one, module, dtype)
+        with_state = ((one, module) for one, module in zip(made, modules, strict=True) if module and _state(module))
+        for one, module in itertools.islice(with_state, 1):
+            yield self._lowered(key, one, module, dtype, of_state=True)
 
     def _made(self, key: str, dtype: str, seed: int) -> Iterator[_Made]:
         info, kind = self._infos.get(key), self._classes[key]
@@ -115,7 +118,8 @@ class ModuleDatabase:
             return self._classes[key](*made.args, **made.kwargs).to(getattr(torch, dtype)).train(made.training)
         return None
 
-    def _lowered(self, key: str, made: _Made, module: Any, dtype: str) -> Sample:
+    def _lowered(self, key: str, made: _Made, module: Any, dtype: str, *, of_state: bool = False) -> Sample:
+        """The module made and called, or its state read."""
         builder = Builder(self._framework)
         try:
             args = tuple(builder.operand(item) for item in made.args)
@@ -124,10 +128,13 @@ class ModuleDatabase:
             )
             if dtype == "float64":
                 builder.call("method", "double", (Ref(slot),), {})
-            state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+            state = _state(module)
             if state:
                 captured = {name: builder.captured(tensor) for name, tensor in state.items()}
                 builder.call("load_state", "", (Ref(slot), captured), {})
+            if of_state:
+                builder.call("method", "state_dict", (Ref(slot),), {})
+                return Sample(builder.program())
             builder.call("method", "train", (Ref(slot), made.training), {})
             inputs = tuple(builder.operand(item) for item in made.inputs)
             if made.kwargs.get("inplace") and type(inputs[0]) is Ref:
@@ -138,6 +145,10 @@ class ModuleDatabase:
         except NotReplayable as error:
             return Sample(None, str(error))
         return Sample(builder.program())
+
+
+def _state(module: Any) -> dict[str, Any]:
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
 
 
 def _searched(kind: Any, drawer: Drawer) -> Iterator[_Made]:

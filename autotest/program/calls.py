@@ -209,7 +209,8 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
     call = calls[slot]
     if call.kind == "tensor" or call.note == LAYOUT or (gradient and _makes_leaf(call)):
         own = "tensor" if call.kind == "tensor" else call.target
-        return next((operator_of(calls, reader) for reader in _readers(calls, slot)), own)
+        known_by = next(_readers(calls, slot), _pushed_through(calls, slot))
+        return own if known_by is None else operator_of(calls, known_by)
     if call.kind == "method" and call.target in ("__call__", "step") and type(call.args[0]) is Ref:
         return operator_of(calls, call.args[0].slot)
     if call.kind == "function" and call.target in _DIFFERENTIATING:
@@ -221,6 +222,15 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
         # The name of an input is that of a later call, which may be this one.
         return (call.target or call.kind) if owner.kind == "tensor" else operator_of(calls, owner.slot)
     return call.target
+
+
+def _pushed_through(calls: Sequence[Call], slot: int) -> int | None:
+    """The slot of what a cotangent is pushed back through."""
+    for later in calls[slot + 1 :]:
+        if later.target == "backward" and Ref(slot) in set(refs(later)) and type(later.args[0]) is Ref:
+            made = calls[later.args[0].slot]
+            return made.slot if made.kind != "tensor" and made.slot != slot else None
+    return None
 
 
 def _differentiated(calls: Sequence[Call], call: Call) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -14,6 +15,8 @@ from autotest.program.semantics import is_class, is_setting
 _ARRANGING: Final = frozenset("clone permute expand as_strided view_as".split())
 #: Fractions that single precision does not hold exactly, limits, and nothing.
 _FRACTIONS: Final = (0.0, 0.1, -0.1, 1.0, -1.0, 0.7, 1.1, 2.5, 1e-30, 1e30, float("inf"), float("-inf"), float("nan"))
+#: What makes of most fractions one that is half a unit of single precision off.
+_FACTOR: Final = 0.9876543210123
 
 
 def _subjects(program: Program) -> list[int]:
@@ -73,6 +76,21 @@ def fraction(program: Program, source: random.Random) -> Program | None:
     return _changed(
         program, source, lambda item: type(item) is float, lambda old: (*_FRACTIONS, -old, old + 0.3, old * 1.1)
     )
+
+
+def exact_fractions(program: Program, source: random.Random) -> Program | None:
+    """All fractions about as great as they were, and such that single precision rounds them."""
+
+    def leaf(item: Any) -> Any:
+        return item * _FACTOR if type(item) is float and math.isfinite(item) else item
+
+    calls = tuple(
+        call
+        if call.kind == "tensor"
+        else call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+        for call in program.calls
+    )
+    return None if calls == program.calls else dataclasses.replace(program, calls=calls)
 
 
 def flag(program: Program, source: random.Random) -> Program | None:

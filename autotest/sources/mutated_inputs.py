@@ -85,6 +85,20 @@ def zero_size(program: Program, source: random.Random) -> Program | None:
     return resized(program, source, lambda size: 0, lambda size: size > 0)
 
 
+def no_rows(program: Program, source: random.Random) -> Program | None:
+    """The first dimension of all inputs that share it with the greatest one cut to nothing, and no other one."""
+    shapes = [program.arrays[index].data.shape for index in inputs(program)]
+    rank = max(map(len, shapes), default=0)
+    rows = next((shape[0] for shape in shapes if rank and len(shape) == rank), 0)
+    if not rows:
+        return None
+    for index in inputs(program):
+        data = program.arrays[index].data
+        if data.ndim and data.shape[0] == rows:
+            program = with_array(program, index, data[:0])
+    return program
+
+
 def size_one(program: Program, source: random.Random) -> Program | None:
     return resized(program, source, lambda size: 1, lambda size: size > 1)
 

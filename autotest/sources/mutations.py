@@ -57,6 +57,7 @@ def _again(name: str, program: Program, source: random.Random) -> tuple[str, Pro
 
 MUTATIONS: Final[Mapping[str, Mutation]] = {
     "zero-size": inputs.zero_size,
+    "no rows": inputs.no_rows,
     "size 1": inputs.size_one,
     "another size": inputs.another_size,
     "a large size": inputs.large,
@@ -89,6 +90,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     "no gradient of one input": inputs.no_gradient,
     "another number": arguments.number,
     "another fraction": arguments.fraction,
+    "fractions of double precision": arguments.exact_fractions,
     "another flag": arguments.flag,
     "a number of another type": arguments.other_type,
     "an argument left out": arguments.dropped,

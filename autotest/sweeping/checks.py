@@ -1,4 +1,4 @@
-"""Says to which check of a cell a mismatch belongs, and whether there was anything to check."""
+"""Says to which check of a cell a mismatch belongs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from autotest.comparison import Mismatch
 from autotest.program import Program, Ref
 from autotest.program.semantics import in_place, is_step
 from autotest.recording.observation import Observed
-from autotest.replaying.replay import Replayed
 from autotest.results.sweep import Check
-from autotest.sweeping.backward import results
 from autotest.sweeping.undefined import flat
 
 #: What an exception says when it is the arguments that were not understood, and not their values.
@@ -49,18 +47,6 @@ def _is_input(program: Program, slot: int) -> bool:
         return False
     written = any(in_place(call) and call.args[:1] == (Ref(slot),) for call in program.calls)
     return not written and not any(Ref(slot) in flat(call.kwargs.get("out")) for call in program.calls)
-
-
-def says_nothing(program: Program, expected: Replayed) -> bool:
-    """Whether no result of the reference has an element whose contents are specified."""
-    backward = ("backward", "autograd.backward")
-    made = [call for call in program.calls if call.kind != "tensor" and call.target not in backward]
-    values = [expected.values[call.slot] for call in made if call.slot not in program.undefined]
-    types = expected.framework.tensor_types
-    plain = any(value is not None and not isinstance(value, (*types, tuple, list)) for value in values)
-    tensors = [value for value in values if isinstance(value, types)]
-    tensors += [tensor for slot, _, tensor in results(program, expected) if slot not in program.undefined]
-    return not plain and all(0 in tensor.shape for tensor in tensors)
 
 
 def has_nonfinite(observed: Observed) -> bool:

@@ -23,11 +23,12 @@ from autotest.sweeping import probing
 from autotest.sweeping.accuracy import measured
 from autotest.sweeping.arguments import arguments
 from autotest.sweeping.backward import with_backward
-from autotest.sweeping.checks import check_of, has_nonfinite, says_nothing
+from autotest.sweeping.checks import check_of, has_nonfinite
 from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.undefined import marked
+from autotest.sweeping.vacuous import is_constant, says_nothing
 
 #: Deaths over the same arguments of an operator after which these are left out, in all of its cells.
 KNOWN: Final = 2
@@ -78,7 +79,7 @@ class Judge:
             return found
         plain = marked(program, drawn=pair.reference.random_state() != before)
         found.program = with_backward(plain, expected, gaps=gaps)
-        found.vacuous = says_nothing(found.program, expected)
+        found.vacuous = says_nothing(found.program, expected) or is_constant(plain, expected)
         self._asks(1)
         actual = replay(found.program, pair.candidate)
         if actual.error is not None and found.program.undefined and self._accepts_again(found.program):
@@ -111,10 +112,12 @@ class Judge:
         """What both sides gave for the program of `found`, or another, and how it differs if nothing excuses it."""
         program = program or found.program
         record = record_of(program, self._pair, expected, actual)
-        if actual.error is not None:
+        modules = [call.slot for call in record.calls if is_class(call)]
+        unlike = [item for slot in modules if (item := unlike_state(record, slot)) is not None]
+        record.mismatches += unlike
+        # A state that does not fit the module is no refusal of its own.
+        if actual.error is not None and not (unlike and program.calls[len(actual.values)].kind == "load_state"):
             record.mismatches.append(raised(program, len(actual.values), self._pair, actual.error))
-        modules = [call.slot for call in program.calls[: len(actual.values)] if is_class(call)]
-        record.mismatches += [item for slot in modules if (item := unlike_state(record, slot)) is not None]
         observed = observe(record)
         mismatches = compare([observed], self._settings)[0]
         if mismatches:

@@ -14,7 +14,7 @@ from autotest.sweeping.units import FIRST, Unit, digest
 
 #: About how many samples of a unit are mutated; into how many, by dtype, and elsewhere.
 _MUTATED: Final = 24
-_MUTATIONS: Final[Mapping[str, int]] = {"float32": 80, "int64": 48}
+_MUTATIONS: Final[Mapping[str, int]] = {"float32": 80, "float64": 40, "int64": 48}
 _FEW: Final = 24
 #: How many of a cell's programs there are on hard inputs.
 _HARD: Final = 40

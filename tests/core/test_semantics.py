@@ -156,3 +156,15 @@ def test_a_leaf_that_is_differentiated_by_itself_has_no_operator():
     x = Call("tensor", "float32", (), {}, 0)
     calls = (x, Call("function", "autograd.grad", (Ref(0), Ref(0)), {}, 1))
     assert operator_of(calls, 1) == "autograd.grad"
+
+
+def test_a_cotangent_is_known_by_what_it_is_pushed_back_through():
+    x = Call("tensor", "float32", (), {}, 0)
+    cotangent = Call("tensor", "float32", (), {}, 2)
+    calls = (
+        x,
+        Call("method", "exp", (Ref(0),), {}, 1),
+        cotangent,
+        method("backward", Ref(2))._replace(args=(Ref(1), Ref(2))),
+    )
+    assert operator_of(calls, 2) == "exp"

@@ -65,3 +65,9 @@ def test_a_module_that_works_in_place_is_given_no_leaf(database: ModuleDatabase)
 
 def test_a_module_with_parameters_is_searched_in_double_precision_too(database: ModuleDatabase) -> None:
     assert any(replay(program, TORCH).error is None for program in programs(database, "nn.PReLU", "float64"))
+
+
+def test_the_state_of_a_module_is_read_too(database: ModuleDatabase) -> None:
+    (reading,) = [program for program in programs(database, "nn.Linear") if program.calls[-1].target == "state_dict"]
+    assert list(replay(reading, TORCH).values[-1]) == ["weight", "bias"]
+    assert all(program.calls[-1].target != "state_dict" for program in programs(database, "nn.CELU"))

@@ -104,3 +104,17 @@ def test_integers_do_not_require_grad() -> None:
     assert mutated is not None
     for call in mutated.inputs():
         assert not (call.kwargs["requires_grad"] and "float" not in call.target)
+
+
+def test_fractions_are_such_that_single_precision_rounds_them() -> None:
+    mutated = MUTATIONS["fractions of double precision"](in_place(), random.Random(1))
+    assert mutated is not None
+    fraction = mutated.calls[-1].args[1]
+    assert 0.4 < fraction < 0.6
+    assert float(np.float32(fraction)) != fraction
+
+
+def test_rows_are_cut_of_all_inputs_that_have_them() -> None:
+    mutated = MUTATIONS["no rows"](program(), random.Random(1))
+    assert mutated is not None
+    assert [array.data.shape for array in mutated.arrays] == [(0, 4), (0, 4), (2,)]

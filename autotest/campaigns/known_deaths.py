@@ -18,7 +18,7 @@ from autotest.campaigns.exploring import perform
 from autotest.campaigns.remains import death_told_by, forget, trail_at
 from autotest.frameworks import Pair, registry
 from autotest.processes.client import Server
-from autotest.processes.endings import death_by
+from autotest.processes.endings import death_by, killed_for_memory
 from autotest.results.ledger import Ledger
 from autotest.results.tasks import EVERY_CALL, Conditions, Death, Explore, Explored, Task
 from autotest.sources import collection
@@ -66,6 +66,7 @@ def _expected(result: Explored | Death, task: Explore, known: Ledger) -> bool:
 def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb: Path) -> Explored | Death | None:
     trail, log = crumb.with_suffix(".fork"), crumb.with_suffix(".fork.log")
     pair.candidate.synchronize()
+    killed_before = killed_for_memory()
     with contextlib.closing(Server(frameworks=conditions.frameworks, fork=True)) as forks:
         try:
             with contextlib.closing(forks.process(_explore, task, conditions, trail, log=log)) as process:
@@ -75,7 +76,7 @@ def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb: Path) -> Ex
                     result: Explored = process.connection.recv()
                     return result
                 status = process.status(PATIENCE)
-                return death_told_by(trail, log, death_by(status)) if status else None
+                return death_told_by(trail, log, death_by(status, killed_before)) if status else None
         except OSError:  # there is no room for another process
             return None
         finally:

@@ -23,7 +23,7 @@ from autotest.campaigns.remains import death_told_by, trail_at
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
-from autotest.processes.endings import ProcessDeath, death_by, last_words, limit_memory, no_answer
+from autotest.processes.endings import ProcessDeath, death_by, killed_for_memory, last_words, limit_memory, no_answer
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Result, Task
 
 #: Seconds for understanding one finding, besides shrinking: the referee, tracing, and running its reproducer; and
@@ -47,6 +47,8 @@ class _Worker:
 
     process: Process
     log: Path
+    #: How many processes had been killed for memory before it was started.
+    killed_before: int = 0
     #: Whether it has the frameworks.
     ready: bool = False
     task: Task | None = None
@@ -125,7 +127,9 @@ class Workers:
     def _new(self) -> _Worker:
         self._numbers += 1
         log = self._folder / f"worker-{self._numbers}.log"
-        return _Worker(self._server.process(_work, self._conditions.memory, log=log), log, begun=time.monotonic())
+        killed = killed_for_memory()
+        process = self._server.process(_work, self._conditions.memory, log=log)
+        return _Worker(process, log, killed, begun=time.monotonic())
 
     @staticmethod
     def _has_started(worker: _Worker, trouble: str) -> None:
@@ -197,7 +201,9 @@ class Workers:
         status = worker.process.status(_GONE)
         if not worker.ready:
             raise AutotestError(f"a worker process does not start: {self._why(worker)}")
-        return self._buried(slot, ProcessDeath("crash", "its connection ended") if status is None else death_by(status))
+        if status is None:
+            return self._buried(slot, ProcessDeath("crash", "its connection ended"))
+        return self._buried(slot, death_by(status, worker.killed_before))
 
     def _given_up(self, slot: int) -> Iterator[tuple[Task, Result]]:
         worker = self._workers[slot]

@@ -29,10 +29,25 @@ class ProcessDeath:
     how: str
 
 
-def death_by(status: int) -> ProcessDeath:
-    """What it means that a process within its time ended with this exit status."""
-    # Nobody here sends SIGKILL to such a process: that is the kernel, short of memory.
-    return ProcessDeath("out of memory" if status == -signal.SIGKILL else "crash", describe(status))
+def killed_for_memory(counters: Path = Path("/proc/vmstat")) -> int:
+    """How many processes this machine's kernel has killed so far because memory was short; 0 where it does not tell."""
+    with contextlib.suppress(OSError, ValueError):
+        counted = dict(line.split(maxsplit=1) for line in counters.read_text().splitlines())
+        return int(counted.get("oom_kill", 0))
+    return 0
+
+
+def death_by(status: int, killed_before: int | None = None) -> ProcessDeath:
+    """What it means that a process within its time ended with this exit status.
+
+    `killed_before` is what `killed_for_memory` gave before the process was started.
+    """
+    if status != -signal.SIGKILL:
+        return ProcessDeath("crash", describe(status))
+    # Nobody here sends SIGKILL to such a process.
+    if killed_before is not None and killed_for_memory() > killed_before:
+        return ProcessDeath("out of memory", describe(status))
+    return ProcessDeath("crash", f"{describe(status)}: out of memory, or somebody's kill -9")
 
 
 class Pace:

@@ -19,7 +19,15 @@ from autotest.comparison import Side
 from autotest.diagnosis import graph_death
 from autotest.diagnosis.graph_death import GraphDeath
 from autotest.processes.client import START_UP, Process, Server
-from autotest.processes.endings import Pace, ProcessDeath, death_by, last_words, limit_memory, no_answer
+from autotest.processes.endings import (
+    Pace,
+    ProcessDeath,
+    death_by,
+    killed_for_memory,
+    last_words,
+    limit_memory,
+    no_answer,
+)
 from autotest.program import Call, CallKind, Operand, Program, serialisation
 from autotest.program.rewriting import chained
 from autotest.recording.recorder import Recorder
@@ -130,11 +138,12 @@ def _traced(asked: _Asked, server: Server, deadline: float, *, hangs: bool) -> T
 def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> ProcessDeath:
     """How `process` ended; the deadline of a trial begins when it has written its first call."""
     running, call = "", 0
+    killed_before = killed_for_memory()
     since = called = time.monotonic()
     while True:
         status = process.status(0.1)
         if status is not None:
-            return death_by(status)
+            return death_by(status, killed_before)
         now, written = time.monotonic(), _written(folder)
         trial = _text(folder / _INDEX) if written else ""
         if trial != running:

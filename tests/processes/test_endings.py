@@ -1,10 +1,13 @@
-"""How long a process is waited for that may hang."""
+"""How a process ended, and how long one is waited for that may hang."""
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
-from autotest.processes.endings import Pace
+from autotest.processes import endings
+from autotest.processes.endings import Pace, ProcessDeath, death_by, killed_for_memory
 
 
 @pytest.mark.parametrize(
@@ -29,3 +32,30 @@ def test_what_hangs_is_known_by_how_long_others_take(took, expected, patience):
     for seconds in took:
         pace.took(seconds)
     assert pace.patience(expected, most=20.0) == patience
+
+
+@pytest.mark.parametrize(
+    ("status", "killed", "death"),
+    [
+        (-signal.SIGSEGV, 7, ProcessDeath("crash", "SIGSEGV")),
+        (3, 7, ProcessDeath("crash", "status 3")),
+        (-signal.SIGKILL, 7, ProcessDeath("crash", "SIGKILL: out of memory, or somebody's kill -9")),
+        (-signal.SIGKILL, 8, ProcessDeath("out of memory", "SIGKILL")),
+    ],
+    ids=["a signal", "an exit", "killed by anybody", "killed while the kernel killed"],
+)
+def test_who_killed_a_process_is_said_only_where_it_is_known(monkeypatch, status, killed, death):
+    monkeypatch.setattr(endings, "killed_for_memory", lambda: killed)
+    assert death_by(status, 7) == death
+
+
+@pytest.mark.parametrize(
+    ("text", "killed"),
+    [("pgfault 12\noom_kill 3\nunevictable 0\n", 3), ("pgfault 12\n", 0), ("in words\n\n", 0), (None, 0)],
+    ids=["counted", "not counted", "of another kind", "not there"],
+)
+def test_the_kernel_counts_whom_it_kills_for_memory(tmp_path, text, killed):
+    file = tmp_path / "vmstat"
+    if text is not None:
+        file.write_text(text)
+    assert killed_for_memory(file) == killed

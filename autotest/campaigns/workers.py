@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import os
 import shutil
 import socket
@@ -37,8 +38,11 @@ _GONE = 10.0
 PRELOADED = (__name__, *(("pytest",) if find_spec("pytest") else ()))
 #: Seconds after which exploring seems to hang, unless some of it has taken half as long before.
 _LATE = 4.0
-#: How many times running the process server may be lost without any result in between.
-_LOST = 5
+#: How many process servers running may be lost before any worker of theirs was ready: at the start, and later, when
+#: it is known that they can be.
+_LOST_AT_START, _LOST = 3, 25
+#: With how many servers a task may be lost: it may be what ends them.
+_LOST_WITH_TASK = 10
 
 
 @dataclasses.dataclass(slots=True)
@@ -85,7 +89,9 @@ class Workers:
         #: Starts while others work, once it is known that there are deaths.
         self._spare: _Worker | None = None
         self._numbers = 0
+        #: How many servers were lost since a worker was ready, and how many with each task, by its own identity.
         self._lost = 0
+        self._lost_with: dict[int, int] = {}
 
     @property
     def slots(self) -> int:
@@ -100,15 +106,18 @@ class Workers:
         """Start the workers, and wait until one of them has the frameworks; raises `FrameworkMissing`."""
         self._folder.mkdir(parents=True, exist_ok=True)
         _forget_killed(self._folder.parent)
-        try:
-            first = self._first_ready()
-        except ServerLost:  # somebody may have killed it: once more
-            self._forget_workers()
-            self._server.close()
+        while True:
             try:
                 first = self._first_ready()
-            except ServerLost as error:
-                raise AutotestError(f"worker processes do not start: {self._server.last_words() or error}") from error
+                break
+            except ServerLost as error:  # somebody may have killed it: once more
+                self._lost += 1
+                if self._lost == _LOST_AT_START:
+                    raise AutotestError(
+                        f"worker processes do not start: {self._server.last_words() or error}"
+                    ) from error
+                self._forget_workers()
+                self._server.close()
         if not first.ready:
             raise AutotestError(f"worker processes do not start: {self._why(first)}")
 
@@ -131,11 +140,11 @@ class Workers:
         process = self._server.process(_work, self._conditions.memory, log=log)
         return _Worker(process, log, killed, begun=time.monotonic())
 
-    @staticmethod
-    def _has_started(worker: _Worker, trouble: str) -> None:
+    def _has_started(self, worker: _Worker, trouble: str) -> None:
         if trouble:
             raise FrameworkMissing(trouble)
         worker.ready, worker.begun = True, time.monotonic()
+        self._lost = 0
 
     def _why(self, worker: _Worker) -> str:
         with contextlib.suppress(OSError):
@@ -143,7 +152,7 @@ class Workers:
         return self._server.last_words()
 
     def start(self, task: Task) -> None:
-        slot = min(slot for slot in range(self.slots + self.looking) if not self._busy(slot))
+        slot = next(slot for slot in itertools.count() if not self._busy(slot))
         if slot not in self._workers:
             self._workers[slot] = self._new()
         self._hand_over(slot, task)
@@ -172,9 +181,10 @@ class Workers:
             for slot in busy.values():
                 if self._busy(slot) and self._workers[slot].overdue < time.monotonic():
                     finished += self._given_up(slot)
-            self._lost = 0 if finished else self._lost
         except ServerLost as error:
-            self._begin_again(error)
+            finished += self._begin_again(error)
+        for task, _ in finished:
+            self._lost_with.pop(id(task), None)
         return finished
 
     def _heard(self, slot: int) -> Iterator[tuple[Task, Result]]:
@@ -221,8 +231,8 @@ class Workers:
         self._spare = self._new()
         return death
 
-    def _begin_again(self, error: ServerLost) -> None:
-        """All workers ended with their server, which is no fault of what they were doing: do it again."""
+    def _begin_again(self, error: ServerLost) -> Iterator[tuple[Task, Result]]:
+        """All workers ended with their server, hardly by what they were doing: do that again."""
         self._lost += 1
         if self._lost == _LOST:
             raise AutotestError(f"the process server ended {_LOST} times: {self._server.last_words()}") from error
@@ -230,7 +240,11 @@ class Workers:
         self._forget_workers()
         self._server.close()
         for task in tasks:
-            self.start(task)
+            lost = self._lost_with[id(task)] = self._lost_with.get(id(task), 0) + 1
+            if lost < _LOST_WITH_TASK:
+                self.start(task)
+            else:
+                yield task, Death("", f"the process server ended {lost} times meanwhile", "", None, "", "")
 
     def _crumb(self, slot: int) -> Path:
         return self._folder / f"{slot}.crumb"
@@ -300,6 +314,8 @@ def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) 
         return in_fork(task, conditions, crumb) or perform(task, conditions, trail, processes)
     except FrameworkMissing as error:
         return _Missing(str(error))
+    except ServerLost:
+        raise  # this process ends with its server, and what it was doing is done again
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is one task's
         if isinstance(task, Explore):
             # Such as a test file that was changed meanwhile: other tests can go on.

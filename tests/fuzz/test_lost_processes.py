@@ -107,6 +107,45 @@ def test_no_process_outlives_a_campaign_however_it_ends(shell, tmp_path, end):
 
 
 @pytest.mark.timeout(900)
+def test_a_campaign_survives_twenty_kills_of_its_server_at_any_moment_and_loses_nothing_announced(shell, tmp_path):
+    moments, started = random.Random(0), set()
+    command = ("autotest", "fuzz", SUITE, "--time", "600s", "--seed", 7, "-k", "'relu' or 'exp' or 'sinh' or 'erf'")
+    with shell(*command, candidate="tests.support.deadly:mixed", PYTHONUNBUFFERED="1") as run:
+        said = [next(line for line in run.stdout if line.startswith("found "))]
+        for _ in range(20):
+            server = next_server(run, started)
+            time.sleep(moments.uniform(0.0, 2.0))
+            started.update(below(run.pid))
+            os.kill(server, signal.SIGKILL)
+        next_server(run, started)
+        started.update(below(run.pid))
+        os.kill(run.pid, signal.SIGINT)
+        output, _ = run.communicate(timeout=60)
+    assert "(interrupted)" in output
+    said += [line for line in output.splitlines() if line.startswith("found ")]
+    announced = {line.split()[1].rstrip(":") for line in said}
+    assert announced <= {entry.key for entry in Store(tmp_path / ".autotest").list() if isinstance(entry, Stored)}
+    all_gone(sorted(started))
+
+
+def next_server(run, known) -> int:
+    """The process server of a campaign that is none of the `known` processes, once it is there."""
+    while run.poll() is None:
+        for pid in below(run.pid):
+            with contextlib.suppress(OSError):
+                parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+                if pid not in known and parent == run.pid and b"processes.server" in cmdline(pid):
+                    known.add(pid)
+                    return pid
+        time.sleep(0.01)
+    raise AssertionError(f"it ended: {run.stdout.read()}")
+
+
+def cmdline(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT, None], ids=["killed", "Ctrl-C", "at its end"])
 def test_no_process_outlives_an_isolated_test_run_however_it_ends(shell, tmp_path, end):
     (tmp_path / "test_long.py").write_text(

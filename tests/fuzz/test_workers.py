@@ -10,15 +10,15 @@ import pytest
 
 from autotest.base.errors import AutotestError
 from autotest.campaigns import workers as workers_module
-from autotest.campaigns.workers import _STALE, Workers, _forget_killed, _Worker
-from autotest.processes.client import Server
+from autotest.campaigns.workers import _LOST, _LOST_AT_START, _LOST_WITH_TASK, _STALE, Workers, _forget_killed, _Worker
+from autotest.processes.client import Server, ServerLost
 from autotest.results.identity import Identity
 from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Where
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("importable_elsewhere")
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [_LOST_AT_START - 1, _LOST_AT_START])
 def test_workers_start_although_their_server_is_killed_meanwhile_but_not_for_ever(tmp_path, monkeypatch, times):
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     killed = []
@@ -34,7 +34,7 @@ def test_workers_start_although_their_server_is_killed_meanwhile_but_not_for_eve
     monkeypatch.setattr(Server, "_run", run)
     workers = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 1)
     try:
-        if times == 1:
+        if times < _LOST_AT_START:
             workers.prepare()
             assert workers._workers[0].ready
         else:
@@ -58,6 +58,8 @@ def test_what_a_killed_campaign_left_is_removed_in_the_end_and_nothing_of_others
 class Silent:
     """A process that says nothing."""
 
+    close = staticmethod(lambda: None)
+
     class connection:
         send = staticmethod(lambda message: None)
 
@@ -80,3 +82,51 @@ def test_another_worker_goes_on_while_one_seems_to_hang(tmp_path, monkeypatch, i
     now[0] += 500.0
     seen.append(pool.slots)
     assert seen == slots
+
+
+@pytest.fixture
+def losing(tmp_path, monkeypatch):
+    """A pool whose workers never say anything, with what they do."""
+    pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 2)
+    monkeypatch.setattr(pool, "_new", lambda: _Worker(Silent(), tmp_path / "log"))
+    tasks = [Explore(Where(tmp_path / "t.py", name, 0), range(5), 0.4) for name in "abcd"]
+    for task in tasks:
+        pool.start(task)
+    return pool, tasks
+
+
+def lose(pool, *, after_a_start=True):
+    if after_a_start:
+        pool._has_started(pool._workers[0], "")
+    return list(pool._begin_again(ServerLost("killed")))
+
+
+def test_what_was_being_done_is_done_again_when_the_server_is_lost_however_much_that_was(losing):
+    pool, tasks = losing
+    assert lose(pool) == []
+    assert [worker.task for worker in pool._workers.values()] == tasks
+
+
+def test_a_campaign_goes_on_however_often_its_server_is_lost_if_its_workers_start_in_between(losing):
+    pool, _ = losing
+    for _ in range(2 * _LOST):
+        pool._lost_with.clear()  # of other tasks each time
+        lose(pool)
+
+
+def test_a_campaign_ends_whose_servers_are_lost_before_any_worker_starts(losing):
+    pool, _ = losing
+    for _ in range(_LOST - 1):
+        pool._lost_with.clear()
+        lose(pool, after_a_start=False)
+    with pytest.raises(AutotestError, match=f"the process server ended {_LOST} times"):
+        lose(pool, after_a_start=False)
+
+
+def test_a_task_that_many_servers_are_lost_with_is_given_up(losing):
+    pool, tasks = losing
+    for _ in range(_LOST_WITH_TASK - 1):
+        assert lose(pool) == []
+    given_up = lose(pool)
+    assert [task for task, _ in given_up] == tasks
+    assert {(death.symptom, death.index) for _, death in given_up} == {("", None)}

@@ -20,7 +20,7 @@ def add_to(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     parser.add_argument(
         "--candidate",
         metavar="NAME",
-        dest="against",
+        dest="under_test",
         help="the framework under test: a registered name or MODULE:FACTORY"
         + ("; several with commas between" if several else ""),
     )
@@ -37,7 +37,7 @@ def chosen_by(arguments: argparse.Namespace) -> Iterator[None]:
 
     Raises `UsageError` for a name that is none.
     """
-    asked = getattr(arguments, "against", None)
+    asked = getattr(arguments, "under_test", None)
     if asked is None:
         yield
         return

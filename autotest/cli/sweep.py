@@ -36,6 +36,7 @@ from autotest.sweeping import journal, verifying
 from autotest.sweeping.engine import Engine
 from autotest.sweeping.explaining import explained
 from autotest.sweeping.journal import Asked, Journal
+from autotest.sweeping.regressions import tried_again
 from autotest.sweeping.session import Plan, Progress, Session
 from autotest.sweeping.units import digest
 from autotest.sweeping.worker import Databases
@@ -60,7 +61,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--calls", type=Path, metavar="FILE", help="judge the calls that `autotest harvest` recorded, and nothing else"
     )
-    parser.add_argument("--time", type=told(duration), metavar="120s", help="how long; without it everything is run")
+    parser.add_argument(
+        "--time", type=told(duration), metavar="120s", help="how long to search; without it everything is run once"
+    )
     parser.add_argument("--jobs", type=positive, metavar="N", help=f"worker processes (default {default_jobs()})")
     executors.add_executor(parser)
     parser.add_argument("--seed", type=whole, metavar="N", help="seed of all samples (default 0)")
@@ -113,7 +116,9 @@ def run(arguments: argparse.Namespace) -> int:
     done: Mapping[str, Sequence[Cell]] = {}
     if arguments.resume:
         done = _resumed(arguments, place)
-    plan = Plan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard)
+    # A map that others are compared with holds the same samples however fast the machine is.
+    searching = arguments.against is None and arguments.bless is None
+    plan = Plan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard, searching=searching)
     chosen = plan.chosen()
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
     with terminated(), _engine(arguments, environment) as engine:
@@ -218,9 +223,9 @@ class _Sweep:
     def _compare(self, *, again: bool) -> None:
         if self._before is None or self.compared is not None:
             return
-        compared = changes(self._session.map, self._before, self._asked)
+        compared = changes(self._session.map, self._before, self._asked, self._session.unfinished)
         if again:
-            compared, self.flaky = _tried_again(self._session, self._engine, self._before, self._asked, compared)
+            compared, self.flaky = tried_again(self._session, self._engine, self._before, self._asked, compared)
         self.compared = compared
 
     def _look_into(self) -> None:
@@ -230,23 +235,6 @@ class _Sweep:
             jobs = arguments.jobs or default_jobs()
             explained(self.found, self._engine.server, jobs, arguments.explain)
             verifying.verify(self.found, self._engine.server, jobs, arguments.explain)
-
-
-def _tried_again(
-    session: Session, engine: Engine, before: Baseline, asked: Callable[[CellKey], bool], compared: Changes
-) -> tuple[Changes, list[Change]]:
-    """What got worse is judged once more: what is as it was then is flaky."""
-    keys = {change.key for change in compared.worse if change.key in session.map.rows}
-    if not keys:
-        return compared, []
-    kept = {key: session.map.rows[key].cell for key in keys}
-    for key, cell in session.again(engine, keys).items():
-        session.map.rows[key].cell = cell
-    still = {change.key for change in changes(session.map, before, asked).worse}
-    for key, cell in kept.items():
-        session.map.rows[key].cell = cell
-    worse = [change for change in compared.worse if change.key in still or change.key not in keys]
-    return compared._replace(worse=worse), [change for change in compared.worse if change not in worse]
 
 
 def _command() -> str:

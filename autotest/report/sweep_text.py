@@ -80,4 +80,9 @@ def changed(found: Changes, flaky: Sequence[Change]) -> str:
             parts.append(
                 "\n".join([f"{len(listed)} cells {title}:", *(f"  {item}" for item in listed[:LISTED]), *more])
             )
+    if found.unfinished:
+        parts.append(
+            f"{found.unfinished:,} cells were not judged to their end: only what failed in them was compared, which is "
+            "no proof that nothing else got worse"
+        )
     return "\n\n".join(parts) or "nothing changed"

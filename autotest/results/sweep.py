@@ -101,6 +101,8 @@ class Cell:
     accuracy: Accuracy | None = None
     #: The public names that accepted samples call, such as ``"Tensor.add_"``.
     called: set[str] = dataclasses.field(default_factory=set)
+    #: What its samples have of what decides how an operator behaves, and how it did behave, as numbers.
+    features: set[int] = dataclasses.field(default_factory=set)
     #: How many of the samples each group of machines ran, where the sweep ran on several.
     groups: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
@@ -133,7 +135,7 @@ class Cell:
             known.merge(found)
 
     def merge(self, other: Cell) -> None:
-        """Add what was found out about other samples of the same cell."""
+        """Add what was found out about other samples of the same cell, but for their features."""
         self.accepted += other.accepted
         self.refused += other.refused
         self.vacuous += other.vacuous

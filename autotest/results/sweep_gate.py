@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
 
 from autotest.results.sweep import PASSING, Cell, CellKey, SweepMap
 from autotest.results.sweep_format import Baseline
@@ -27,20 +27,32 @@ class Changes(NamedTuple):
     better: list[Change]
     #: Cells that are new, and do not agree.
     added: list[Change]
+    #: Cells that were not judged to their end, so that only what failed in them was compared.
+    unfinished: int = 0
 
-    def as_data(self) -> dict[str, list[dict[str, str]]]:
+    def as_data(self) -> dict[str, Any]:
         """All of it, as values that `json.dumps` takes."""
+        listed = {"worse": self.worse, "better": self.better, "added": self.added}
         return {
-            name: [{"cell": str(change.key), "before": change.before, "after": change.after} for change in listed]
-            for name, listed in self._asdict().items()
+            **{
+                name: [{"cell": str(change.key), "before": change.before, "after": change.after} for change in each]
+                for name, each in listed.items()
+            },
+            "unfinished": self.unfinished,
         }
 
 
-def changes(swept: SweepMap, before: Baseline, chosen: Callable[[CellKey], bool]) -> Changes:
+def changes(
+    swept: SweepMap,
+    before: Baseline,
+    chosen: Callable[[CellKey], bool],
+    unfinished: Collection[CellKey] = frozenset(),
+) -> Changes:
     """Compare the cells that `chosen` says were asked for.
 
     A cell got worse when it agreed and does not any more, when it is not there any more, when a check that all of its
-    samples passed is failed or not made, and when samples are left out that were not.
+    samples passed is failed or not made, and when samples are left out that were not. Of `unfinished` cells, which were
+    not judged to their end, only what failed counts.
     """
     worse: list[Change] = []
     better: list[Change] = []
@@ -53,6 +65,11 @@ def changes(swept: SweepMap, before: Baseline, chosen: Callable[[CellKey], bool]
                 worse.append(Change(key, status, "gone"))
             continue
         cell = row.cell
+        if key in unfinished:
+            failed = _failed(before, key, cell)
+            if failed:
+                worse.append(Change(key, *failed))
+            continue
         if status in PASSING and cell.status not in PASSING:
             worse.append(Change(key, status, _why(cell)))
             continue
@@ -70,7 +87,7 @@ def changes(swept: SweepMap, before: Baseline, chosen: Callable[[CellKey], bool]
         for key, row in swept.rows.items()
         if key not in before.statuses and row.cell.status in ("differs", "dies", "refuses")
     ]
-    return Changes(worse, better, added)
+    return Changes(worse, better, added, sum(key in before.statuses and chosen(key) for key in unfinished))
 
 
 def _why(cell: Cell) -> str:
@@ -82,19 +99,31 @@ def _why(cell: Cell) -> str:
 
 def _lost(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
     """A check that passed on all samples and does not now, or samples that are left out now."""
-    for name, (passed, total) in before.checks[key].items():
-        if not total or passed < total:
-            continue
+    for name in _all_passed(before, key):
         now = cell.checks.get(name)
         if now is None or not now[1]:
             return f"{name} passes", f"{name} is not checked"
-        if now[0] < now[1]:
-            return f"{name} passes", f"{name} fails in {now[1] - now[0]} of {now[1]}"
+    failed = _failed(before, key, cell)
+    if failed:
+        return failed
     skipped, were = cell.left_out.total(), sum(before.left_out[key].values())
     if skipped > were:
         reason = next(iter(cell.left_out))
         return f"{were} samples left out", f"{skipped} left out ({reason})"
     return None
+
+
+def _failed(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
+    """A check that passed on all samples, and fails on some now."""
+    for name in _all_passed(before, key):
+        passed, total = cell.checks.get(name, (0, 0))
+        if passed < total:
+            return f"{name} passes", f"{name} fails in {total - passed} of {total}"
+    return None
+
+
+def _all_passed(before: Baseline, key: CellKey) -> list[str]:
+    return [name for name, (passed, total) in before.checks[key].items() if total and passed == total]
 
 
 def _gained(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ from autotest.results.sweep import Cell, Check, Divergence
 from autotest.sweeping.coverage import public_name
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
+from autotest.sweeping.novelty import features
 from autotest.sweeping.units import NO_ANSWER, Ended
 
 #: Seconds that the reference may take alone with a sample that ended a process, and how often it is asked.
@@ -39,6 +40,7 @@ def count(cell: Cell, found: Judgement, sample: str) -> None:
     cell.failed += found.failed
     cell.vacuous += found.vacuous
     cell.rounded += found.rounded
+    cell.features |= features(found)
     if found.accuracy is not None:
         cell.measured(found.accuracy)
     if not found.refused:

@@ -120,18 +120,24 @@ class Engine:
         return listed
 
     def run(self, units: Iterable[Unit], report: Report, stop: Callable[[], bool] = lambda: False) -> None:
-        """Have all `units` judged; `stop` is asked before another one is begun."""
-        waiting = collections.deque(units)
-        while waiting or self._workers:
-            while waiting and len(self._workers) < self._jobs and not stop():
-                self._begin(waiting.popleft())
+        """Have all `units` judged, each taken when a worker is free; `stop` is asked before another one is begun."""
+        fresh, more = iter(units), True
+        #: The rest of units over which a worker died.
+        again: collections.deque[Unit] = collections.deque()
+        while again or more or self._workers:
+            while (again or more) and len(self._workers) < self._jobs and not stop():
+                unit = again.popleft() if again else next(fresh, None)
+                if unit is None:
+                    more = False
+                else:
+                    self._begin(unit)
             if not self._workers:
-                self._leave_out(waiting, report)
+                self._leave_out(again, report)
                 return
             for worker in self._ready():
-                again = self._receive(worker, report)
-                if again is not None:
-                    waiting.appendleft(again)
+                rest = self._receive(worker, report)
+                if rest is not None:
+                    again.appendleft(rest)
             for worker in tuple(self._workers.values()):
                 if self._overdue(worker):
                     worker.process.kill()

@@ -16,7 +16,7 @@ from autotest.sweeping.units import Unit
 
 FORMAT: Final = "autotest sweep under way"
 #: Raised when what is written changes, such as a field of `Cell`.
-VERSION: Final = 2
+VERSION: Final = 3
 _LENGTH: Final = struct.Struct("<Q")
 
 
@@ -89,7 +89,7 @@ class Journal:
 
 def name_of(unit: Unit) -> str:
     """What a unit is called, in every run."""
-    return f"{unit.database}/{unit.key}/{unit.kind}"
+    return f"{unit.database}/{unit.key}/{unit.kind}" + (f"/{unit.turn}" if unit.turn else "")
 
 
 def read(path: Path) -> tuple[Asked, Mapping[str, list[Cell]]]:

@@ -33,7 +33,8 @@ def samples(unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
     if unit.kind == "hard":
         yield from (Sample(program) for _, program in hard_inputs(some, _HARD))
         return
-    for _, mutated in mutations(some, digest(unit.seed, key.form), _times(key)):
+    drawn = f"{key.form}/{unit.turn}" if unit.turn else key.form
+    for _, mutated in mutations(some, digest(unit.seed, drawn), _times(key)):
         if not _belongs_elsewhere(mutated, unit):
             yield Sample(mutated)
 

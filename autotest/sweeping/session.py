@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from autotest.base.errors import UsageError
 from autotest.frameworks.samples import Entry
@@ -12,7 +12,8 @@ from autotest.results.sweep import Cell, CellKey, Row, SweepMap
 from autotest.sources.selection import selection
 from autotest.sweeping.engine import NO_TIME, Engine
 from autotest.sweeping.journal import Journal, name_of
-from autotest.sweeping.units import FOUND, Unit, in_shard, units
+from autotest.sweeping.scheduling import Agenda
+from autotest.sweeping.units import FOUND, Unit, in_shard, round_of, units
 from autotest.sweeping.worker import Listed
 
 
@@ -22,11 +23,13 @@ class Plan:
 
     #: As `-k` takes it, over ``operator/form/dtype``; empty for everything.
     expression: str = ""
-    #: Seconds; None for as long as it takes.
+    #: Seconds; None for as long as everything takes once.
     seconds: float | None = None
     seed: int = 0
     #: The I-th of K parts.
     shard: tuple[int, int] = (1, 1)
+    #: Whether all of `seconds` is used, for further mutations where everything else is done before.
+    searching: bool = False
 
     def chosen(self) -> Callable[[str], bool]:
         """Whether a cell, by its name, is asked for; raises `UsageError` for an expression that makes no sense."""
@@ -60,7 +63,12 @@ class Session:
         all_units = list(units(_with_cells(listed.entries), plan.chosen(), plan.seed))
         if not all_units:
             raise UsageError(_nothing(plan, listed))
-        self.units = [unit for unit in all_units if in_shard(unit, plan.seed, plan.shard)]
+        self._all = [unit for unit in all_units if in_shard(unit, plan.seed, plan.shard)]
+        #: What is left of an earlier run, or everything.
+        self.units = self._all
+        self._judged: Mapping[str, Sequence[Cell]] = {}
+        #: Cells of which not everything was judged.
+        self.unfinished: frozenset[CellKey] = frozenset()
         for unit in self.units:
             self.row(unit.key)
 
@@ -74,30 +82,50 @@ class Session:
 
     def resume(self, done: Mapping[str, Sequence[Cell]]) -> int:
         """Take over what units came to in an earlier run; returns how many are not judged again."""
-        known = {unit.number for unit in self.units if name_of(unit) in done}
-        for unit in self.units:
-            for cell in done.get(name_of(unit), ()):
-                self.row(unit.key).cell.merge(cell)
-        self.units = [unit for unit in self.units if unit.number not in known]
-        return len(known)
+        self.units = [unit for unit in self._all if name_of(unit) not in done]
+        self._judged = done
+        for unit in self._all:
+            for turn in _turns(unit, done):
+                for cell in done[name_of(turn)]:
+                    self.row(unit.key).cell.merge(cell)
+        return len(self._all) - len(self.units)
+
+    def _agenda(self) -> Agenda:
+        """What is left to judge, in the order in which it is worth most."""
+        first = sum(round_of(unit.key.form, unit.key.dtype, unit.kind) == 0 for unit in self.units)
+        endless = self._plan.searching and self._plan.seconds is not None
+        left = {unit.number for unit in self.units}
+        further = [
+            dataclasses.replace(unit, turn=len(list(_turns(unit, self._judged))))
+            for unit in self._all
+            if unit.kind == "mutation" and unit.number not in left
+        ]
+        agenda = Agenda(self.units, first, endless=endless, further=further)
+        for unit in self._all:
+            for turn in _turns(unit, self._judged):
+                cells = self._judged[name_of(turn)]
+                for number, cell in enumerate(cells, 1):
+                    agenda.told(turn, cell, number == len(cells))
+        return agenda
 
     def run(self, engine: Engine, watch: Watch = lambda progress: None, journal: Journal | None = None) -> None:
         """Judge everything; what was found so far is in the map whenever this ends, also by an interrupt."""
         began = time.monotonic()
         progress = Progress(len(self.units))
         # A cell is passing only once all of its units are through.
-        open_units = {unit.number for unit in self.units}
+        open_units = {unit.number: unit.key for unit in self.units}
+        agenda = self._agenda()
 
         def report(unit: Unit, cell: Cell, done: bool) -> None:
             if journal is not None and NO_TIME not in cell.left_out:
                 journal.add(unit, cell, done)
+            agenda.told(unit, cell, done)
             row = self.row(unit.key)
             known = len(row.cell.divergences)
             row.cell.merge(cell)
             progress.samples += cell.samples
             progress.divergences += len(row.cell.divergences) - known
-            if done:
-                open_units.discard(unit.number)
+            if done and open_units.pop(unit.number, None) is not None:
                 progress.done += 1
             progress.seconds = time.monotonic() - began
             watch(progress)
@@ -107,9 +135,10 @@ class Session:
 
         self.map.incomplete = "interrupted"
         try:
-            engine.run(self.units, report, stop)
+            engine.run(agenda, report, stop)
             self.map.incomplete = f"{len(open_units)} of {len(self.units)} units had no time" if open_units else ""
         finally:
+            self.unfinished = frozenset(open_units.values())
             self.map.seconds += time.monotonic() - began
 
     def again(self, engine: Engine, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
@@ -119,8 +148,15 @@ class Session:
         def report(unit: Unit, cell: Cell, done: bool) -> None:
             found.setdefault(unit.key, Cell()).merge(cell)
 
-        engine.run([unit for unit in self.units if unit.key in keys], report)
+        engine.run([unit for unit in self._all if unit.key in keys], report)
         return found
+
+
+def _turns(unit: Unit, done: Mapping[str, Sequence[Cell]]) -> Iterator[Unit]:
+    """`unit` in each of its turns that have been judged."""
+    while name_of(unit) in done:
+        yield unit
+        unit = dataclasses.replace(unit, turn=unit.turn + 1)
 
 
 def _with_cells(entries: Sequence[Entry]) -> list[Entry]:

@@ -62,6 +62,8 @@ class Unit:
     dtypes: tuple[str, ...] = ()
     #: The first sample to judge. Those before it have been.
     start: int = 0
+    #: Mutations are made anew in each turn.
+    turn: int = 0
     #: Samples that ended a worker before.
     ended: Mapping[int, Ended] = dataclasses.field(default_factory=dict)
     #: Why no more samples are judged, but only counted; empty if they are.

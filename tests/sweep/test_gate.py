@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
+from autotest.frameworks.samples import Entry
+from autotest.report import sweep_text
 from autotest.results.sweep import Cell, CellKey, Row, SweepMap
 from autotest.results.sweep_format import as_data, baseline
 from autotest.results.sweep_gate import Changes, changes
+from autotest.sweeping.engine import Report
+from autotest.sweeping.journal import name_of
+from autotest.sweeping.regressions import tried_again
+from autotest.sweeping.session import Plan, Session
+from autotest.sweeping.units import Unit
+from autotest.sweeping.worker import Listed
 
 ADD = CellKey("add", "function", "float32")
 
@@ -80,3 +91,82 @@ def test_a_new_cell_that_differs_is_told_and_no_regression() -> None:
     found = compared(swept(), swept(add=cell(value=(1, 3))))
     assert not found.worse
     assert [str(change) for change in found.added] == ["add/function/float32: not there -> differs"]
+
+
+# -- a whole run: interrupted, restricted, wavering ----------------------------------------------------------------
+
+
+class Planned:
+    """Judges no samples: it hands in the cells that are planned for each unit, one run after the other."""
+
+    def __init__(self, *runs: dict[str, Cell]) -> None:
+        self._runs = list(runs)
+
+    def run(self, units: Iterable[Unit], report: Report, stop: Callable[[], bool] = lambda: False) -> None:
+        planned = self._runs.pop(0)
+        for unit in units:
+            if unit.key.operator not in planned:
+                raise KeyboardInterrupt
+            report(unit, planned[unit.key.operator] if unit.kind == "sample" else Cell(), True)
+
+
+def session(expression: str = "") -> Session:
+    """A sweep of two operators."""
+    entries = [
+        Entry("operators", name, "", "family", ("function",), ("float32",), ("sample",), {}) for name in ("add", "mul")
+    ]
+    return Session(Plan(expression), Listed(("a", "b"), {}, entries, [], []))
+
+
+def against(before: SweepMap, made: Session, *runs: dict[str, Cell], expression: str = "") -> tuple[Changes, list[str]]:
+    """What a gate says of a run, and what it calls flaky."""
+    chosen = Plan(expression).chosen()
+    old = baseline(json.loads(json.dumps(as_data(before, []))), "old.json")
+    engine: Any = Planned(*runs)
+    with contextlib.suppress(KeyboardInterrupt):
+        made.run(engine)
+    compared = changes(made.map, old, lambda key: chosen(str(key)), made.unfinished)
+    if len(runs) > 1:
+        compared, flaky = tried_again(made, engine, old, lambda key: chosen(str(key)), compared)
+        return compared, [str(change.key) for change in flaky]
+    return compared, []
+
+
+BEFORE = swept(add=cell(**GOOD), mul=cell(**GOOD), gone=cell(**GOOD))
+WRONG = {"exists": (3, 3), "value": (1, 3)}
+
+
+def test_an_interrupted_run_reports_what_fails_and_nothing_as_vanished() -> None:
+    before = swept(add=cell(**GOOD), mul=cell(**GOOD))
+    first = session().units[0].key
+    found, _ = against(before, session(), {first.operator: cell(**GOOD)})
+    assert (found.worse, found.better, found.unfinished) == ([], [], 2)
+    assert "2 cells were not judged to their end" in sweep_text.changed(found, [])
+    found, _ = against(before, session(), {first.operator: cell(**WRONG)})
+    assert [str(change) for change in found.worse] == [f"{first}: value passes -> value fails in 2 of 3"]
+
+
+def test_a_restricted_run_reports_nothing_else_as_vanished() -> None:
+    found, _ = against(BEFORE, session("mul"), {"mul": cell(**WRONG)}, expression="mul")
+    assert [change.key.operator for change in found.worse] == ["mul"]
+
+
+def test_a_whole_run_reports_what_vanished() -> None:
+    found, _ = against(BEFORE, session(), {"add": cell(**GOOD), "mul": cell(**GOOD)})
+    assert [str(change) for change in found.worse] == ["gone/function/float32: agrees -> gone"]
+
+
+def test_what_wavers_is_called_flaky_by_name_and_no_regression() -> None:
+    before = swept(add=cell(**GOOD), mul=cell(**GOOD))
+    first = {"add": cell(**WRONG), "mul": cell(**WRONG)}
+    found, flaky = against(before, session(), first, {"add": cell(**GOOD), "mul": cell(**WRONG)})
+    assert [change.key.operator for change in found.worse] == ["mul"]
+    assert flaky == ["add/function/float32"]
+
+
+def test_what_was_judged_before_a_run_was_resumed_is_tried_again_as_a_whole() -> None:
+    before = swept(add=cell(**GOOD), mul=cell(**GOOD))
+    made = session()
+    made.resume({name_of(unit): [cell(**WRONG)] for unit in made.units if unit.key.operator == "add"})
+    found, flaky = against(before, made, {"mul": cell(**GOOD)}, {"add": cell(**GOOD)})
+    assert (found.worse, flaky) == ([], ["add/function/float32"])

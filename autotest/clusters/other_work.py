@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -26,8 +27,9 @@ def dealt(
 
     Gives the group, the task and its result. `stop` is asked before another one is begun.
     """
-    all_tasks = list(tasks)
-    groups = [_Dealt(cluster.only(group), iter(all_tasks)) for group in cluster.groups]
+    # What is begun next may hang on what was found before, so that no more is taken than there is room for.
+    alike = itertools.tee(tasks, len(cluster.groups))
+    groups = [_Dealt(cluster.only(group), waiting) for group, waiting in zip(cluster.groups, alike, strict=True)]
     while groups:
         for one in groups:
             one.begin(stop)

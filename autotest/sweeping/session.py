@@ -13,7 +13,7 @@ from autotest.sources.selection import selection
 from autotest.sweeping.engine import NO_TIME, Engine
 from autotest.sweeping.journal import Journal, name_of
 from autotest.sweeping.scheduling import Agenda
-from autotest.sweeping.units import FOUND, Unit, in_shard, round_of, units
+from autotest.sweeping.units import FOUND, Unit, in_first_pass, in_shard, units
 from autotest.sweeping.worker import Listed
 
 
@@ -92,7 +92,7 @@ class Session:
 
     def _agenda(self) -> Agenda:
         """What is left to judge, in the order in which it is worth most."""
-        first = sum(round_of(unit.key.form, unit.key.dtype, unit.kind) == 0 for unit in self.units)
+        first = sum(in_first_pass(unit) for unit in self.units)
         endless = self._plan.searching and self._plan.seconds is not None
         left = {unit.number for unit in self.units}
         further = [

@@ -118,6 +118,11 @@ def round_of(form: Form, dtype: str, kind: Kind) -> int:
     return 4 if form in FIRST else 6
 
 
+def in_first_pass(unit: Unit) -> bool:
+    """Whether it belongs to the pass over every operator."""
+    return round_of(unit.key.form, unit.key.dtype, unit.kind) == 0  # type: ignore[arg-type]
+
+
 def _applies(entry: Entry, form: Form, dtype: str, kind: Kind) -> bool:
     if kind == "error":
         # They come with dtypes of their own.

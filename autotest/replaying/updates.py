@@ -12,7 +12,7 @@ import numpy as np
 from autotest.comparison import Mismatch
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
-from autotest.program import Array, Call, Operand, Program, Ref, leaves, map_operand, refs
+from autotest.program import Array, Call, Operand, Program, Ref, leaves, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.recording.record import Record
 from autotest.recording.steps import Step
@@ -205,11 +205,21 @@ class _Stepping:
         tensors = {at: self._input(first.parameters[at], grad=True) for at in self._kept}
         live = {id(tensor): at for at, tensor in enumerate(first.tensors)}
 
-        def leaf(item: Operand) -> Operand:
+        def is_kept(item: Operand) -> bool:
+            value = record.expected[item.slot] if type(item) is Ref else None
+            return not isinstance(value, record.pair.reference.tensor_types) or live.get(id(value), -1) in tensors
+
+        def given(item: Operand) -> Operand:
+            """What the optimizer is built on: of a list of parameters, those that are kept."""
+            if isinstance(item, (list, tuple)):
+                return type(item)([given(one) for one in item if is_kept(one)])
+            if isinstance(item, dict):
+                return {key: given(one) for key, one in item.items()}
             return self._instead(record.expected[item.slot], live, tensors) if type(item) is Ref else item
 
         creation = record.calls[self._owner]
-        args, kwargs = map_operand(creation.args, leaf), map_operand(creation.kwargs, leaf)
+        args = tuple(given(one) for one in creation.args)
+        kwargs = {key: given(one) for key, one in creation.kwargs.items()}
         self._calls.append(creation._replace(args=args, kwargs=kwargs, scope=""))
         followed = {self._owner}
         steps = {step.slot: number for number, step in enumerate(self._steps)}

@@ -184,6 +184,30 @@ def test_gradients_are_accumulated_and_clipped_before_a_step() -> None:
     assert trial(body, FaultyTorch({"optim.AdamW": off_by_one_percent("eps")})).update is not None
 
 
+CHOSEN: dict[str, Make] = {
+    "a list": lambda network: [one for one in network.parameters() if one.requires_grad],
+    "groups": lambda network: [
+        {"params": [one for name, one in network.named_parameters() if "bias" in name], "weight_decay": 0.0},
+        {"params": [one for name, one in network.named_parameters() if "bias" not in name]},
+    ],
+}
+
+
+@pytest.mark.parametrize("chosen", CHOSEN)
+def test_an_optimizer_of_many_parameters_that_were_chosen_one_by_one_is_checked_too(chosen: str) -> None:
+    def body() -> Any:
+        network = MODELS["encoder"](torch)
+        optimizer = torch.optim.AdamW(CHOSEN[chosen](network), lr=0.01, weight_decay=0.1)
+        network(*inputs("encoder")).pow(2).mean().backward()
+        optimizer.step()
+        return network(*inputs("encoder"))
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    assert outcome.updates is None or outcome.updates.checked
+    assert trial(body, FaultyTorch({"optim.AdamW": off_by_one_percent("weight_decay")})).update is not None
+
+
 def a_step_against_each_other() -> Any:
     one, other = generator(torch), discriminator(torch)
     of_generator = torch.optim.Adam(one.parameters(), lr=1e-3, betas=(0.5, 0.999))

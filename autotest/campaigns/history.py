@@ -138,7 +138,14 @@ class History:
                         progress.seen[identity],
                         time.time(),
                         json.dumps(
-                            [found.place, found.verified.as_data(), found.verdict, found.message, found.happens]
+                            [
+                                found.place,
+                                found.verified.as_data(),
+                                found.verdict,
+                                found.message,
+                                found.happens,
+                                found.blame,
+                            ]
                         ),
                     ),
                 )
@@ -209,11 +216,12 @@ class History:
     def _found(self, campaign: str, base_seed: int) -> Iterator[tuple[Found, int]]:
         query = "select key, identity, file, test, trial, times, details from finding where campaign = ? order by found"
         for key, identity, file, test, trial, times, details in self._base.execute(query, (campaign,)):
-            place, verified, verdict, message, *happens = json.loads(details)
+            place, verified, verdict, message, *more = json.loads(details)
+            happens, blame = (*more, "", "")[:2]  # earlier versions wrote neither
             where = Where(Path(file), test, base_seed)
             known = Identity(*json.loads(identity))
             state = Verification.from_data(verified)
-            yield Found(key, known, where, trial, place, state, verdict, message, "", "".join(happens)), times
+            yield Found(key, known, where, trial, place, state, verdict, message, "", happens, blame), times
 
     def merge(self, other: Path) -> int:
         """Take over the campaigns of another history file; returns how many were new. Raises `UsageError`."""

@@ -96,6 +96,6 @@ def _finding(number: int, found: Found, key: CellKey, times: int, script: str) -
     sample = f"trial {found.index} of base seed {found.where.base_seed}"
     return SweepFinding(
         number, found.identity.operator, _check(found), found.identity.message, found.message, sample, [key], times, 0,
-        None, verdict=(found.verdict,) if found.verdict else (), text=found.report, script=script, place=found.place,
-        verified=found.verified,
+        None, verdict=(found.verdict,) if found.verdict else (), blame=found.blame, text=found.report, script=script,
+        place=found.place, verified=found.verified,
     )  # fmt: skip

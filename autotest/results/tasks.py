@@ -143,6 +143,8 @@ class Found:
     report: str
     #: The features without which it does not happen, in words.
     happens: str = ""
+    #: Whose fault it is, as in `Finding.blame`; empty where that was not asked.
+    blame: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ def keep(finding: Finding, where: Where, directory: Path) -> Found:
         message=finding.first.message,
         report=report(place, trouble),
         happens=", ".join(finding.happens),
+        blame=finding.blame,
     )
 
 

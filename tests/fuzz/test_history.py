@@ -41,7 +41,7 @@ def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_b
     before = progress(tried=20)
     before.tests[0].returned = [range(3, 5)]
     before.found[IDENTITY] = Found(
-        "relu-value-1", IDENTITY, WHERE, 4, "place", Verification(), "verdict", "message", ""
+        "relu-value-1", IDENTITY, WHERE, 4, "place", Verification(), "verdict", "message", "", "always", "candidate"
     )
     before.seen[IDENTITY] = 6
     campaign = history.begin(before, "1/1")

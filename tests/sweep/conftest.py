@@ -1,10 +1,12 @@
-"""What the tests of the sweep share: the command as a function."""
+"""What the tests of the sweep share: the command as a function, and a browser."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,3 +41,15 @@ def sweep(
         return Ended(status, printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("chromium is not installed (Debian's package chromium)")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ GOOD, BAD, KILLS = (Where(Path("tests/test_x.py"), f"test_x.py::test_{name}", 7)
 def found(where: Where, symptom: str) -> Found:
     identity = Identity("nn.relu", symptom, "forward", "candidate", "not close", "ordinary")
     return Found(f"relu-{symptom}", identity, where, 4, f"kept/relu-{symptom}", Verification(State.VERIFIED),
-                 "torch is right", "not close: 1 / 2", "the report")  # fmt: skip
+                 "torch is right", "not close: 1 / 2", "the report", blame="candidate")  # fmt: skip
 
 
 @pytest.fixture
@@ -47,7 +48,25 @@ def test_every_test_is_a_cell_with_what_it_came_to(progress: CampaignProgress) -
     finding = document["findings"][number]
     assert (finding["script"], finding["program"]) == ("print(1)", "the report")
     assert finding["verified"] == "verified in a fresh interpreter"
+    assert finding["blame"] == "candidate"
     assert "http" not in sweep_html.page({**document, "rows": "test"})
+
+
+@pytest.mark.slow
+def test_the_page_filters_findings_by_blame_and_offers_nothing_that_is_always_empty(
+    browser: Any, progress: CampaignProgress, tmp_path: Path
+) -> None:
+    document = as_data(*campaign_map(progress, ("torch", "mine"), {}, {}))
+    file = tmp_path / "map.html"
+    file.write_text(sweep_html.page({**document, "rows": "test"}), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector(".row")
+    assert page.is_hidden("#dtype")
+    page.select_option("#blame", "candidate")
+    shown = {row.get_attribute("data-operator") for row in page.query_selector_all(".row")}
+    page.close()
+    assert shown == {BAD.test, KILLS.test}
 
 
 def test_runs_of_the_same_thing_are_remembered_in_order(tmp_path: Path) -> None:

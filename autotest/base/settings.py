@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from autotest.base.errors import UsageError
@@ -59,6 +59,20 @@ class Tolerance:
         if table is None:
             return 0.0, 0.0
         return _of(self.rtol, dtype, table[0]), _of(self.atol, dtype, table[1])
+
+    def no_more_exact_than(self, dtypes: Iterable[str]) -> Tolerance:
+        """The same for results of which parts were computed in `dtypes`: none is as exact as the least exact of them.
+
+        What the test gave is law, and stays.
+        """
+        table = DEFAULT_TOLERANCES
+        known = [table[dtype] for dtype in dtypes if dtype in table]
+        if self.given or not known:
+            return self
+        rtol, atol = (
+            {dtype: max(own[at], *(one[at] for one in known)) for dtype, own in table.items()} for at in (0, 1)
+        )
+        return dataclasses.replace(self, rtol=rtol, atol=atol)
 
 
 def _of(limit: Limit, dtype: str, default: float) -> float:

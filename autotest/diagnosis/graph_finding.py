@@ -135,7 +135,9 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     names = [mismatch.name for mismatch in found.mismatches]
     raised = _way(found.mismatches[0])[0]
-    limits = {name: settings.tolerance.of(dtype) for name, dtype in graph_check.results(staged)}
+    results = graph_check.results(staged)
+    tolerance = settings.tolerance.no_more_exact_than(dtype for _, dtype in results)
+    limits = {name: tolerance.of(dtype) for name, dtype in results}
     compared = [
         Compared(name, *limit, values=settings.check_values and not raised)
         for name, limit in limits.items()

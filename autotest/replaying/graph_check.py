@@ -185,7 +185,9 @@ def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Se
     framework, record = staged.framework, staged.record
     sides = (f"{framework.name} eager", f"{framework.name} {framework.graph_mode}")
     found: list[Mismatch] = []
-    for (slot, name), one, other in zip(_places(staged), framework.values(_eager(staged)), actual, strict=True):
+    eager = framework.values(_eager(staged))
+    dtypes = {value.dtype for value in eager}
+    for (slot, name), one, other in zip(_places(staged), eager, actual, strict=True):
         gradient = name.endswith(".grad")
         # Whether a result of a graph requires grad is not told outside of it.
         told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
@@ -196,7 +198,9 @@ def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Se
             one,
             told,
             # Of eager and graph there is no double precision that tells rounding of small numbers from a difference.
-            dataclasses.replace(settings.tolerance_at("backward" if gradient else "forward"), by_scale=False),
+            dataclasses.replace(
+                settings.tolerance_at("backward" if gradient else "forward").no_more_exact_than(dtypes), by_scale=False
+            ),
             check_dtype=True,
             check_values=settings.check_values,
             defined=not (record.backward_undefined if gradient else record.is_undefined(slot)),

@@ -66,6 +66,30 @@ def test_a_wrong_graph_fails_the_test(against, body, path, fault):
     assert "graph disagrees with eager" in str(raised)
 
 
+def narrowed():
+    return torch.exp(random_tensor(shape=(4,), dtype="float64", low=0.5, high=1).float()).double()
+
+
+@pytest.mark.parametrize(
+    ("body", "off", "differs"), [(narrowed, 1e-7, False), (narrowed, 1e-3, True), (relu, 1e-3, True)]
+)
+def test_a_result_is_as_exact_as_the_least_exact_step_to_it(against, body, off, differs):
+    scaled = {path: lambda function: lambda x: function(x) * (1 + off) for path in ("exp", "relu")}
+    against(GraphTorch(scaled))
+    if differs:
+        assert "graph disagrees with eager" in str(failing(body, None))
+    else:
+        autotest(n=3, check_graph=True)(body)()
+
+
+def test_a_result_in_double_precision_throughout_is_held_to_it(against):
+    def body():
+        return torch.exp(random_tensor(shape=(4,), dtype="float64", low=0.5, high=1))
+
+    against(GraphTorch({"exp": lambda exp: lambda x: exp(x) * (1 + 1e-7)}))
+    assert "graph disagrees with eager" in str(failing(body, None))
+
+
 def test_a_graph_that_cannot_be_built_fails_the_test(against):
     against(GraphTorch(refuses=("no graph of that",)))
     autotest(n=2)(relu)()

@@ -276,6 +276,8 @@ def _mended(program: Program, push: Call, framework: Framework) -> Program | Non
     if replayed.error is not None:
         return None
     arrays = list(program.arrays)
+    if not all(isinstance(replayed.values[root.slot], framework.tensor_types) for root, _ in pairs):
+        return None  # an item of a tuple was picked out, which is gone
     for root, one in pairs:
         shape = tuple(framework.values([replayed.values[root.slot]])[0].data.shape)
         index = program.calls[one.slot].args[0].index

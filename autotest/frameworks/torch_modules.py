@@ -33,6 +33,8 @@ _CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
 )  # fmt: skip
 #: Accepted inputs for one constructor, constructors of one module, and programs of one module.
 _INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 96
+#: What the method that reads the state of a module is called.
+_STATE: Final = "nn.Module.state_dict"
 #: Constructors whose options are changed.
 _OPTIONED: Final = 2
 
@@ -79,12 +81,17 @@ class ModuleDatabase:
                 self.name, name, "", family_of(name), ("module",), ("float32", "float64"), ("sample",), {"module": name}
             )
             for name in self._classes
+        ] + [
+            Entry(self.name, _STATE, "", "module", ("method",), ("float32", "float64"), ("sample",), {}, mutated=False)
         ]
 
     def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
         kept = torch.get_rng_state()
         torch.manual_seed(seed)
         try:
+            if key == _STATE:
+                yield from [*self._states(dtype)]
+                return
             made = list(self._made(key, dtype, seed))[:_PROGRAMS]
             modules = [self._module(key, one, dtype) for one in made]
         finally:
@@ -94,9 +101,15 @@ class ModuleDatabase:
         for one, module in zip(made, modules, strict=True):
             if module is not None:
                 yield self._lowered(key, one, module, dtype)
-        with_state = ((one, module) for one, module in zip(made, modules, strict=True) if module and _state(module))
-        for one, module in itertools.islice(with_state, 1):
-            yield self._lowered(key, one, module, dtype, of_state=True)
+
+    def _states(self, dtype: str) -> Iterator[Sample]:
+        """The state of a new module of each class that has some. It is an operator of its own: all modules share it."""
+        for key in self._classes:
+            tried = (_Made(args, {}, (), {}, True) for args in _CONSTRUCTED)
+            made = ((one, self._module(key, one, dtype)) for one in tried)
+            one, module = next((pair for pair in made if pair[1] is not None), (None, None))
+            if one is not None and _state(module):
+                yield self._lowered(key, one, module, dtype, of_state=True)
 
     def _made(self, key: str, dtype: str, seed: int) -> Iterator[_Made]:
         info, kind = self._infos.get(key), self._classes[key]

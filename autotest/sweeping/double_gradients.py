@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from autotest.program import Call, Operand, Program, Ref
+from autotest.program import Array, Call, Operand, Program, Ref
 from autotest.program.rewriting import tensor_call
-from autotest.replaying.replay import Replayed
+from autotest.replaying.replay import Replayed, perform
 from autotest.sweeping.backward import cotangent, differentiable, extended
 
 #: Of these dtypes a second derivative has digits enough to be compared.
@@ -42,13 +42,32 @@ def with_double_gradient(program: Program, expected: Replayed, differentiated: S
     for index, gradient in enumerate(given):
         if not framework.can_backpropagate(gradient):
             continue
-        calls.append(Call("operator", "getitem", (Ref(first), index), {}, len(calls)))
-        roots.append(Ref(len(calls) - 1))
-        arrays.append(cotangent(framework, gradient))
-        calls.append(tensor_call(len(calls), len(arrays) - 1, arrays[-1], requires_grad=False, note="cotangent"))
-        seconds.append(Ref(len(calls) - 1))
+        made, given_arrays = list(calls), [*arrays, cotangent(framework, gradient)]
+        made.append(Call("operator", "getitem", (Ref(first), index), {}, len(made)))
+        made.append(tensor_call(len(made), len(arrays), given_arrays[-1], requires_grad=False, note="cotangent"))
+        if _depends(made, given_arrays, expected, leaves):
+            calls, arrays = made, given_arrays
+            roots.append(Ref(len(calls) - 2))
+            seconds.append(Ref(len(calls) - 1))
     if not roots:
         return None
     calls.append(Call("function", "autograd.backward", (roots, seconds), {}, len(calls)))
     twice = extended(once, expected, calls, arrays)
     return None if twice is once else twice
+
+
+def _depends(calls: Sequence[Call], arrays: Sequence[Array], expected: Replayed, leaves: Sequence[Operand]) -> bool:
+    """Whether the gradient that the last but one of `calls` picks out has a derivative other than zero.
+
+    torch says that most gradients require one, that of a linear function too.
+    """
+    values = list(expected.values)
+    pushed: tuple[Operand, ...] = ([Ref(len(calls) - 2)], list(leaves), [Ref(len(calls) - 1)])
+    again = Call("function", "autograd.grad", pushed, {"allow_unused": True, "retain_graph": True}, len(calls))
+    try:
+        for call in [*calls[len(values) :], again]:
+            values.append(perform(call, expected.framework, values, tuple(arrays), {}))
+    except Exception:  # noqa: BLE001 - torch says itself where it has no derivative
+        return False
+    tensors = [value for value in values[-1] if isinstance(value, expected.framework.tensor_types)]
+    return any(value.data.any() for value in expected.framework.values(tensors))

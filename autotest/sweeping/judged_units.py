@@ -10,6 +10,7 @@ from typing import Final
 from autotest.frameworks import Pair
 from autotest.frameworks.samples import Sample, SampleDatabase
 from autotest.results.sweep import Cell
+from autotest.sources.harvested import HarvestedCalls
 from autotest.sweeping.counting import count, count_death
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.sampling import samples
@@ -82,7 +83,9 @@ def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell)
             gaps = unit.kind in ("noncontiguous", "mutation") and index % 2 == 0
             measure = unit.kind in _MEASURED and unit.key.form in FIRST
             closely = index < _CLOSELY and ended is None
-            found = judge.judge(sample.program, closely=closely, gaps=gaps, measure=measure)
+            # Of a program that was harvested it is asked whether its calls work: it differentiates them once.
+            twice = closely and unit.database != HarvestedCalls.name
+            found = judge.judge(sample.program, closely=closely, twice=twice, gaps=gaps, measure=measure)
         except MemoryError:
             cell.left_out["not enough memory"] += 1
             return ""

@@ -28,6 +28,8 @@ _KINDS: Final[Mapping[Kind, int]] = {
 
 #: Of these dtypes there are mutations, too, for those forms.
 _MUTATED_DTYPES: Final = frozenset(("float64", "int64", "int32", "uint8", "bool"))
+#: And the form and dtype of these.
+_WRITTEN: Final = ("operator", "int64")
 #: The kinds of an entry that holds what was found before.
 FOUND: Final[tuple[Kind, ...]] = ("found",)
 #: What is made of an entry's samples besides.
@@ -130,7 +132,8 @@ def _applies(entry: Entry, form: Form, dtype: str, kind: Kind) -> bool:
     if kind == "hard":
         return form in FIRST and dtype == "float32"
     if kind == "mutation":
-        return dtype == "float32" or (form in FIRST and dtype in _MUTATED_DTYPES)
+        # Some candidates have ``x % y``, and no function of that.
+        return dtype == "float32" or (form in FIRST and dtype in _MUTATED_DTYPES) or (form, dtype) == _WRITTEN
     return kind in ("sample", "found") or (form in FIRST and dtype in ("float32", "int64"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from autotest.frameworks import framework
@@ -67,7 +69,21 @@ def test_a_module_with_parameters_is_searched_in_double_precision_too(database: 
     assert any(replay(program, TORCH).error is None for program in programs(database, "nn.PReLU", "float64"))
 
 
-def test_the_state_of_a_module_is_read_too(database: ModuleDatabase) -> None:
-    (reading,) = [program for program in programs(database, "nn.Linear") if program.calls[-1].target == "state_dict"]
-    assert list(replay(reading, TORCH).values[-1]) == ["weight", "bias"]
-    assert all(program.calls[-1].target != "state_dict" for program in programs(database, "nn.CELU"))
+def test_the_states_of_modules_are_an_operator_of_their_own(database: ModuleDatabase) -> None:
+    reading = {program.calls[0].target: program for program in programs(database, "nn.Module.state_dict")}
+    assert list(replay(reading["nn.Linear"], TORCH).values[-1]) == ["weight", "bias"]
+    assert "nn.CELU" not in reading
+    assert {len(program.calls) for program in reading.values()} == {3}
+
+
+def test_the_state_of_a_module_that_is_attached_to_autograd_is_found() -> None:
+    def attached(kind: Any) -> Any:
+        class Wrong(kind):  # type: ignore[misc]
+            def state_dict(self) -> Any:
+                return dict(self.named_parameters())
+
+        return Wrong
+
+    cell = "nn.Module.state_dict/method/float32"
+    assert failing(swept(fault("nn.Linear", attached), cell)) == {"gradient"}
+    assert failing(swept(TORCH, cell)) == set()

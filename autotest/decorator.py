@@ -268,13 +268,15 @@ _SKIPS = "__autotest_skip_grad__"
 def _run(test: Test, context: RunContext) -> None:
     """Run a test here, or where its caller or its ledger wants it to run."""
     elsewhere = driver()
-    if context.others and elsewhere is None and not any(each.ledger.expects_death(test.id) for each in context.each):
+    parity = test.settings.check_errors
+    kills = any(each.ledger.expects_death(test.id, error_parity=parity) for each in context.each)
+    if context.others and elsewhere is None and not kills:
         run_against_several(test, context)
         return
     if context.others:  # each candidate in a process that it may cost, without the others
         against_each(test, context, _run)
         return
-    if elsewhere is None and context.ledger.expects_death(test.id):
+    if elsewhere is None and kills:
         from autotest.campaigns import isolated_runner  # brings a pool of processes, which few runs need
 
         elsewhere = isolated_runner.shared(os.getpid())

@@ -12,6 +12,8 @@ from autotest.base.errors import StoreUnwritable
 from autotest.campaigns.agenda import Agenda, Looking
 from autotest.campaigns.deadly_calls import DeadlyCalls
 from autotest.campaigns.executor import Executor, Observer, SaveProgress
+from autotest.campaigns.pinned import PinnedTrials
+from autotest.campaigns.plan import Plan
 from autotest.campaigns.turns import Turns
 from autotest.results import ledger
 from autotest.results.identity import Identity, death_of
@@ -47,34 +49,10 @@ RESTART_SECONDS = 0.5
 OVERTIME, LONGEST_OVERTIME, LATEST = 0.1, 8.0, 14.0
 #: Between two notes of where it stands: seconds, and times that the note before took.
 RECORD_SECONDS, RECORD_SHARE = 3.0, 9.0
-#: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.deadly_calls`.
-DEATHS_ALLOWED = 3
 #: What is noted of a campaign that Ctrl-C ended.
 INTERRUPTED = "interrupted"
 #: A test is over when everything it did was set aside in this many trials running.
 IDLE_TRIALS = 10
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Plan:
-    """How long a campaign goes on, and which trials are its own."""
-
-    base_seed: int
-    #: Seconds; None goes on until every test has run its trials.
-    seconds: float | None = None
-    #: Trials of each test; None goes on until the time is over.
-    trials: int | None = None
-    #: This run's trials are those whose index, divided by the second number, leaves the first less one.
-    shard: tuple[int, int] = (1, 1)
-    fail_fast: bool = False
-    #: How many workers the same call may kill.
-    deaths: int = DEATHS_ALLOWED
-    #: The name of the candidate, whose ledgers count; "" for those of any.
-    candidate: str = ""
-
-    def index(self, position: int) -> int:
-        """The index of the trial at `position` of this shard."""
-        return self.shard[0] - 1 + position * self.shard[1]
 
 
 class Campaign:
@@ -96,7 +74,8 @@ class Campaign:
         self._resumed = progress.seconds
         self._executor = executor
         self._observer = observer
-        self._by_where = {test.where: test for test in progress.tests}
+        self._pinned = PinnedTrials(progress.tests, plan)
+        self._by_where = self._pinned.by_where | {test.where: test for test in progress.tests}
         self._turns = Turns(progress.tests, plan.base_seed, self._has_more)
         #: What is being carried out, and since when, by the task object's own identity: trials, and all else.
         self._exploring: dict[int, tuple[Explore, float]] = {}
@@ -150,7 +129,7 @@ class Campaign:
                     _, started = self._looking.pop(id(task))
                 self._take(task, result, time.monotonic() - started)
                 if isinstance(task, Explore):
-                    self._turns.ended(task.where)
+                    self._turns.ended(self._by_where[task.where].where)
             self.progress.seconds = self._resumed + time.monotonic() - self._begin
             self.progress.workers = self._executor.slots
             self._observer.changed(self.progress)
@@ -223,13 +202,18 @@ class Campaign:
         return self._left <= min(needed / self._capacity, self.plan.seconds / 2)
 
     def _explore(self) -> Explore | None:
-        """Trials of the test that had least of what it is due."""
-        chosen = self._turns.next()
-        if chosen is None:
-            return None
-        indices = self._indices(chosen)
-        aside, watched = self._deadly.set_aside(chosen.where.test), self._deadly.watched()
-        return Explore(chosen.where, indices, self._length * TASK_SECONDS, aside, watched)
+        """A trial that is pinned, or else trials of the test that had least of what it is due."""
+        pinned = self._pinned.next()
+        if pinned is not None:
+            where, indices = pinned
+            self._turns.begun(self._by_where[where].where)
+        else:
+            chosen = self._turns.next()
+            if chosen is None:
+                return None
+            where, indices = chosen.where, self._indices(chosen)
+        aside, watched = self._deadly.set_aside(where.test), self._deadly.watched()
+        return Explore(where, indices, self._length * TASK_SECONDS, aside, watched)
 
     @property
     def _length(self) -> float:
@@ -306,8 +290,10 @@ class Campaign:
             test.mishaps += 1
             if test.mishaps > 2:
                 test.broken = f"the worker died outside of any trial ({death.how}) {death.last_words}"
-            else:
+            elif task.where == test.where:
                 test.returned.append(task.indices)
+            else:
+                self._pinned.again(task.where, task.indices)
         else:
             at = task.indices.index(death.index)
             test.returned += [part for part in (task.indices[:at], task.indices[at + 1 :]) if len(part)]
@@ -369,7 +355,9 @@ class Campaign:
 
 def progress_of(collected: Collection, base_seed: int) -> CampaignProgress:
     """Where a new campaign stands."""
-    tests = [TestProgress(Where(item.file, item.id, base_seed)) for item in collected.tests]
+    tests = [
+        TestProgress(Where(item.file, item.id, base_seed), pinned=item.settings.pinned) for item in collected.tests
+    ]
     return CampaignProgress(base_seed, tests, left_out=collected.left_out, files_broken=collected.broken)
 
 

@@ -191,9 +191,12 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 _leads_to_graph(trail, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
-            judge(
-                test, outcome, context.ledger, lambda: False, lambda: look_beyond(test, outcome, pair, context.ledger)
-            )
+
+            def is_rounding() -> bool:
+                failed_trial.cleared(test, outcome, pair)  # which leaves what counts, for the finding to be named after
+                return False
+
+            judge(test, outcome, context.ledger, is_rounding, lambda: look_beyond(test, outcome, pair, context.ledger))
             if task.thorough and task.shrink:
                 finding = failed_trial.diagnose(test, outcome, context, task.index)
             else:

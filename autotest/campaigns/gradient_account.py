@@ -45,7 +45,7 @@ def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
 
     def drive(test: Test, context: RunContext) -> None:
         pair = context.pair
-        deadly = [entry for entry in context.ledger.entries_for(test.id) if entry.kills]
+        deadly = context.ledger.deaths(test.id, error_parity=test.settings.check_errors)
         if deadly:
             # It would only cost the process; what it dies of the ledger holds to account.
             books.spared[test.id] = deadly[0].key

@@ -131,7 +131,7 @@ class _Trials:
                 return
         if tally.accepted < needed:
             raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections, tally.places))
-        stale = [entry for entry in self.context.ledger.entries_for(test.id) if entry.key not in tally.expected]
+        stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True)
         if options.usual and stale:
             raise StaleLedgerEntry(text.stale_entries(test.id, stale))
 

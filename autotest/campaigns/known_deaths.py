@@ -36,7 +36,7 @@ def in_fork(task: Task, conditions: Conditions, crumb: Path) -> Explored | Death
         return None
     pair = registry.pair(*conditions.frameworks)
     known = _ledger(task.where.file, conditions.frameworks)
-    if not known.expects_death(task.where.test) or not _forkable(task, pair):
+    if not known.expects_death(task.where.test, error_parity=conditions.check_errors) or not _forkable(task, pair):
         return None
     result = _asked(task, conditions, pair, crumb)
     return result if result is not None and _expected(result, task, known) else None

@@ -25,6 +25,12 @@ def trail_at(place: Path) -> Breadcrumb | None:
     return None
 
 
+def in_a_trial(place: Path) -> bool:
+    """Whether the process whose trail is at `place` is running a trial now."""
+    position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
+    return position is not None and position.index >= 0
+
+
 def forget(place: Path, log: Path) -> None:
     """Remove what a process left."""
     for file in (place, elsewhere(place), log):
@@ -58,4 +64,4 @@ def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
     )
 
 
-__all__ = ["death_told_by", "forget", "trail_at"]
+__all__ = ["death_told_by", "forget", "in_a_trial", "trail_at"]

@@ -44,6 +44,11 @@ class Turns:
                 return test
         return None
 
+    def begun(self, where: Where) -> None:
+        """Something else than its turn is run of this test."""
+        self._running[where] += 1
+        self._enter(where)
+
     def ended(self, where: Where) -> None:
         """A task of this test came back, and was counted."""
         self._running[where] -= 1

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.exploring import perform
 from autotest.campaigns.known_deaths import in_fork
-from autotest.campaigns.remains import death_told_by, trail_at
+from autotest.campaigns.remains import death_told_by, in_a_trial, trail_at
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
@@ -59,6 +59,8 @@ class _Worker:
     #: Seconds that its task may take, and since when it has been at it.
     seconds: float = 0.0
     begun: float = 0.0
+    #: Whether these are more than its trials were to have.
+    prolonged: bool = False
 
     @property
     def overdue(self) -> float:
@@ -161,14 +163,14 @@ class Workers:
         return slot in self._workers and self._workers[slot].task is not None
 
     def _hand_over(self, slot: int, task: Task) -> None:
-        worker = self._workers[slot]
+        worker, conditions = self._workers[slot], self._conditions.of_test(task.where.test)
         if isinstance(task, Explore):
-            worker.seconds = self._conditions.deadline + task.seconds
+            worker.seconds = conditions.deadline + task.seconds
         else:
             worker.seconds = DIAGNOSIS + 4 * self._conditions.shrink + OFTEN * isinstance(task, DiagnoseDeath)
-        worker.task, worker.begun = task, time.monotonic()
+        worker.task, worker.begun, worker.prolonged = task, time.monotonic(), False
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # that it is dead shows when it is asked
-            worker.process.connection.send((task, self._conditions, self._crumb(slot)))
+            worker.process.connection.send((task, conditions, self._crumb(slot)))
 
     def wait(self, seconds: float) -> Sequence[tuple[Task, Result]]:
         busy = {worker.process.connection: slot for slot, worker in self._workers.items() if self._busy(slot)}
@@ -220,7 +222,13 @@ class Workers:
         assert worker.task is not None
         if not worker.ready:
             raise AutotestError(f"a worker process has not started in {START_UP:g} s: {self._why(worker)}")
-        yield worker.task, self._buried(slot, no_answer(self._conditions.deadline))
+        own = self._conditions.deadline_of(worker.task.where.test)
+        more = self._conditions.deadline - own
+        if more > 0 and not worker.prolonged and not in_a_trial(self._crumb(slot)):
+            # A test's own deadline is about its trials: to import its file, or to set up, takes what it takes.
+            worker.seconds, worker.prolonged = worker.seconds + more, True
+            return
+        yield worker.task, self._buried(slot, no_answer(own))
 
     def _buried(self, slot: int, died: ProcessDeath) -> Death:
         """What is known of the death of the worker at `slot`, which another one takes the place of."""

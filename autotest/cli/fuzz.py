@@ -106,8 +106,8 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         check_errors=arguments.jobs != 0 and not arguments.no_error_parity,
         shrink=environment.shrink if seconds is None else min(environment.shrink, max(2.0, seconds / 12)),
         verify=environment.verify,
-        # What the most patient test asks for holds for all of them: workers run whatever comes.
-        deadline=arguments.deadline or max([environment.deadline, *_own_deadlines(collected, environment)]),
+        deadline=arguments.deadline or environment.deadline,
+        deadlines={} if arguments.deadline else _own_deadlines(collected, environment),
         memory=arguments.memory or environment.memory,
     )
     executor = executors.chosen(arguments, conditions, {test.file for test in collected.tests})
@@ -135,8 +135,10 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     return USAGE if wrong else NOTHING_NEW, progress
 
 
-def _own_deadlines(collected: Collection, environment: options.Options) -> list[float]:
-    return [environment.of_test(test.settings).deadline for test in collected.tests]
+def _own_deadlines(collected: Collection, environment: options.Options) -> dict[str, float]:
+    """The seconds that a trial may take of each test which says so itself, where the process was not asked for any."""
+    found = {test.id: environment.of_test(test.settings).deadline for test in collected.tests}
+    return {test: seconds for test, seconds in found.items() if seconds != environment.deadline}
 
 
 def _look_again(progress: CampaignProgress) -> None:

@@ -113,7 +113,7 @@ def _as_compared(test: Test, outcome: Outcome) -> Test:
 @np.errstate(all="ignore")
 @warnings_ignored()
 def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
-    """Why the mismatches of a trial are nobody's fault, or None when they count.
+    """Why the mismatches of a trial are nobody's fault, or None when some count: `outcome` has these alone then.
 
     Tolerances that the test gave are law: with these, nothing is cleared.
     """
@@ -130,7 +130,14 @@ def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
             verdict = training.cleared(agreement, pair, test.settings, outcome.updates)
             if verdict is not None:
                 return verdict
-        return referee.cleared(agreement, pair, test.settings)
+        verdict, left = referee.explained(agreement, pair, test.settings)
+        if not left:
+            return verdict
+        counting = {(item.name, item.symptom) for item in left}
+        outcome.mismatches = [
+            item for item in outcome.mismatches if (item.name, item.symptom) in counting
+        ] or outcome.mismatches
+        return None
     except Exception:  # noqa: BLE001 - what cannot be judged counts
         return None
 
@@ -150,6 +157,9 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunCont
         verdict = "no verdict: the recorded program does not show it again when it is replayed"
         seen = seen_live(finding.program.calls, finding.mismatches)
         return dataclasses.replace(finding, verdict=(verdict,), network=seen)
+    counting = [(item.name, item.symptom) for item in finding.mismatches]
+    # What rounding explains was left out of the finding, and comes last.
+    agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)
     agreement = _on_inputs(agreement, pair, settings)
     agreement, opinion = _told_first(agreement, pair, settings)
     finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
@@ -218,7 +228,7 @@ class _Whole:
         begin = time.monotonic()
         start, tried = self._plainer(seconds / 2)
         left = max(1.0, seconds - (time.monotonic() - begin))
-        shrinker = Shrinker(start, self.failure, pair, settings, left, survives=survives)
+        shrinker = Shrinker(start, self.failure, pair, settings, left, survives=survives, judge=self._judged)
         shrunk = shrinker.shrink([alone.program] if alone is not None else [])
         smallest, final = shrunk.agreement, self.opinion
         for smallest in reversed(shrunk.history):
@@ -236,6 +246,12 @@ class _Whole:
             lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
         told = _told(self.finding, smallest, final, pair)
         return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)
+
+    def _judged(self, program: Program, pair: Pair, settings: Settings) -> Agreement:
+        """What `program` fails in: what the whole one does first, since it may fail in more."""
+        found, failure = agree(program, pair, settings), self.failure
+        found.mismatches.sort(key=lambda item: (item.symptom, item.stage) != (failure.symptom, failure.stage))
+        return found
 
     def _plainer(self, seconds: float) -> tuple[Agreement, int]:
         """The same trial on plainer choices, where the program alone does not know what goes together; and the runs."""

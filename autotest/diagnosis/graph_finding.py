@@ -14,8 +14,8 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.explanation import sizes
+from autotest.diagnosis.laboratory import Laboratory
 from autotest.diagnosis.probing import scout
-from autotest.diagnosis.referee import Laboratory
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
 from autotest.diagnosis.verification import verify
 from autotest.emission.checker import Runs

@@ -13,9 +13,9 @@ from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, Place, agree, results
+from autotest.diagnosis.laboratory import RUNS, nudged
 from autotest.diagnosis.locating import upto
 from autotest.diagnosis.lockstep import Gradients, first_divergent, gradients_before, gradients_of_steps
-from autotest.diagnosis.referee import RUNS, nudged
 from autotest.diagnosis.verdict import ROUNDOFF, Verdict
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program

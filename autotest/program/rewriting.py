@@ -103,6 +103,31 @@ def with_arrays(program: Program, arrays: Iterable[Array]) -> Program:
     return Program(calls, new, program.undefined)
 
 
+def with_scaled_operands(program: Program, slot: int, factors: Mapping[int, Array]) -> tuple[Program, dict[int, int]]:
+    """`program` whose call `slot` is given the tensors in the slots of `factors` times these; and where each slot went.
+
+    A call that writes into its first operand is given that one as it is.
+    """
+    call, arrays = program.calls[slot], list(program.arrays)
+    kept = call.args[0] if in_place(call) and call.args else None
+    extra, before, instead = len(program.calls), [], {}
+    for operand, factor in factors.items():
+        if kept == Ref(operand):
+            continue
+        arrays.append(factor)
+        before.append(tensor_call(extra, len(arrays) - 1, factor, requires_grad=False))
+        before.append(Call("operator", "mul", (Ref(operand), Ref(extra)), {}, extra + 1))
+        instead[operand] = Ref(extra + 1)
+        extra += 2
+
+    def leaf(item: Operand) -> Operand:
+        return instead.get(item.slot, item) if type(item) is Ref else item
+
+    changed = call._replace(args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
+    calls = [*program.calls[:slot], *before, changed, *program.calls[slot + 1 :]]
+    return assembled(calls, tuple(arrays), program.undefined)
+
+
 def tensor_call(
     slot: int, index: int, array: Array, *, requires_grad: bool, device: str = "cpu", note: str = ""
 ) -> Call:

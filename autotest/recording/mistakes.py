@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from autotest.base.errors import UsageError, nearest
 from autotest.comparison.rejection import first_line, unknown_keywords
@@ -75,12 +76,32 @@ def device_missing(target: str, pair: Pair, error: Exception) -> UsageError:
     )
 
 
-def with_nearest_keyword(error: Exception, pair: Pair, kind: CallKind, target: str) -> Exception:
-    """`error`, or one that also says which keyword of the call is unknown, and which one may have been meant."""
-    unknown = unknown_keywords(str(error)) if isinstance(error, TypeError) else []
-    if not unknown:
+#: Other names that torch's own functions take for NumPy's sake, and that stand in no signature.
+_AS_IN_NUMPY = frozenset(("a", "axis", "keepdims", "x", "x1", "x2"))
+
+
+def with_nearest_keyword(
+    error: Exception, pair: Pair, call: tuple[CallKind, str], given: Sequence[Any], named: Collection[str]
+) -> Exception:
+    """`error`, or one that also says which of the keywords `named` is unknown, and which one may have been meant.
+
+    `given` are the reference's positional arguments, the object first whose method was called.
+    """
+    kind, target = call
+    if not isinstance(error, TypeError):
         return error
-    known = {*map(str, pair.annotations(kind, target, None, 0, ()))} if kind == "function" else set()
+    unknown = unknown_keywords(str(error))
+    if unknown and kind != "function":
+        return error
+    lacking = "missing" in str(error) and bool(named)
+    owner = given[0] if kind == "method" else None
+    known = {*map(str, pair.annotations(kind, target, owner, 0, ()))} if unknown or lacking else set()
+    if not unknown and lacking and known:
+        # What only one signature could mean is told by the argument that it lacks, and not by the one it does not have.
+        unknown = [name for name in named if name not in known | _AS_IN_NUMPY]
+        if unknown:
+            called = target.rpartition(".")[2]
+            error = TypeError(f"{called}() got an unexpected keyword argument {unknown[0]!r}\n{error}")
     known |= {*re.findall(r"(\w+)(?=[,)=])", str(error).partition("but expected")[2])}
     said = [f"no argument {name!r}{meant}" for name in unknown if (meant := nearest(name, known - {*unknown}))]
     return TypeError(f"{'; '.join(said)}\n{error}") if said else error

@@ -157,6 +157,7 @@ class Recorder(LiveRecord):
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             self.running = ""
             optional = [key for key, value in kwargs.items() if _may_be_left_out(value)]
+            error = mistakes.with_nearest_keyword(error, self.pair, (kind, target), given.expected, given.named)
 
             def attempt() -> Any:
                 return operations.actual(*given.actual, **given.actual_named)
@@ -341,7 +342,7 @@ class Recorder(LiveRecord):
     ) -> None:
         """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
         if is_mistake(error, optional):
-            raise made_by_the_test(mistakes.with_nearest_keyword(error, self.pair, kind, target)) from None
+            raise made_by_the_test(error) from None
         if is_missing_device(error):
             raise mistakes.device_missing(target, self.pair, error) from None
         if refusals.inside_of(self.pair.packages):

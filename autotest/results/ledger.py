@@ -9,13 +9,17 @@
     reason = "OneFlow 0.9.0 gives NaN where all elements are -inf"
     reproducer = "reproducers/logsumexp-minus-inf.py"
     date = 2026-11-20
+    refused = true                                  # optional: it happens in calls that the reference refuses
 
 Whose divergences these are stands at the top of the file: ``candidate = "NAME"``, which may be a pattern, and of which
 releases: ``versions = ">=3.3,<3.4"``. A candidate in another interpreter has the name that it has in this one. What is
 said of some releases of the reference alone says so: ``reference_versions = ">=2.0,<2.1"``. Each candidate has a file
 of its own beside the tests: ``ledger.toml``, ``ledger-NAME.toml``.
 
-Where the symptom is ``crash, ``hang`` or ``out of memory``, the test runs in a worker process, whoever calls it. One
+What happens in calls that the reference refuses (such as each ``accepted``) is met only where the candidate is asked
+for them: in worker processes, and by tests with ``check_errors=True``. No other run waits for it, or calls it stale.
+
+Where the symptom is ``crash``, ``hang`` or ``out of memory``, the test runs in a worker process, whoever calls it. One
 death is waited for; after it the call that kills is not made again in that run, so what kills wants a test of its own.
 """
 
@@ -25,7 +29,7 @@ import dataclasses
 import fnmatch
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +48,10 @@ FILE = "ledger.toml"
 #: The files of a folder that are ledgers.
 FILES = "ledger*.toml"
 _REQUIRED = ("key", "test", "symptom", "reason")
-_OPTIONAL = ("operator", "match", "reproducer", "link", "date", "candidate", "versions", "reference_versions")
+_OPTIONAL = (
+    *("operator", "match", "reproducer", "link", "date"),
+    *("candidate", "versions", "reference_versions", "refused"),
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,6 +73,13 @@ class Entry:
     versions: str = ""
     #: Beside which versions of the reference; any one if empty.
     reference_versions: str = ""
+    #: Whether it happens in calls that the reference refuses.
+    refused: bool = False
+
+    @property
+    def needs_error_parity(self) -> bool:
+        """Whether only a run that asks the candidate for what the reference refuses can meet it."""
+        return self.refused or self.symptom == "accepted"
 
     @property
     def kills(self) -> bool:
@@ -110,9 +124,18 @@ class Ledger:
     def entries_for(self, test: str) -> list[Entry]:
         return [entry for entry in self.entries if entry.speaks_of(test)]
 
-    def expects_death(self, test: str) -> bool:
-        """Whether `test` is known to kill the process that it runs in."""
-        return any(entry.kills for entry in self.entries_for(test))
+    def expects_death(self, test: str, *, error_parity: bool) -> bool:
+        """Whether `test` is known to kill the process that it runs in, with or without calls that are refused."""
+        return bool(self.deaths(test, error_parity=error_parity))
+
+    def deaths(self, test: str, *, error_parity: bool) -> list[Entry]:
+        """The entries that say so."""
+        return [entry for entry in self.entries_for(test) if entry.kills and (error_parity or not entry.refused)]
+
+    def stale(self, test: str, met: Container[str], *, error_parity: bool) -> list[Entry]:
+        """The entries for `test` that a whole run of it could have met and did not, where `met` has the keys it met."""
+        expected = [entry for entry in self.entries_for(test) if error_parity or not entry.needs_error_parity]
+        return [entry for entry in expected if entry.key not in met]
 
     def expects(self, test: str, mismatch: Mismatch, operator: str) -> Entry | None:
         """The entry that covers a trial whose first mismatch is this one, if there is one."""
@@ -173,4 +196,7 @@ def _entry(path: Path, position: int, table: dict[str, Any]) -> Entry:
             within("0", str(table.get(name, "")))
     except ValueError as error:
         raise UsageError(f"{where}: {error}") from error
-    return Entry(**{name: str(value) for name, value in table.items()})
+    if type(table.get("refused", False)) is not bool:
+        raise UsageError(f"{where}: refused = {table['refused']!r}: expected true or false")
+    told: dict[str, Any] = {name: value if name == "refused" else str(value) for name, value in table.items()}
+    return Entry(**told)

@@ -17,6 +17,8 @@ class TestProgress:
     """How far one test has come."""
 
     where: Where
+    #: Base seeds and indices of trials that are to be run before any other.
+    pinned: tuple[tuple[int, int], ...] = ()
     #: The next trial to run, counted in this shard's own indices.
     next: int = 0
     #: Trials that were handed out and came back untried.

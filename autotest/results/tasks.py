@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +49,16 @@ class Conditions:
     #: Seconds after which a trial counts as hanging, and bytes of memory that it may take; for worker processes.
     deadline: float = 20.0
     memory: int | None = None
+    #: The seconds of tests that have a deadline of their own, by their ids.
+    deadlines: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+    def deadline_of(self, test: str) -> float:
+        """Seconds after which a trial of `test` counts as hanging."""
+        return self.deadlines.get(test, self.deadline)
+
+    def of_test(self, test: str) -> Conditions:
+        """What holds for the tasks of `test`."""
+        return dataclasses.replace(self, deadline=self.deadline_of(test), deadlines={})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

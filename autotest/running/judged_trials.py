@@ -92,9 +92,8 @@ class JudgedTrials:
             )
         self._agree_in_graph_mode()
         if self.context.options.usual:
-            stale = [
-                entry for entry in self.context.ledger.entries_for(self.test.id) if entry.key not in tally.expected
-            ]
+            parity = self.test.settings.check_errors
+            stale = self.context.ledger.stale(self.test.id, tally.expected, error_parity=parity)
             if stale:
                 raise StaleLedgerEntry(text.stale_entries(self.test.id, stale))
 

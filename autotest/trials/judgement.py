@@ -80,25 +80,33 @@ def judge(
         test: whose trial it was.
         outcome: the trial, compared in eager mode; its mismatches may have been replaced by those of a graph.
         ledger: the divergences that are known.
-        is_rounding: whether replays of the trial explain its mismatches by rounding. Replays cost much, so this is
-            asked last, and only where the ledger says nothing.
+        is_rounding: whether replays of the trial explain its mismatches by rounding; where only some, the others are
+            those of `outcome` then. Replays cost much, so this is asked last, and only where the ledger says nothing.
         look_beyond: whether something else differs that the ledger does not expect, when what it expects is put right;
             the mismatches of `outcome` are these then.
     """
     if outcome.rejection is not None and not outcome.mismatches:
         return Rejected(outcome.rejection)
     if outcome.mismatches:
-        identity = identity_of_trial(outcome)
-        entry = ledger.expects(test.id, leading(outcome), identity.operator)
-        if entry is not None:
-            met = _met(test, outcome, ledger)
-            if look_beyond() and not is_rounding():
-                return Diverged(identity_of_trial(outcome))
-            return Expected(entry, tuple(other for other in met if other is not entry))
-        return Cleared() if is_rounding() else Diverged(identity)
+        entry = _expected(test, outcome, ledger)
+        if entry is None:
+            if is_rounding():
+                return Cleared()
+            entry = _expected(test, outcome, ledger)  # what rounding explains of it is left out now
+        if entry is None:
+            return Diverged(identity_of_trial(outcome))
+        met = _met(test, outcome, ledger)
+        if look_beyond() and not is_rounding():
+            return Diverged(identity_of_trial(outcome))
+        return Expected(entry, tuple(other for other in met if other is not entry))
     if not (outcome.compared or test.settings.own_assertions):
         return Vacuous()
     return GradientMissing(outcome.complaint) if outcome.complaint else Accepted()
+
+
+def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> Entry | None:
+    """The entry of `ledger` that covers the mismatch which the trial is named after."""
+    return ledger.expects(test.id, leading(outcome), identity_of_trial(outcome).operator)
 
 
 def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[Entry]:

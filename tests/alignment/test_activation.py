@@ -157,7 +157,8 @@ class TestWithParameters(unittest.TestCase):
     def test_prelu(self):
         channels = random(1, 5).to(int)
         m = torch.nn.PReLU(num_parameters=oneof(1, channels), init=random(0.1, 0.9) | nothing())
-        return m(random_tensor(shape=(3, channels, 4), low=-3, high=3))
+        # Of its weight's dtype: OneFlow dies of another one, which torch refuses, see test_edges.
+        return m(random_tensor(shape=(3, channels, 4), low=-3, high=3, dtype="float32"))
 
     @autotest()
     def test_softmax_modules(self):

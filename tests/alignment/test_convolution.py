@@ -13,6 +13,11 @@ from autotest import autotest, constant, nothing, oneof, random, random_bool, ra
 SUMS = {"rtol": 1e-4, "atol": 1e-4}
 
 
+def image(*shape, **more):
+    """Of the weights' dtype: OneFlow dies of another one, which torch refuses, see test_edges."""
+    return random_tensor(shape=shape, low=-1, high=1, dtype="float32", **more)
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @autotest(n=15, **SUMS)
 def test_convolution(rank):
@@ -29,8 +34,7 @@ def test_convolution(rank):
         padding_mode=constant("zeros") | nothing(),
     )
     m.train(random_bool())
-    x = random_tensor(shape=(random(1, 4), channels, *[random(5, 8).to(int) for _ in range(rank)]), low=-1, high=1)
-    return m(x)
+    return m(image(random(1, 4), channels, *[random(5, 8).to(int) for _ in range(rank)]))
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -50,11 +54,7 @@ def test_transposed_convolution(rank):
         bias=random_bool() | nothing(),
     )
     # From 5 on, so that a padding of 2 leaves something; the next test leaves nothing.
-    # OneFlow dies of another dtype than its weight's, which torch refuses: see test_edges.
-    x = random_tensor(
-        shape=(random(1, 4), channels, *[random(5, 8).to(int) for _ in range(rank)]), low=-1, high=1, dtype="float32"
-    )
-    return m(x)
+    return m(image(random(1, 4), channels, *[random(5, 8).to(int) for _ in range(rank)]))
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -62,7 +62,7 @@ def test_transposed_convolution(rank):
 def test_transposed_convolution_to_nothing(rank):
     # With a dilation torch 2.0.1 leaves it to oneDNN, which returns nothing; its own code refuses as OneFlow does.
     m = getattr(torch.nn, f"ConvTranspose{rank}d")(1, 1, 1, padding=2, dilation=2, bias=False)
-    return m(random_tensor(shape=(2, 1, *[4] * rank), low=-1, high=1))
+    return m(image(2, 1, *[4] * rank))
 
 
 @pytest.mark.parametrize("name", ["conv1d", "conv2d", "conv3d"])
@@ -103,27 +103,27 @@ class TestConvolution(unittest.TestCase):
         )
         device = random_device()
         m.to(device)
-        return m(random_tensor(shape=(2, 2, 7, 6), low=-1, high=1).to(device))
+        return m(image(2, 2, 7, 6).to(device))
 
     @autotest(n=10, **SUMS)
     def test_depthwise(self):
         channels = random(1, 6)
         m = torch.nn.Conv2d(channels, channels * 2, 3, padding=1, groups=channels)
-        return m(random_tensor(shape=(2, channels, 5, 5), low=-1, high=1))
+        return m(image(2, channels, 5, 5))
 
     @autotest(n=10, **SUMS)
     def test_padding_by_name(self):
         m = torch.nn.Conv2d(2, 3, random(1, 4), padding=oneof("same", "valid"))
-        return m(random_tensor(shape=(2, 2, 6, 6), low=-1, high=1))
+        return m(image(2, 2, 6, 6))
 
     @autotest(n=10, **SUMS)
     def test_padding_modes(self):
         m = torch.nn.Conv2d(2, 3, 3, padding=1, padding_mode=oneof("reflect", "replicate", "circular"))
-        return m(random_tensor(shape=(2, 2, 6, 6), low=-1, high=1))
+        return m(image(2, 2, 6, 6))
 
     @autotest(n=10, **SUMS)
     def test_without_a_batch(self):
-        return torch.nn.Conv2d(2, 3, 3)(random_tensor(shape=(2, 6, 6), low=-1, high=1))
+        return torch.nn.Conv2d(2, 3, 3)(image(2, 6, 6))
 
     @autotest(n=10, rtol=1e-7, atol=1e-10)
     def test_in_double_precision(self):
@@ -133,7 +133,7 @@ class TestConvolution(unittest.TestCase):
     @autotest(n=10, **SUMS)
     def test_of_a_layout_that_is_not_contiguous(self):
         layout = oneof("transposed", "strided", "offset", "expanded")
-        return torch.nn.Conv2d(3, 2, 2)(random_tensor(shape=(2, 3, 5, 4), low=-1, high=1, layout=layout))
+        return torch.nn.Conv2d(3, 2, 2)(image(2, 3, 5, 4, layout=layout))
 
 
 class TestWindows(unittest.TestCase):

@@ -23,6 +23,15 @@ def tensor(*shape, **more):
     return random_tensor(shape=shape, low=-2, high=2, **more)
 
 
+def single(*shape):
+    """Of the dtype that weights have."""
+    return tensor(*shape, dtype="float32")
+
+
+def double(*shape):
+    return tensor(*shape, dtype="float64")
+
+
 def whole(*values):
     return torch.tensor(values, dtype=torch.int64)
 
@@ -40,12 +49,12 @@ WITHOUT_ELEMENTS = {
     "bmm of no matrices": lambda: torch.bmm(tensor(0, size(), 3), tensor(0, 3, size())),
     "bmm of no rows": lambda: torch.bmm(tensor(2, 0, 3), tensor(2, 3, size())),
     "cat": lambda: torch.cat([tensor(0, 3), tensor(size(), 3)]),
-    "conv2d": lambda: torch.nn.Conv2d(3, 2, 2)(tensor(0, 3, 6, 6)),
+    "conv2d": lambda: torch.nn.Conv2d(3, 2, 2)(single(0, 3, 6, 6)),
     "cumsum": lambda: torch.cumsum(tensor(0, size()), dim=0),
     "dot": lambda: torch.dot(tensor(0), tensor(0)),
     "flip": lambda: torch.flip(tensor(0, size()), [0]),
-    "group_norm": lambda: torch.nn.GroupNorm(2, 4)(tensor(0, 4, 3)),
-    "layer_norm": lambda: torch.nn.LayerNorm(4)(tensor(0, 4)),
+    "group_norm": lambda: torch.nn.GroupNorm(2, 4)(single(0, 4, 3)),
+    "layer_norm": lambda: torch.nn.LayerNorm(4)(single(0, 4)),
     "linear": lambda: after_addmm(lambda: torch.nn.functional.linear(tensor(2, 0), tensor(3, 0))),
     "log_softmax": lambda: torch.log_softmax(tensor(size(), 0), dim=1),
     "masked_select": lambda: torch.masked_select(tensor(0, 3), tensor(0, 3) > 0),
@@ -67,7 +76,7 @@ SINGLE_NUMBERS = {
     "cumprod": lambda: torch.cumprod(tensor(), dim=0),
     "cumsum": lambda: torch.cumsum(tensor(), dim=0),
     "flatten": lambda: torch.flatten(tensor()),
-    "prelu": lambda: torch.nn.PReLU()(tensor()),
+    "prelu": lambda: torch.nn.PReLU()(single()),
     "scatter": lambda: torch.scatter(tensor(), 0, torch.tensor(0), tensor()),
     "softmax": lambda: torch.softmax(tensor(), dim=0),
     "sort": lambda: torch.sort(tensor()),
@@ -80,17 +89,22 @@ SINGLE_NUMBERS = {
 REFUSED = {
     "binary_cross_entropy beyond one": lambda: torch.nn.functional.binary_cross_entropy(tensor(3) + 4, tensor(3)),
     "cat of other sizes": lambda: torch.cat([tensor(2, 3), tensor(2, 4)]),
-    "conv_transpose of another dtype": lambda: torch.nn.ConvTranspose1d(2, 1, 3)(tensor(3, 2, 6, dtype="float64")),
+    "conv1d of another dtype": lambda: torch.nn.Conv1d(2, 1, 3)(double(3, 2, 6)),
+    "conv2d of another dtype": lambda: torch.nn.Conv2d(2, 1, 3)(double(3, 2, 6, 6)),
+    "conv3d of another dtype": lambda: torch.nn.Conv3d(2, 1, 3)(double(3, 2, 6, 6, 6)),
+    "conv_transpose of another dtype": lambda: torch.nn.ConvTranspose1d(2, 1, 3)(double(3, 2, 6)),
     "cross_entropy of more targets": lambda: torch.nn.functional.cross_entropy(tensor(2, 3), whole(1, 0, 2)),
     "floor_divide": lambda: torch.floor_divide(whole(4, size()), whole(2, 0)),
     "fmod": lambda: torch.fmod(whole(4, size()), whole(2, 0)),
-    "gather": lambda: torch.gather(tensor(3, 4), 1, torch.tensor([[0, 3 + size()]])),
+    "gather": lambda: torch.gather(tensor(3, 4), 1, torch.tensor([[0, 4 + size()]])),
+    "gather of one more": lambda: torch.gather(tensor(3, 4), 1, torch.tensor([[0, 4]])),
     "index": lambda: tensor(3, 4)[whole(0, 2 + size())],
     "inverse of a singular matrix": lambda: torch.linalg.inv(tensor(2, 2) * 0),
     "matmul of other sizes": lambda: torch.matmul(tensor(2, 3), tensor(2, 3)),
     "narrow": lambda: torch.narrow(tensor(3, 4), 0, 2, 1 + size()),
     "one_hot": lambda: torch.nn.functional.one_hot(whole(0, 2 + size()), 3),
     "one_hot of negative classes": lambda: torch.nn.functional.one_hot(whole(0, -size()), 3),
+    "prelu of another dtype": lambda: torch.nn.PReLU()(double(3, 4)),
     "remainder": lambda: whole(4, size()) % oneof(0, whole(2, 0)).value(),
     "scatter": lambda: torch.scatter(tensor(3, 4), 1, torch.tensor([[0, 3 + size()]]), tensor(1, 2)),
     "scatter_add": lambda: torch.scatter_add(tensor(3, 4), 1, torch.tensor([[0, 3 + size()]]), tensor(1, 2)),

@@ -70,7 +70,7 @@ def test_binary_cross_entropy(weighted):
 @autotest()
 def test_binary_cross_entropy_with_logits(weighted):
     x, _ = pair(-4, 4)
-    target = random_tensor(shape=tuple(x.shape), requires_grad=False)
+    target = random_tensor(shape=tuple(x.shape), low=0, high=1, requires_grad=False)
     weights = random_tensor(shape=(x.shape[1],), low=0.5, high=2, requires_grad=False) if weighted else None
     return torch.nn.BCEWithLogitsLoss(pos_weight=weights, reduction=reduction())(x, target)
 
@@ -79,14 +79,14 @@ class TestClassification(unittest.TestCase):
     @autotest()
     def test_binary_cross_entropy_with_weights_of_positives(self):
         x, _ = pair(-4, 4)
-        target = random_tensor(shape=tuple(x.shape), requires_grad=False)
+        target = random_tensor(shape=tuple(x.shape), low=0, high=1, requires_grad=False)
         weight = random_tensor(shape=(x.shape[1],), low=0.5, high=2, requires_grad=False)
         return torch.nn.functional.binary_cross_entropy_with_logits(x, target, pos_weight=weight)
 
     @autotest()
     def test_binary_cross_entropy_with_weights_that_broadcast(self):
         x, _ = pair(-4, 4)
-        target = random_tensor(shape=tuple(x.shape), requires_grad=False)
+        target = random_tensor(shape=tuple(x.shape), low=0, high=1, requires_grad=False)
         weight = random_tensor(shape=(x.shape[1],), low=0.5, high=2, requires_grad=False)
         return torch.nn.functional.binary_cross_entropy_with_logits(x, target, weight=weight)
 

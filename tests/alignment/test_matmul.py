@@ -53,6 +53,13 @@ def test_triangles(name):
     return getattr(torch, name)(x, diagonal=random(-4, 5).to(int) | nothing())
 
 
+def baddbmm(beta):
+    batch, rows, inner, columns = size(), size(), size(), size()
+    x = random_tensor(shape=(batch, rows, columns), low=-1)
+    y, z = random_tensor(shape=(batch, rows, inner), low=-1), random_tensor(shape=(batch, inner, columns), low=-1)
+    return torch.baddbmm(x, y, z, beta=beta, alpha=random(-2, 2).to(float))
+
+
 class TestProducts(unittest.TestCase):
     @autotest()
     def test_mm(self):
@@ -88,10 +95,11 @@ class TestProducts(unittest.TestCase):
 
     @autotest()
     def test_baddbmm(self):
-        batch, rows, inner, columns = size(), size(), size(), size()
-        x = random_tensor(shape=(batch, rows, columns), low=-1)
-        y, z = random_tensor(shape=(batch, rows, inner), low=-1), random_tensor(shape=(batch, inner, columns), low=-1)
-        return torch.baddbmm(x, y, z, beta=random(-2, 2).to(float), alpha=random(-2, 2).to(float))
+        return baddbmm(beta=random(0.25, 2.0) * oneof(-1, 1))
+
+    @autotest(n=5)
+    def test_baddbmm_without_what_is_added_to(self):
+        return baddbmm(beta=0.0)
 
     @autotest()
     def test_einsum(self):

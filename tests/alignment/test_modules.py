@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from autotest import autotest, oneof, random, random_tensor, skip_grad_check, torch
@@ -18,6 +20,11 @@ def test_one_value_per_channel_has_no_spread(rank):
     # Refused by torch in training where the batch is one: its rejection counts only if OneFlow refuses as well.
     m = getattr(torch.nn, f"BatchNorm{rank}d")(3)
     return m(random_tensor(shape=(oneof(1, 4), 3, *[1] * rank), low=-2, high=2))
+
+
+@autotest(n=5, auto_backward=False)
+def test_a_copy_of_a_leaf_wants_its_gradient():
+    return copy.deepcopy(random_tensor(shape=(2, 3), low=-1, high=1))
 
 
 @autotest(n=5)

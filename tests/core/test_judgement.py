@@ -90,6 +90,19 @@ def test_a_difference_is_a_finding_unless_it_is_rounding_or_known():
     assert judged(outcome, known, is_rounding=True) == Expected(known)
 
 
+def test_what_is_left_of_a_trial_when_rounding_explains_the_rest_may_be_known():
+    outcome = trial(body, faults.wrong_relu())
+    slot = outcome.mismatches[0].slot
+    left = Mismatch("v1", slot, "gradient", "backward", "candidate", "v1.grad: not close")
+
+    def is_rounding():
+        outcome.mismatches = [left]
+        return False
+
+    ledger = Ledger((Entry("known", TEST, "gradient", "why"),))
+    assert isinstance(judge(ATest(TEST, body, Settings()), outcome, ledger, is_rounding), Expected)
+
+
 def test_that_a_call_was_accepted_names_the_failure_before_what_it_changed():
     outcome = trial(body, faults.wrong_relu())
     accepted = Mismatch("relu", outcome.mismatches[0].slot, "accepted", "forward", "candidate", "accepts it")

@@ -104,6 +104,7 @@ def test_no_ledger_is_an_empty_one(tmp_path):
         (WHOLE + 'reson = "x"\n', "unknown reson; expected key, test"),
         (WHOLE.replace("NaN|nan", "(NaN"), "match is not a regular expression"),
         (WHOLE + WHOLE.replace('symptom = "value"\n', ""), "divergence 2 .*symptom missing"),
+        (WHOLE + 'refused = "yes"\n', "refused = 'yes': expected true or false"),
     ],
 )
 def test_a_bad_ledger_is_refused_by_file_and_entry(tmp_path, text, says):
@@ -164,3 +165,22 @@ def test_what_is_no_range_of_versions_is_told(tmp_path):
     written(tmp_path, RANGES.replace(">=1.10", "about 1"))
     with pytest.raises(UsageError, match=r"divergence 1 \(k\): versions 'about 1,<2': expected a range such as"):
         read(tmp_path / "ledger.toml")
+
+
+@pytest.mark.parametrize(
+    ("symptom", "refused", "needs"),
+    [("accepted", False, True), ("crash", True, True), ("crash", False, False), ("value", False, False)],
+)
+def test_what_happens_in_refused_calls_is_stale_only_where_the_candidate_was_asked_for_them(symptom, refused, needs):
+    ledger = Ledger((Entry("k", "test_a.py::test_b", symptom, "r", refused=refused),))
+    assert bool(ledger.stale("test_a.py::test_b", (), error_parity=False)) is not needs
+    assert ledger.stale("test_a.py::test_b", (), error_parity=True)
+    assert not ledger.stale("test_a.py::test_b", ("k",), error_parity=True)
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_death_in_refused_calls_keeps_no_test_out_of_a_process_that_does_not_make_them(tmp_path, refused):
+    entry = '[[divergence]]\nkey = "k"\ntest = "t.py::t"\nsymptom = "crash"\nreason = "r"\n'
+    ledger = Ledger(tuple(read(written(tmp_path, f"{entry}refused = {str(refused).lower()}\n"))))
+    assert ledger.expects_death("t.py::t", error_parity=False) is not refused
+    assert ledger.expects_death("t.py::t", error_parity=True)

@@ -20,11 +20,17 @@ from tests.diagnosis.planted import gradient_when
 from tests.support.faulty import FaultyTorch, returning
 
 
-def judged(body: Callable[[], Any], faulty: FaultyTorch, symptom: str, operator: str) -> tuple[Judgement, list[str]]:
+def judged(
+    body: Callable[[], Any],
+    faulty: FaultyTorch,
+    symptom: str,
+    operator: str,
+    settings: Settings = Settings(),  # noqa: B008
+) -> tuple[Judgement, list[str]]:
     """What becomes of a trial when the ledger expects `symptom` of `operator`, and the mismatches that are told."""
     pair = Pair(TorchFramework(), faulty)
     ledger = Ledger((Entry(key="known", test="*", symptom=symptom, operator=operator, reason="planted"),))
-    test = trial.Test("test_x.py::test_x", body, Settings())
+    test = trial.Test("test_x.py::test_x", body, settings)
     outcome = trial.run_trial(body, 5, test.settings, pair)
     judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
     told = [f"{item.symptom} {item.name}" for item in outcome.mismatches]
@@ -56,6 +62,24 @@ def test_a_wrong_gradient_behind_a_known_wrong_value_is_found() -> None:
     judgement, told = judged(chain, FaultyTorch({"exp": ONE_MORE, "relu": wrong}), "value", "exp")
     assert isinstance(judgement, Diverged)
     assert told[0].startswith("gradient")
+
+
+def test_what_the_reference_refuses_to_go_on_with_once_it_was_put_right_is_no_finding() -> None:
+    def body() -> Any:
+        x = at.random_tensor(1, 4, dtype="float32") * 1
+        return dual.nn.functional.leaky_relu(x, inplace=True).exp()
+
+    def off(original: Callable[..., Any]) -> Callable[..., Any]:
+        def written(tensor: Any, **named: Any) -> Any:
+            result = original(tensor * 1) + 1
+            tensor.data.copy_(result)  # past torch's count of what is written into, unlike what puts it right
+            return result
+
+        return written
+
+    faulty = FaultyTorch({"nn.functional.leaky_relu": off})
+    judgement, told = judged(body, faulty, "value", "nn.functional.leaky_relu", Settings(check_errors=True))
+    assert not any(item.startswith("accepted") for item in told), (judgement, told)
 
 
 def test_an_in_place_call_that_returns_nothing_hides_no_missing_gradient() -> None:

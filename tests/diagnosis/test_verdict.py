@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autotest.diagnosis.referee import Laboratory
+from autotest.diagnosis.laboratory import Laboratory
 from autotest.diagnosis.verdict import Measured, measure
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework

@@ -11,7 +11,8 @@ from autotest.base.errors import StoreUnwritable
 from autotest.base.settings import Settings
 from autotest.campaigns import campaign
 from autotest.campaigns.agenda import Agenda
-from autotest.campaigns.campaign import DEATHS_ALLOWED, Campaign, Plan, progress_of
+from autotest.campaigns.campaign import Campaign, Plan, progress_of
+from autotest.campaigns.plan import DEATHS_ALLOWED
 from autotest.report.campaign import summary
 from autotest.results.identity import Identity
 from autotest.results.tasks import (
@@ -119,6 +120,43 @@ def test_shards_share_the_trials_without_overlap(parts):
         _, executor, _ = run(healthy, Plan(0, trials=20, shard=(part, parts)))
         tried.update((name, index) for name, indices in executor.tried.items() for index in indices)
     assert tried == {(name, index): 1 for name in "abc" for index in range(20)}
+
+
+def pinning(*trials, shard=(1, 1), script=None):
+    """The pinned trials that a campaign of one test runs, and all that it finds."""
+    collected = Collection([Collected("a", Path("t.py"), Settings(pinned=trials), print)])
+    plan = Plan(0, trials=5, shard=shard)
+    executor, progress = Pretending(script or healthy), progress_of(collected, 0)
+    Campaign(progress, plan, executor, Silent()).run()
+    explored = [task for task in executor.log if isinstance(task, Explore)]
+    count = sum(task.where.base_seed != 0 for task in explored)
+    first = [(task.where.base_seed, *task.indices) for task in explored[:count]]
+    return first, progress
+
+
+def test_pinned_trials_are_run_first_under_their_own_seeds_and_then_the_campaigns():
+    first, progress = pinning((7, 12), (3, 40))
+    assert first == [(7, 12), (3, 40)]
+    assert progress.accepted == 7
+
+
+def test_a_failure_of_a_pinned_trial_is_looked_into_under_its_own_seed():
+    _, progress = pinning((7, 12), script=lambda test, index: Suspect(index, VALUE) if index == 12 else None)
+    found = progress.found[VALUE]
+    assert (found.where.base_seed, found.index) == (7, 12)
+
+
+def test_shards_share_pinned_trials():
+    parts = [pinning((7, 10), (8, 11), (9, 12), shard=(part, 2))[0] for part in (1, 2)]
+    assert parts == [[(7, 10), (9, 12)], [(8, 11)]]
+
+
+def test_a_pinned_trial_that_came_back_untried_is_run_after_all():
+    outside = Death("crash", "SIGSEGV", "", None, "", "")
+    said = iter([outside])
+    first, progress = pinning((7, 12), script=lambda test, index: next(said, None) if index == 12 else None)
+    assert first == [(7, 12), (7, 12)]
+    assert not progress.broken
 
 
 def test_a_failure_is_kept_once_then_understood_however_often_it_is_seen():

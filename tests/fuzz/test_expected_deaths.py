@@ -58,8 +58,8 @@ def suite(tmp_path):
 )
 def test_only_an_entry_about_a_death_keeps_a_test_out_of_this_process(symptom, outside, suite):
     known = ledger.find(suite("test_sinh", symptom))
-    assert known.expects_death("test_die.py::TestDie.test_sinh") is outside
-    assert not known.expects_death("test_die.py::TestDie.test_relu")
+    assert known.expects_death("test_die.py::TestDie.test_sinh", error_parity=False) is outside
+    assert not known.expects_death("test_die.py::TestDie.test_relu", error_parity=True)
 
 
 def test_a_test_that_is_known_to_kill_is_handed_over(suite, monkeypatch, against, quick):

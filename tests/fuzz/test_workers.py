@@ -1,4 +1,4 @@
-"""The folder that the workers of a campaign write their trails and logs to."""
+"""The workers of a campaign: their folder, and how long they may take."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from autotest.base.errors import AutotestError
 from autotest.campaigns import workers as workers_module
 from autotest.campaigns.workers import _LOST, _LOST_AT_START, _LOST_WITH_TASK, _STALE, Workers, _forget_killed, _Worker
+from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server, ServerLost
 from autotest.results.identity import Identity
 from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Where
@@ -130,3 +131,59 @@ def test_a_task_that_many_servers_are_lost_with_is_given_up(losing):
     given_up = lose(pool)
     assert [task for task, _ in given_up] == tasks
     assert {(death.symptom, death.index) for _, death in given_up} == {("", None)}
+
+
+class Listening:
+    """A process that says nothing, and to which things can be sent."""
+
+    def __init__(self):
+        self.sent = []
+        self.connection = self
+
+    def send(self, what):
+        self.sent.append(what)
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def waiting(tmp_path):
+    """Workers of which one explores `test` in a process that does not answer."""
+
+    class Pool(Workers):
+        def _new(self):
+            return _Worker(Listening(), tmp_path / "log", ready=True)
+
+    def begin(test: str) -> tuple[Workers, _Worker]:
+        pool = Pool(Conditions(tmp_path, deadline=20.0, deadlines={"quick": 2.0, "slow": 90.0}), 1, server=None)
+        pool.start(Explore(Where(tmp_path / "t.py", test, 0), range(3), 0.5))
+        return pool, pool._workers[0]
+
+    return begin
+
+
+@pytest.mark.parametrize(("test", "seconds"), [("quick", 2.0), ("slow", 90.0), ("plain", 20.0)])
+def test_a_test_has_its_own_deadline(waiting, test, seconds):
+    _, worker = waiting(test)
+    ((_, conditions, _),) = worker.process.sent
+    assert (conditions.deadline, worker.seconds) == (seconds, seconds + 0.5)
+
+
+def test_what_is_no_trial_has_the_time_that_any_test_has(waiting):
+    pool, worker = waiting("quick")
+    assert list(pool._given_up(0)) == []  # it imports the test file, or sets up
+    assert worker.seconds == 20.5
+    ((_, death),) = pool._given_up(0)
+    assert (death.symptom, death.index) == ("hang", None)
+
+
+def test_a_trial_that_takes_longer_than_its_test_allows_hangs(waiting, tmp_path):
+    pool, _ = waiting("quick")
+    trail = Breadcrumb(pool._crumb(0))
+    trail.test(tmp_path / "t.py", "quick", 0)
+    trail.trial(1)
+    ((_, death),) = pool._given_up(0)
+    assert (death.symptom, death.index) == ("hang", 1)
+    assert "2 s" in death.how
+    trail.close()

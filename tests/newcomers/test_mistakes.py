@@ -73,6 +73,12 @@ MISTAKES = {
     "misspelt_keyword": Mistake(
         "return torch.nn.functional.softmax(x, dmi=1)", "no argument 'dmi'. Did you mean 'dim'\\?"
     ),
+    "misspelt_keyword_of_one_signature": Mistake(
+        "return torch.matmul(x, othr=x)", "no argument 'othr'. Did you mean 'other'\\?"
+    ),
+    "misspelt_keyword_of_a_method": Mistake(
+        "return x.renorm(p=2, dmi=0, maxnorm=1)", "no argument 'dmi'. Did you mean 'dim'\\?"
+    ),
     "generator_counted": Mistake(
         "return [x * k for k in range(random(1, 5))]", "random\\(1, 5\\) is a generator: write .value"
     ),
@@ -99,6 +105,7 @@ REFUSED = {
     "array_as_operand": Mistake("return x + np.ones((2, 3))", "An operand is an array of NumPy: write torch.tensor"),
     "dtype_in_words": Mistake('return x.to("float16")', "A dtype is no text here: write torch.float16"),
     "shapes": Mistake("return torch.matmul(x, x)", "Draw arguments that fit together"),
+    "argument_left_out": Mistake("return torch.matmul(x)", 'missing N required positional arguments: "other"'),
     "index": Mistake("return x[5]", "IndexError: index N is out of bounds .* Draw arguments that fit together"),
 }
 #: What is returned, and what has to be said of it; these have no line in a traceback.

@@ -1,0 +1,34 @@
+"""The trials that tests pin, which a campaign runs once, before any other."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+
+from autotest.campaigns.plan import Plan
+from autotest.results.progress import TestProgress
+from autotest.results.tasks import Where
+
+
+class PinnedTrials:
+    """Which of them are still to be run. Their base seeds are their own, and so is where they are found."""
+
+    def __init__(self, tests: Sequence[TestProgress], plan: Plan) -> None:
+        """Of several shards, each has its part of them."""
+        part, parts = plan.shard
+        pinned = [(test, base, index) for test in tests for base, index in test.pinned]
+        #: The tests that pin, by where their pinned trials are.
+        self.by_where: dict[Where, TestProgress] = {}
+        self._waiting: collections.deque[tuple[Where, range]] = collections.deque()
+        for test, base, index in pinned[part - 1 :: parts]:
+            where = test.where._replace(base_seed=base)
+            self.by_where[where] = test
+            self.again(where, range(index, index + 1))
+
+    def next(self) -> tuple[Where, range] | None:
+        """One to run."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def again(self, where: Where, indices: range) -> None:
+        """It came back untried."""
+        self._waiting.append((where, indices))

@@ -1,0 +1,149 @@
+"""Replays one program in double precision, as it is and with its inputs moved a little."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch, TensorValue, limits
+from autotest.comparison.elementwise import differing
+from autotest.diagnosis.agreement import Agreement, Place, results
+from autotest.diagnosis.verdict import ROUNDOFF, Measured, measure
+from autotest.frameworks import Pair
+from autotest.program import Array, Program, refs
+from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
+
+#: Runs with moved inputs. An element that one input reaches is taken for one that many do once in 2 ** RUNS.
+RUNS = 8
+
+
+class Laboratory:
+    """One program in double precision, run as often as it takes."""
+
+    def __init__(self, program: Program, pair: Pair) -> None:
+        self._pair = pair
+        self.program = program
+        self.wide, self._places = widened(program)
+        self._backdrop: float | None = None
+        self._moved: dict[tuple[str, int | None], list[dict[Place, Any]]] = {}
+        self._sides: tuple[dict[Place, Any], dict[Place, Any]] | None = None
+
+    def wide_place(self, place: Place) -> Place:
+        return self._places[place[0]], place[1]
+
+    @property
+    def sides(self) -> tuple[dict[Place, Any], dict[Place, Any]]:
+        """Each side's results in double precision."""
+        if self._sides is None:
+            self._sides = (results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate))
+        return self._sides
+
+    def moved(self, dtype: str, into: int | None = None) -> list[dict[Place, Any]]:
+        """The reference's results when about half of the inputs move by a roundoff of `dtype`, and of what goes `into`
+        that call of the program."""
+        if (dtype, into) not in self._moved:
+            roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
+            self._moved[dtype, into] = [self._run_moved(roundoff, run, into) for run in range(RUNS)]
+        return self._moved[dtype, into]
+
+    def _run_moved(self, roundoff: float, run: int, into: int | None) -> dict[Place, Any]:
+        program = with_arrays(self.wide, nudged(self.wide.arrays, roundoff, run))
+        if into is None:
+            return results(program, self._pair.reference)
+        slot = self._places[into]
+        shapes = {
+            ref.slot: value.data.shape
+            for ref in refs(program.calls[slot])
+            if type(value := self.sides[0].get((ref.slot, ""))) is TensorValue and value.dtype == "float64"
+        }
+        factors = nudged([Array(np.ones(shape), "float64") for shape in shapes.values()], roundoff, run)
+        scaled, places = with_scaled_operands(program, slot, dict(zip(shapes, factors, strict=True)))
+        before = {new: old for old, new in places.items()}
+        return {(before[at], path): value for (at, path), value in results(scaled, self._pair.reference).items()}
+
+    def measured(
+        self, place: Place, first: Mismatch, settings: Settings, focus: Agreement, into: int | None = None
+    ) -> Measured | None:
+        """Both sides against double precision at `place`; None where they cannot be laid beside each other.
+
+        Rounding is what moved inputs make of it, and moved operands of the call `into`.
+        """
+        pair = focus.read().get(place)
+        at = self.wide_place(place)
+        wide = (self.sides[0].get(at), self.sides[1].get(at))
+        arrays = [_array(item) for item in (*(pair or (None, None)), *wide)]
+        if any(item is None or item.shape != arrays[0].shape for item in arrays):  # type: ignore[union-attr]
+            return None
+        expected, actual, true, claimed = [item for item in arrays if item is not None]
+        dtype = pair[0].dtype if pair is not None and type(pair[0]) is TensorValue else "float32"
+        tolerance = settings.tolerance_at(first.stage)
+        tolerated = tolerance.of(dtype)
+        if pair is not None and type(pair[0]) is TensorValue and type(pair[1]) is TensorValue:
+            tolerated = limits(tolerance, *pair)
+        mask = differing(expected, actual.astype(expected.dtype), *tolerated)
+        if not mask.any():
+            return None
+        moved = [] if dtype.startswith("complex") else [_array(run.get(at)) for run in self.moved(dtype, into)]
+        same = [item for item in moved if item is not None and item.shape == expected.shape]
+        return measure(
+            (expected, actual), (true, claimed), same, dtype, self._length(expected.size), mask, self.backdrop()
+        )
+
+    def _length(self, size: int) -> float:
+        """How many numbers may be added up in one element, judged by sizes alone."""
+        largest = self._largest
+        return max(largest / max(size, 1), math.sqrt(largest), 1.0)
+
+    @functools.cached_property
+    def _largest(self) -> int:
+        return max([value.data.size for value in self.sides[0].values() if type(value) is TensorValue], default=1)
+
+    def backdrop(self) -> float:
+        """What rounding makes of the greatest magnitudes in the program, where results cancel against each other."""
+        if self._backdrop is None:
+            self._backdrop = self._weighed()
+        return self._backdrop
+
+    def _weighed(self) -> float:
+        values = [value for value in self.sides[0].values() if type(value) is TensorValue and value.data.size]
+        floats = [np.abs(value.data[np.isfinite(value.data)]) for value in values if value.data.dtype.kind == "f"]
+        greatest = max([1.0, *(float(item.max(initial=0.0)) for item in floats)])
+        with np.errstate(over="ignore"):  # an infinite backdrop would excuse everything
+            sums = [min(float(item.sum(dtype=np.float64)), sys.float_info.max) for item in floats]
+        summed = max([1.0, *sums])
+        dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
+        roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
+        return 100 * roundoff * greatest + 4 * roundoff * summed
+
+
+def _array(value: Any) -> np.ndarray[Any, Any] | None:
+    if type(value) is TensorValue:
+        return value.data
+    return np.asarray(value) if type(value) in (bool, int, float, complex) else None
+
+
+def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
+    """`arrays` with about half of the floating elements moved by up to `roundoff`, relative to each."""
+    random = np.random.Generator(np.random.SFC64(run))
+    moved = []
+    for array in arrays:
+        if not array.dtype.startswith("float"):
+            moved.append(array)
+            continue
+        shape = array.data.shape
+        step = random.uniform(-roundoff, roundoff, shape) * random.integers(0, 2, shape)
+        with np.errstate(over="ignore"):
+            data = np.asarray(array.data * (1 + step))
+        # The greatest numbers stay where they are: what moves to infinity makes everything look ill-conditioned.
+        moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
+    return moved
+
+
+__all__ = ["RUNS", "Laboratory", "nudged"]

@@ -1,0 +1,31 @@
+"""gather: oneflow accepts what torch refuses. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_what_torch_refuses[name='gather of one more'], trial 0 of base seed 0.
+oneflow: it accepts what torch refuses"""
+import sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.array([[0.0]], "float32"))
+    v1 = torch.tensor([[0, 1]])
+    return torch.gather(x0, 1, v1)
+
+def run(framework):
+    result = program(framework)
+    return result.tolist() if hasattr(result, "tolist") else result
+
+try:
+    import torch
+    import oneflow
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+try:
+    run(torch)
+    sys.exit(print("cannot tell: torch accepts it, too") or 2)
+except Exception as error:
+    refusal = f"torch raises {type(error).__name__}: {error}"
+try:
+    result = run(oneflow)
+except Exception:
+    sys.exit(print("same"))
+print(*f"DIFFERS: {refusal}, oneflow returns {result}".split())
+sys.exit(1)

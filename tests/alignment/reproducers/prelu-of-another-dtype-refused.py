@@ -1,0 +1,30 @@
+"""nn.PReLU: oneflow crashes, torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_edges.py::test_what_torch_refuses[name='prelu of another dtype'], trial 1 of base seed 0.
+oneflow: crash, where torch refuses"""
+import contextlib, os, signal, sys
+import numpy as np
+
+def program(torch):
+    m0 = torch.nn.PReLU()
+    with torch.no_grad():
+        m0.weight.copy_(torch.tensor(np.array(0.0, "float32")))
+    x0 = torch.tensor(np.array([0.0], "float64"))
+    return m0(x0)
+
+def read(value):  # which waits for it
+    return [read(one) for one in value] if isinstance(value, (tuple, list)) else getattr(value, "tolist", list)()
+
+try:
+    import torch
+    import oneflow
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+child = os.fork()
+signal.alarm(0 if child else 60)
+with contextlib.suppress(Exception):  # raising is no dying, on either side
+    read(program(torch if child else oneflow))
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else os._exit(0)
+if status in (0, -signal.SIGALRM):
+    sys.exit(print("cannot tell: no answer in 60 s") or 2 if status else print("same"))
+print(f"DIFFERS: oneflow ends with status {status} (a negative one is the signal that killed it)")
+sys.exit(1)

@@ -1,0 +1,62 @@
+"""Numbers that are all equal have a spread of pure rounding: what that explains is no finding, and the rest is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import autotest as at
+from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.diagnosis import failed_trial
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.trials import trial
+from tests.support.faulty import FaultyTorch
+
+SETTINGS = Settings()
+
+
+def normalised() -> Any:
+    """Of a row that is expanded from one number, so that its elements stay equal however the input moves."""
+    x = at.random_tensor(shape=(6,), low=1, high=2, dtype="float32", contents="uniform", layout="expanded")
+    return dual.nn.functional.layer_norm(x, (6,))
+
+
+def judged(layer_norm: Any) -> tuple[bool, trial.Outcome]:
+    """Whether a trial is cleared against torch with another `layer_norm`; and that trial."""
+    pair = Pair(TorchFramework(), FaultyTorch({"nn.functional.layer_norm": lambda original: layer_norm}))
+    outcome = trial.run_trial(normalised, 3, SETTINGS, pair)
+    assert outcome.mismatches
+    test = trial.Test("test_it.py::test_it", normalised, SETTINGS)
+    return failed_trial.cleared(test, outcome, pair) is not None, outcome
+
+
+def of_moved_numbers(x: Any, shape: tuple[int, ...]) -> Any:
+    """What any stable way to compute it may give: the result for inputs that are a roundoff beside these."""
+    import torch
+
+    factors = torch.tensor([1 + 2.0**-23, 1, 1, 1, 1, 1], dtype=x.dtype) if x.dtype == torch.float32 else 1
+    return torch.layer_norm(x * factors, shape)
+
+
+def in_one_pass(x: Any, shape: tuple[int, ...]) -> Any:
+    """With the mean of the squares less the square of the mean, which cancel to a multiple of their roundoff."""
+    import torch
+
+    mean = x.mean()
+    lost = 2.0**-19 if x.dtype == torch.float32 else 0.0
+    return (x - mean) / ((x * x).mean() * (1 + lost) - mean * mean + 1e-5).sqrt()
+
+
+def test_the_spread_of_equal_numbers_is_nobodys_fault():
+    cleared, _ = judged(of_moved_numbers)
+    assert cleared
+
+
+def test_what_rounding_does_not_explain_of_such_a_trial_is_the_finding():
+    def both(x: Any, shape: tuple[int, ...]) -> Any:
+        return in_one_pass(x, shape) + of_moved_numbers(x, shape).detach()
+
+    cleared, outcome = judged(both)
+    assert not cleared
+    assert {item.symptom for item in outcome.mismatches} == {"gradient"}

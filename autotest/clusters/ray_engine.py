@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -34,6 +35,9 @@ _ALONE = {
     # Its workers run as those of the local executor do, and not behind whatever else the machine has to do.
     "RAY_worker_niceness": "0",
 }
+#: How a machine says that it lacks this library, or another one than here, and what to do then.
+_MISSING = re.compile("No module named '(autotest|generators|numpy)|[Vv]ersion mismatch")
+_INSTALL = "install the same Python, Ray, dual-autotest[ray] and frameworks on every machine of the cluster"
 #: Of the working directory, what does not travel besides what .gitignore names.
 _STAYS = (".autotest", ".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 
@@ -102,7 +106,7 @@ class RayEngine:
             except Exception as error:  # noqa: PERF203 - Ray raises whatever its transport does
                 # A busy head node may take longer to start what serves this process than Ray waits for it.
                 if attempt + 1 == ATTEMPTS or not isinstance(error, ConnectionError):
-                    raise ClusterUnreachable(f"--executor {address}: {_said(error)}") from error
+                    raise ClusterUnreachable(f"--executor ray://{self._address}: {_said(error)}") from error
             else:
                 return
 
@@ -133,7 +137,10 @@ class RayEngine:
             max_restarts=0,
             scheduling_strategy=NodeAffinitySchedulingStrategy(machine.id, soft=False),
         )
-        self._actors[self._numbers] = made.remote()
+        try:
+            self._actors[self._numbers] = made.remote()
+        except ImportError as error:  # the client server is asked for it here, and has to import it
+            raise ClusterUnreachable(f"--executor ray://{self._address}: {_said(error)}") from error
         return self._numbers
 
     def send(self, agent: Hashable, message: bytes) -> None:
@@ -203,10 +210,17 @@ def _reach(address: str) -> None:
 
 
 def _said(error: Exception) -> str:
-    """The line of one of Ray's messages that tells most."""
+    """The line of one of Ray's messages that tells most, and what to do where that is known."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if "Error" in line and "ray::" not in line]
-    return (telling[-1:] or lines[:1] or [type(error).__name__])[0][:300]
+    if lines and lines[0].startswith("Could not find any running Ray instance"):
+        return (
+            "no Ray cluster runs on this machine; `ray start --head` starts one, `ray start --address=HOST:PORT` joins"
+        )
+    if lines and lines[0].endswith(":"):  # versions that differ are told in the lines below
+        telling = [" ".join(lines)]
+    said = (telling[-1:] or lines[:1] or [type(error).__name__])[0][:300]
+    return f"{said}; {_INSTALL}" if _MISSING.search(said) else said
 
 
 @contextlib.contextmanager

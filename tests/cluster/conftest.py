@@ -10,11 +10,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cluster.campaigns import Campaign
 from tests.conftest import ROOT
 from tests.fuzz.conftest import command  # noqa: F401 - the same fixture
 
@@ -39,10 +40,13 @@ class Node:
                 start_new_session=True,
             )
 
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
     def has_started(self) -> bool:
         """Wait until it belongs to the cluster; False when it gives up, as Ray does after 30 s on a busy machine."""
         while "Ray runtime started" not in self.log.read_text():
-            if self._process.poll() is not None:
+            if not self.runs():
                 return False
             time.sleep(0.2)
         return True
@@ -83,8 +87,7 @@ def _listens(port: int) -> bool:
 class RayCluster:
     """Two nodes, whose client server is at `address`."""
 
-    def __init__(self, folder: Path, **second: str) -> None:
-        """The second node has the variables of `second`."""
+    def __init__(self, folder: Path) -> None:
         self.environment = {
             **os.environ,
             "RAY_AUTH_MODE": "token",
@@ -92,12 +95,17 @@ class RayCluster:
             "PYTHONPATH": str(ROOT),
             "TMPDIR": str(folder),
         }
-        port, client = free_port(), free_port()
-        self.address, self.folder = f"127.0.0.1:{client}", folder
+        self._port, self._client = free_port(), free_port()
+        self.address, self.folder = f"127.0.0.1:{self._client}", folder
         self.nodes: list[Node] = []
+
+    def start(self, **second: str) -> None:
+        """Start both, the second one with the variables of `second`."""
+        port, client, folder = self._port, self._client, self.folder
         head = ("--head", f"--port={port}", f"--ray-client-server-port={client}", f"--temp-dir={folder}")
         self._add(self.environment, *head, "--include-dashboard=false")
         while not _listens(client):
+            assert self.nodes[0].runs(), self.nodes[0].log.read_text()
             time.sleep(0.2)
         self._add({**self.environment, **second}, f"--address=127.0.0.1:{port}")
 
@@ -122,10 +130,45 @@ def cluster(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
     # Not below pytest's own folder: the path of a socket has 107 characters at most.
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
-        one = RayCluster(Path(folder), **getattr(request, "param", {}))
+        one = RayCluster(Path(folder))
         for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
             monkeypatch.setenv(name, one.environment[name])
         try:
+            one.start(**getattr(request, "param", {}))
             yield one
         finally:
             one.close()
+
+
+@pytest.fixture
+def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Campaign]]:
+    """Starts `autotest fuzz` in a folder of its own, for a candidate with faults; all of it is gone afterwards."""
+    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
+        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: object, folder: str = "here", candidate: str = "mixed", **environment: str) -> Campaign:
+        place = tmp_path / folder
+        place.mkdir(exist_ok=True)
+        asked = [sys.executable, "-m", "autotest", "fuzz", *map(str, arguments), "--json", "out.json"]
+        known = {"AUTOTEST_CANDIDATE": f"tests.support.deadly:{candidate}", "AUTOTEST_SHRINK": "0"}
+        process = subprocess.Popen(
+            asked,
+            cwd=place,
+            env={**os.environ, **known, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return Campaign(process, place)
+
+    yield start
+    for process in started:
+        for pid in in_session(process.pid):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()

@@ -2,102 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import importlib.util
 import json
 import os
-import random
 import re
-import signal
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from autotest.storage.store import Store, Stored
-from tests.cluster.conftest import SUITE, RayCluster, free_port, in_session
+from autotest.base.errors import UsageError
+from autotest.storage.store import Stored
+from autotest.sweeping import journal
+from tests.cluster.campaigns import SIX
+from tests.cluster.conftest import SUITE, RayCluster, in_session
 
 pytestmark = [
     pytest.mark.usefixtures("importable_elsewhere"),
     # Not by importing it: that takes seconds, and Ray is only for the processes that these tests start.
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
 ]
-
-#: One operator is wrong, two kill the process, and three are right.
-SIX = "'relu' or 'sinh' or 'erf' or 'exp' or 'tanh' or 'cos'"
-
-
-@dataclasses.dataclass
-class Campaign:
-    """One command, in a session of its own."""
-
-    process: subprocess.Popen[str]
-    folder: Path
-    output: str = ""
-
-    def ended(self) -> Campaign:
-        self.output += self.process.communicate()[0]
-        return self
-
-    def read(self) -> Iterator[str]:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.output += line
-            yield line
-
-    @property
-    def announced(self) -> set[str]:
-        lines = [line.split() for line in self.output.splitlines() if line.startswith("found ")]
-        return {words[1].rstrip(":") for words in lines}
-
-    @property
-    def trials(self) -> dict[str, int]:
-        """Trials of each test, those that died among them."""
-        told = json.loads((self.folder / "out.json").read_text())
-        return {test["test"]: test["trials"] for test in told["tests"]}
-
-    @property
-    def kept(self) -> dict[str, Stored]:
-        found = Store(self.folder / ".autotest").list()
-        assert all(isinstance(entry, Stored) for entry in found), found
-        return {entry.key: entry for entry in found if isinstance(entry, Stored)}
-
-
-@pytest.fixture
-def fuzz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Campaign]]:
-    """Starts `autotest fuzz` in a folder of its own, for a candidate with faults; all of it is gone afterwards."""
-    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "VERIFY", "DIR"):
-        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
-    started: list[int] = []
-
-    def start(*arguments: object, folder: str = "here", candidate: str = "mixed", **environment: str) -> Campaign:
-        place = tmp_path / folder
-        place.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "autotest", "fuzz", *map(str, arguments), "--json", "out.json"]
-        known = {"AUTOTEST_CANDIDATE": f"tests.support.deadly:{candidate}", "AUTOTEST_SHRINK": "0"}
-        process = subprocess.Popen(
-            command,
-            cwd=place,
-            env={**os.environ, **known, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        started.append(process.pid)
-        return Campaign(process, place)
-
-    yield start
-    for session in started:
-        for pid in in_session(session):
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
 
 
 def what_it_is(entry: Stored) -> tuple[Any, ...]:
@@ -128,72 +56,6 @@ def test_one_worker_four_here_and_four_on_ray_run_the_same_trials_and_find_the_s
         assert f"python .autotest/failures/{key}/repro.py (verified in a fresh interpreter)" in entry.report
     assert "4 workers on 1 machine of the cluster: torch" in runs["ray"].output
     assert in_session(runs["ray"].process.pid) == []
-
-
-def descended(pid: int) -> list[tuple[int, str]]:
-    """The processes below `pid` with their command lines, as far down as they go."""
-    parents: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parents.setdefault(int(stat.read_text().rpartition(")")[2].split()[1]), []).append(int(stat.parent.name))
-    found = list(parents.get(pid, []))
-    for one in found:
-        found += parents.get(one, [])
-    told = []
-    for one in found:
-        with contextlib.suppress(OSError):
-            told.append((one, Path(f"/proc/{one}/cmdline").read_text().replace("\0", " ")))
-    return told
-
-
-def victims(campaign: Campaign, kind: str) -> list[int]:
-    """The processes of a kind that a campaign on a cluster of its own has now."""
-    if kind == "driver":
-        return [campaign.process.pid]
-    everything = descended(campaign.process.pid)
-    if kind == "raylet":
-        return [pid for pid, command in everything if "/raylet/raylet " in command]
-    agents = [pid for pid, command in everything if command.startswith("ray::Agent")]
-    if kind == "agent":
-        return agents
-    servers = [pid for agent in agents for pid, command in descended(agent) if "processes.server" in command]
-    return [pid for server in servers for pid, _ in descended(server)]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-def test_ten_kills_lose_nothing_that_was_announced_and_count_nothing_twice(fuzz):
-    chance = random.Random(16)
-    kinds = ["trial", "agent", "trial", "raylet", "driver", "trial", "agent", "trial", "agent", "driver"]
-    options = (SUITE, "-k", SIX, "--trials", 4000, "--seed", 3, "--jobs", 2, "--executor", "ray")
-    campaign = fuzz(*options, AUTOTEST_VERIFY="0")
-    announced: set[str] = set()
-    for number, kind in enumerate(kinds):
-        for line in campaign.read():
-            # Not before it works again after what was killed last.
-            if " trials (" in line or line.startswith("found "):
-                break
-        time.sleep(chance.uniform(0.0, 3.0))
-        found = victims(campaign, kind)
-        if campaign.process.poll() is not None or not found:
-            break
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(chance.choice(found), signal.SIGKILL)
-        if kind == "driver":
-            campaign.ended()
-            announced |= campaign.announced
-            assert announced <= campaign.kept.keys(), number
-            campaign = fuzz(*options, "--resume", AUTOTEST_VERIFY="0")
-    campaign.ended()
-    announced |= campaign.announced
-    assert campaign.process.returncode == 1, campaign.output
-    assert announced <= campaign.kept.keys()
-    assert {"relu", "sinh", "erf"} <= {entry.finding.operator for entry in campaign.kept.values()}
-    trials = campaign.trials
-    healthy = {name: count for name, count in trials.items() if not any(f"'{one}'" in name for one in ("sinh", "erf"))}
-    assert set(healthy.values()) == {4000}, campaign.output
-    assert max(trials.values()) == 4000
-    assert in_session(campaign.process.pid) == []
 
 
 TRAVELS = """
@@ -269,42 +131,11 @@ def test_each_group_of_machines_runs_the_same_and_has_a_column_of_the_report(fuz
     assert re.search(r"^trials +3 +3$", told_of_books, re.MULTILINE), told_of_books
 
 
-@pytest.mark.parametrize(
-    ("where", "said"),
-    [
-        ("ray://127.0.0.1:{closed}", "nobody answers there"),
-        ("ray://nowhere", "expected ray://HOST:PORT, such as ray://10.0.0.1:10001"),
-        ("slurm", "expected local, ray, ray://HOST:PORT or ray://auto"),
-    ],
-)
-def test_a_wrong_address_is_told_in_one_sentence_and_soon(command, where, said):
-    began = time.monotonic()
-    ended = command("fuzz", SUITE, "--executor", where.format(closed=free_port()))
-    assert time.monotonic() - began < 10
-    assert ended.status in (2, 3)
-    assert said in ended.errors
-    assert len(ended.errors.splitlines()) == 1
-
-
-def test_without_ray_it_is_told_what_to_install(command, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    ended = command("fuzz", SUITE, "--executor", "ray")
-    assert ended.status == 2
-    assert "install dual-autotest[ray]" in ended.errors
-    assert len(ended.errors.splitlines()) == 1
-
-
-def test_this_process_is_no_cluster(command):
-    ended = command("fuzz", SUITE, "--executor", "ray", "--jobs", 0)
-    assert ended.status == 2
-    assert "expected 1 or more with --executor ray" in ended.errors
-
-
-def told_by(folder: Path, *arguments: object, where: str, candidate: str = "mixed") -> str:
-    """What a command says with its workers at `where`, in a session that has no process left afterwards."""
+def begun(folder: Path, *arguments: object, where: str, candidate: str = "mixed") -> subprocess.Popen[str]:
+    """A command with its workers at `where`, in a session of its own."""
     command = [sys.executable, "-m", "autotest", *map(str, arguments), "--executor", where]
     environment = {**os.environ, "AUTOTEST_CANDIDATE": f"tests.support.deadly:{candidate}"}
-    process = subprocess.Popen(
+    return subprocess.Popen(
         command,
         cwd=folder,
         env=environment,
@@ -313,28 +144,48 @@ def told_by(folder: Path, *arguments: object, where: str, candidate: str = "mixe
         text=True,
         start_new_session=True,
     )
+
+
+def told_by(folder: Path, *arguments: object, where: str, candidate: str = "mixed") -> str:
+    """What a command says with its workers at `where`, in a session that has no process left afterwards."""
+    process = begun(folder, *arguments, where=where, candidate=candidate)
     output = process.communicate()[0]
     assert process.returncode in (0, 1, 2), output
     assert in_session(process.pid) == []
     return output
 
 
+def judged(place: Path) -> int:
+    """How many units of a sweep were judged to their end, as its journal has it."""
+    try:
+        return len(journal.read(place)[1])
+    except UsageError:  # there is none yet
+        return 0
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_sweep_on_ray_comes_to_what_one_here_comes_to(tmp_path, quick):
-    asked = ("sweep", "-k", "relu/function/float32 or sinh/out=/float32", "--no-explain", "--json")
-    maps = {}
-    for where in ("local", "ray"):
-        told_by(tmp_path, *asked, f"{where}.json", "--jobs", 2, where=where)
-        maps[where] = json.loads((tmp_path / f"{where}.json").read_text())
-    here, there = maps["local"], maps["ray"]
-    assert [(cell["operator"], cell["status"]) for cell in there["cells"]] == [
-        (cell["operator"], cell["status"]) for cell in here["cells"]
+@pytest.mark.timeout(1200)
+def test_a_sweep_on_ray_that_was_killed_and_resumed_comes_to_what_one_here_comes_to(tmp_path, quick):
+    asked = ("sweep", "-k", "relu/function or sinh/out=/float32", "--no-explain", "--jobs", 2, "--json")
+    told_by(tmp_path, *asked, "local.json", where="local")
+    killed = begun(tmp_path, *asked, "killed.json", where="ray")
+    while not judged(journal.place(quick, (1, 1))) and killed.poll() is None:
+        time.sleep(0.1)
+    killed.kill()
+    killed.communicate()
+    before = judged(journal.place(quick, (1, 1)))
+    resumed = told_by(tmp_path, *asked, "ray.json", "--resume", where="ray")
+    assert before > 0
+    assert f"resumed: {before:,} units were judged before" in resumed
+    here, there = (json.loads((tmp_path / f"{where}.json").read_text()) for where in ("local", "ray"))
+    assert [(cell["operator"], cell["status"], cell["accepted"]) for cell in there["cells"]] == [
+        (cell["operator"], cell["status"], cell["accepted"]) for cell in here["cells"]
     ]
     assert {(one["operator"], one["check"]) for one in there["findings"]} == {
         (one["operator"], one["check"]) for one in here["findings"]
     }
     assert {"relu", "sinh"} <= {one["operator"] for one in there["findings"]}
+    assert any(note.startswith("2 workers on 1 machine of the cluster") for note in there["notes"])
 
 
 @pytest.mark.slow

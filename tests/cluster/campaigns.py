@@ -1,0 +1,50 @@
+"""What tests of campaigns on a cluster share: one command in a session of its own, and what it came to."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from autotest.storage.store import Store, Stored
+
+#: One operator is wrong, two kill the process, and three are right.
+SIX = "'relu' or 'sinh' or 'erf' or 'exp' or 'tanh' or 'cos'"
+
+
+@dataclasses.dataclass
+class Campaign:
+    """One command, in a session of its own."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+    output: str = ""
+
+    def ended(self) -> Campaign:
+        self.output += self.process.communicate()[0]
+        return self
+
+    def read(self) -> Iterator[str]:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.output += line
+            yield line
+
+    @property
+    def announced(self) -> set[str]:
+        lines = [line.split() for line in self.output.splitlines() if line.startswith("found ")]
+        return {words[1].rstrip(":") for words in lines}
+
+    @property
+    def trials(self) -> dict[str, int]:
+        """Trials of each test, those that died among them."""
+        told = json.loads((self.folder / "out.json").read_text())
+        return {test["test"]: test["trials"] for test in told["tests"]}
+
+    @property
+    def kept(self) -> dict[str, Stored]:
+        found = Store(self.folder / ".autotest").list()
+        assert all(isinstance(entry, Stored) for entry in found), found
+        return {entry.key: entry for entry in found if isinstance(entry, Stored)}

@@ -1,0 +1,108 @@
+"""Where a cluster is said to be: what cannot be reached or used is told in one sentence, with what to do."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+import types
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import SUITE, free_port
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("ray://127.0.0.1:{closed}", "nobody answers there"),
+        ("ray://nowhere", "expected ray://HOST:PORT, such as ray://10.0.0.1:10001"),
+        ("slurm", "expected local, ray, ray://HOST:PORT or ray://auto"),
+    ],
+)
+def test_a_wrong_address_is_told_in_one_sentence_and_soon(command, where, said):
+    began = time.monotonic()
+    ended = command("fuzz", SUITE, "--executor", where.format(closed=free_port()))
+    assert time.monotonic() - began < 10
+    assert ended.status in (2, 3)
+    assert said in ended.errors
+    assert len(ended.errors.splitlines()) == 1
+
+
+class _Refusing(types.SimpleNamespace):
+    """Stands for Ray where a cluster takes nobody on, or an agent does not start there."""
+
+    def __init__(self, error: Exception, *, joined: bool) -> None:
+        super().__init__(error=error, joined=joined)
+
+    def init(self, *arguments: object, **options: object) -> None:
+        if not self.joined:
+            raise self.error
+
+    def remote(self, *arguments: object, **options: object) -> _Refusing:
+        if not arguments:
+            raise self.error
+        return self
+
+    def options(self, **options: object) -> _Refusing:
+        return self
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"NodeID": "a", "NodeManagerAddress": "10.0.0.7", "Alive": True, "Resources": {"CPU": 2.0}}]
+
+    def shutdown(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("error", "joined", "said"),
+    [
+        (
+            RuntimeError("Version mismatch: The cluster was started with:\n    Ray: 2.52.0\n    Python: 3.10.13\n"),
+            False,
+            "Version mismatch: The cluster was started with: Ray: 2.52.0 Python: 3.10.13; install the same Python, Ray",
+        ),
+        (
+            ModuleNotFoundError("No module named 'autotest'"),
+            True,
+            "No module named 'autotest'; install the same Python",
+        ),
+    ],
+    ids=["another Ray", "without this library"],
+)
+def test_a_cluster_with_other_packages_is_told_in_one_sentence_with_what_to_install(
+    command, monkeypatch, error, joined, said
+):
+    monkeypatch.setitem(sys.modules, "ray", _Refusing(error, joined=joined))
+    strategies = types.SimpleNamespace(NodeAffinitySchedulingStrategy=lambda *_, **__: None)
+    monkeypatch.setitem(sys.modules, "ray.util", types.ModuleType("ray.util"))
+    monkeypatch.setitem(sys.modules, "ray.util.scheduling_strategies", strategies)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        where = f"ray://127.0.0.1:{listening.getsockname()[1]}"
+        ended = command("fuzz", SUITE, "--executor", where)
+    assert ended.status == 3
+    assert f"autotest: --executor {where}: {said}" in ended.errors
+    assert len(ended.errors.splitlines()) == 1
+
+
+def test_without_ray_it_is_told_what_to_install(command, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    ended = command("fuzz", SUITE, "--executor", "ray")
+    assert ended.status == 2
+    assert "install dual-autotest[ray]" in ended.errors
+    assert len(ended.errors.splitlines()) == 1
+
+
+def test_this_process_is_no_cluster(command):
+    ended = command("fuzz", SUITE, "--executor", "ray", "--jobs", 0)
+    assert ended.status == 2
+    assert "expected 1 or more with --executor ray" in ended.errors
+
+
+def test_a_machine_of_no_cluster_is_told_how_it_gets_one(command, monkeypatch):
+    error = ConnectionError("Could not find any running Ray instance. Please specify the one to connect to")
+    monkeypatch.setitem(sys.modules, "ray", _Refusing(error, joined=False))
+    ended = command("fuzz", SUITE, "--executor", "ray://auto")
+    assert ended.status == 3
+    assert "--executor ray://auto: no Ray cluster runs on this machine; `ray start --head` starts one" in ended.errors

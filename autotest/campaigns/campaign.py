@@ -318,8 +318,8 @@ class Campaign:
             return
         self.progress.seen[settled] += 1
         if self.progress.seen[settled] == 1:
-            message = death.mismatch.message
-            self._agenda.seen(DiagnoseDeath(where, death.index, settled, message, thorough=False, back=death.back))
+            about = where, death.index, settled, death.mismatch.message
+            self._agenda.seen(DiagnoseDeath(*about, thorough=False, back=death.back, before=death.before))
 
     def _settle(self, before: Identity, after: Identity | str) -> None:
         """Tracing a death tells better than its trail which call it was, and whose; that may be known already."""

@@ -25,7 +25,8 @@ from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import ProcessDeath, death_by, killed_for_memory, last_words, limit_memory, no_answer
-from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Result, Task
+from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Explored, Ran, Result, Task
+from autotest.running.attempts import RAN_BEFORE, last
 
 #: Seconds for understanding one finding, besides shrinking: the referee, tracing, and running its reproducer; and
 #: for one that does not happen every time, which is tried often.
@@ -56,6 +57,8 @@ class _Worker:
     #: Whether it has the frameworks.
     ready: bool = False
     task: Task | None = None
+    #: What it has run, the last of it.
+    ran: tuple[Ran, ...] = ()
     #: Seconds that its task may take, and since when it has been at it.
     seconds: float = 0.0
     begun: float = 0.0
@@ -205,6 +208,7 @@ class Workers:
         else:
             if isinstance(worker.task, Explore):
                 self._longest = max(self._longest, time.monotonic() - worker.begun)
+                worker.ran = _with(worker.ran, worker.task, said.done)
             yield worker.task, said
             worker.task = None
 
@@ -235,6 +239,9 @@ class Workers:
         worker = self._workers.pop(slot)
         worker.process.close()
         death = death_told_by(self._crumb(slot), worker.log, died)
+        if isinstance(worker.task, Explore) and death.index is not None and death.index in worker.task.indices:
+            ran = _with(worker.ran, worker.task, worker.task.indices.index(death.index))
+            death = dataclasses.replace(death, before=ran)
         self._workers[slot] = self._spare or self._new()
         self._spare = self._new()
         return death
@@ -272,6 +279,13 @@ class Workers:
         self._forget_workers()
         self._server.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _with(ran: tuple[Ran, ...], task: Explore, done: int) -> tuple[Ran, ...]:
+    """`ran`, and then the first trials of `task`."""
+    if task.set_aside or not done:
+        return ran  # run again, it would make the calls that it has left out, since they kill
+    return last((*ran, Ran(task.where, task.indices[:done])), max(RAN_BEFORE))
 
 
 def _forget_killed(trails: Path) -> None:

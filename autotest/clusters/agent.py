@@ -31,11 +31,11 @@ from autotest.clusters.messages import (
     digest_of_file,
     digest_of_library,
 )
-from autotest.clusters.travelling import with_file
+from autotest.clusters.travelling import relative, with_file
 from autotest.clusters.workshop import Workshop
 from autotest.frameworks import chosen
 from autotest.processes.client import START_UP
-from autotest.results.tasks import Found
+from autotest.results.tasks import Death, Found
 from autotest.storage.store import Store
 
 _FOLDER = "autotest-agent-"
@@ -119,6 +119,8 @@ class Agent:
 
     def _returned(self, task: Any, result: Any) -> Returned:
         number = self._numbers.pop(id(task))
+        if isinstance(result, Death):
+            result = with_file(result, lambda file: relative(file, self._root))
         if not isinstance(result, Found):
             return Returned(number, result, {})
         place = self._root / result.place

@@ -265,7 +265,7 @@ class Cluster:
             kind = job.group, type(job.task)
             count, seconds = self._usual.get(kind, (0, 0.0))
             self._usual[kind] = count + 1, seconds + time.monotonic() - job.begun
-            done = job.task, unpacked(job.task, result, files, self._directory)
+            done = job.task, unpacked(job.task, result, files, self._root, self._directory)
             self._finished.setdefault(job.group, []).append(done)
 
     # -- and besides ------------------------------------------------------------------------------------

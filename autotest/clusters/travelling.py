@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from autotest.base import options
 from autotest.base.errors import AutotestError
 from autotest.clusters.messages import Book, Files, Package, Work, digest_of_file
-from autotest.results.tasks import Conditions, Diagnose, DiagnoseDeath, Explore, Found, Known, Result
+from autotest.results.tasks import Conditions, Death, Diagnose, DiagnoseDeath, Explore, Found, Known, Result
 from autotest.storage.keeping import forget, latest_files, put, shortened
 from autotest.storage.store_format import FILES
 from autotest.sweeping.worker import Databases
@@ -69,9 +69,12 @@ def relative(file: Path, root: Path) -> Path:
 
 
 def with_file(task: T, change: Callable[[Path], Path]) -> T:
-    """`task` with its test file as `change` gives it, if it is about one."""
+    """`task`, or a death in one, with its test files as `change` gives them, if it is about any."""
     if isinstance(task, Book):
         return task._replace(where=task.where._replace(file=change(task.where.file)))
+    if isinstance(task, DiagnoseDeath | Death):
+        before = tuple(ran._replace(where=ran.where._replace(file=change(ran.where.file))) for ran in task.before)
+        task = dataclasses.replace(task, before=before)
     if isinstance(task, Explore | Diagnose | DiagnoseDeath):
         return dataclasses.replace(task, where=task.where._replace(file=change(task.where.file)))
     return task
@@ -86,10 +89,12 @@ def packed(task: T, root: Path, directory: Path) -> tuple[T, Files]:
     return with_file(task, lambda file: relative(file, root)), files
 
 
-def unpacked(task: Any, result: Any, files: Files, directory: Path) -> Any:
+def unpacked(task: Any, result: Any, files: Files, root: Path, directory: Path) -> Any:
     """`result` as if the task had been carried out here: a finding is in the store below `directory`, and tells so."""
     if isinstance(task, DiagnoseDeath) and task.thorough and _is_another(task, result):
         forget(directory, task.identity.key)
+    if isinstance(result, Death):
+        return with_file(result, lambda file: root / file)
     if not isinstance(result, Found):
         return result
     kept = {name: data for name, data in files.items() if name in FILES}

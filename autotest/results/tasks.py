@@ -86,6 +86,13 @@ class Diagnose:
     shrink: bool = True
 
 
+class Ran(NamedTuple):
+    """Trials that a process has run, one after the other."""
+
+    where: Where
+    indices: range
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class DiagnoseDeath:
     """Run the trial that a worker died in again in a process of its own, and keep what it was doing."""
@@ -100,6 +107,8 @@ class DiagnoseDeath:
     verify: bool = False
     #: How many trials before that one the candidate may still have been at work on.
     back: int = 0
+    #: What the worker had run before, as far as that is known.
+    before: tuple[Ran, ...] = ()
 
 
 class Suspect(NamedTuple):
@@ -206,6 +215,8 @@ class Death:
     back: int = 0
     #: The call with what of its arguments matters, where that was noted.
     signature: str = ""
+    #: What the worker had run before that trial, the last of it.
+    before: tuple[Ran, ...] = ()
 
     @property
     def mismatch(self) -> Mismatch:

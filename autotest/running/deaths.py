@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
@@ -23,7 +22,6 @@ from autotest.processes.endings import ProcessDeath
 from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
-from autotest.report.plural import several
 from autotest.results.finding import Finding
 from autotest.results.identity import DEADLY, Identity, death_of, known_as
 from autotest.results.tasks import (
@@ -34,6 +32,7 @@ from autotest.results.tasks import (
     Where,
 )
 from autotest.results.verification import State, Verification
+from autotest.running.attempts import attempts
 from autotest.running.death_scripts import expecting, kinds, scripted, verified
 from autotest.running.tracing import Traced, trace
 from autotest.sources import collection
@@ -42,19 +41,6 @@ from autotest.storage.keeping import forget, keep, latest, shortened
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.trial import COMPARED_AT_ONCE
-
-#: How often a fresh process runs a trial that was survived once; and how many of those before it are then run, too.
-TIMES, BEFORE = 20, (5, 100)
-
-
-class _Attempt(NamedTuple):
-    """What one process runs of which one may die."""
-
-    indices: range
-    #: More than once: then what is survived may still die now and then.
-    times: int = 1
-    #: Whether what dies is the program of all of them.
-    together: bool = False
 
 
 def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | Known:
@@ -91,7 +77,7 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
     died first knows the call only nearly.
     """
-    for attempt in _attempts(task):
+    for attempt in attempts(task):
         traced = trace(
             task.where.file,
             task.where.test,
@@ -103,6 +89,7 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
             memory=conditions.memory,
             times=attempt.times,
             together=attempt.together,
+            before=attempt.before,
             hangs=task.identity.symptom == "hang",
         )
         if traced.raised:
@@ -118,7 +105,7 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     first = finding.first
     name = pair_of(conditions).candidate.name
     identity = death_of(operator, symptom, first.stage, traced.side, traced.death.how, traced.last_words, name)
-    happens = _after(traced.index - attempt.indices.start) if attempt.together else ()
+    happens = attempt.only_after(traced.index)
     finding = dataclasses.replace(finding, shown=identity, happens=happens)
     # What was survived before, by itself, does not die every time.
     sometimes = attempt.times > 1 or (attempt.together and not happens)
@@ -126,22 +113,6 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     finding, scripts = scripted(finding, traced.graph, conditions, ways)
     # How to divide a program into a graph and what stands around it is known here alone.
     return finding if traced.graph is None else verified(finding, scripts, conditions)
-
-
-def _attempts(task: DiagnoseDeath) -> Iterator[_Attempt]:
-    alone = range(max(0, task.index - task.back), task.index + 1)
-    often = _Attempt(alone, max(2, TIMES // len(alone)))
-    yield _Attempt(alone)
-    yield often
-    for many in BEFORE:
-        before = range(max(0, alone.start - many), alone.stop)
-        if before != alone:
-            yield _Attempt(before, together=True)
-    yield often
-
-
-def _after(trials: int) -> tuple[str, ...]:
-    return (f"only after {several(trials, 'trial')} before it, in the same process",) if trials else ()
 
 
 def pair_of(conditions: Conditions) -> Pair:

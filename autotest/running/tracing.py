@@ -32,6 +32,7 @@ from autotest.program import Call, CallKind, Operand, Program, serialisation
 from autotest.program.rewriting import chained
 from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
+from autotest.results.tasks import Ran, Where
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
 from autotest.trials.context import RunContext
@@ -41,7 +42,7 @@ from autotest.trials.trial import Test, run_trial
 _PROGRAM, _ARRAYS, _REFUSAL, _SURVIVED = "program.json", "arrays.npz", "refusal.txt", "survived"
 #: What Python raised in the child, which then ended by its own will.
 _RAISED = "raised.txt"
-#: Holds the index of the trial that is run, and for which time.
+#: Holds which part of what was asked for is run, the index of its trial, and for which time.
 _INDEX = "index"
 #: How folders are called that hold what an earlier trial did.
 _KEPT = "before-"
@@ -74,10 +75,8 @@ class Traced:
 class _Asked(NamedTuple):
     """What a child is to run."""
 
-    file: Path
-    test: str
-    base_seed: int
-    indices: range
+    #: What is run one after the other; of interest is how the last of it ends.
+    parts: tuple[Ran, ...]
     times: int
     check_errors: bool
     memory: int | None
@@ -97,6 +96,7 @@ def trace(
     memory: int | None,
     times: int = 1,
     together: bool = False,
+    before: tuple[Ran, ...] = (),
     hangs: bool = False,
 ) -> Traced:
     """Run the trials `indices` of `test` in a child of `server`, until it dies of one; each gets `deadline` seconds.
@@ -105,9 +105,11 @@ def trace(
     before it took.
 
     What does not die every time may do so when all of them are run several `times`; with `together`, the program is
-    that of all trials up to the one that died. Raises `OSError` when there is no process to run them in.
+    that of all trials up to the one that died, with those that are to be run `before` them. Raises `OSError` when there
+    is no process to run them in.
     """
-    asked = _Asked(file.absolute(), test, base_seed, indices, times, check_errors, memory, together)
+    parts = (*before, Ran(Where(file.absolute(), test, base_seed), indices))
+    asked = _Asked(parts, times, check_errors, memory, together)
     return server.tried(lambda: _traced(asked, server, deadline, hangs=hangs))
 
 
@@ -119,9 +121,10 @@ def _traced(asked: _Asked, server: Server, deadline: float, *, hangs: bool) -> T
         with contextlib.closing(server.process(_run, asked, folder, log=errors)) as process:
             ended = _wait(process, folder, deadline, hangs=hangs)
         raised = _text(folder / _RAISED)
-        lived = (folder / _SURVIVED).exists() or bool(raised)
+        part, index = map(int, (_text(folder / _INDEX) or f"0 {asked.parts[0].indices.stop - 1} 0").split()[:2])
+        # What dies in another test than it did before tells nothing of that death.
+        lived = (folder / _SURVIVED).exists() or bool(raised) or part < len(asked.parts) - 1
         side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
-        index = int(_text(folder / _INDEX).partition(" ")[0] or asked.indices.stop - 1)
         words = last_words(errors.read_text(errors="replace"))
         return Traced(
             None if lived else ended,
@@ -194,6 +197,7 @@ class _Writer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._kept = 0
 
     def asks_reference(
         self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
@@ -220,10 +224,11 @@ class _Writer:
         self._write(recorder)
         (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
 
-    def keep(self, turn: int, index: int) -> None:
+    def keep(self) -> None:
         """That program is part of those of later trials."""
-        folder = self._folder / f"{_KEPT}{turn:06}-{index:09}"
+        folder = self._folder / f"{_KEPT}{self._kept:09}"
         folder.mkdir()
+        self._kept += 1
         for name in (_ARRAYS, _PROGRAM):
             with contextlib.suppress(FileNotFoundError):  # a trial that is no data
                 (self._folder / name).replace(folder / name)
@@ -241,30 +246,41 @@ class _Writer:
 
 def _run(connection: Connection, server: socket.socket, asked: _Asked, folder: Path) -> None:
     """In the child: run the trials, and leave in `folder` what they are doing."""
+    writer = _Writer(folder)
+    try:
+        for part in range(len(asked.parts) - 1):
+            with contextlib.suppress(Exception):  # another test's own
+                _run_part(asked, part, writer, folder)
+        _run_part(asked, len(asked.parts) - 1, writer, folder)
+    except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
+        (folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
+
+
+def _run_part(asked: _Asked, part: int, writer: _Writer, folder: Path) -> None:
+    where, indices = asked.parts[part]
+    last = part == len(asked.parts) - 1
 
     def drive(test: Test, context: RunContext) -> None:
         pair = context.pair
         settings = dataclasses.replace(test.settings, check_errors=asked.check_errors or test.settings.check_errors)
-        if asked.memory is not None:
+        if asked.memory is not None and part == 0:
             limit_memory(pair, asked.memory)
-        writer = _Writer(folder)
         with watched(writer):
-            for turn, index in itertools.product(range(asked.times), asked.indices):
-                (folder / _INDEX).write_text(f"{index} {turn}", encoding="utf-8")
-                outcome = run_trial(test.body, trial_seed(asked.base_seed, test.id, index), settings, pair)
+            for turn, index in itertools.product(range(asked.times if last else 1), indices):
+                (folder / _INDEX).write_text(f"{part} {index} {turn}", encoding="utf-8")
+                outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), settings, pair)
                 pair.candidate.synchronize()  # it may die of what nobody has read
                 writer.whole(outcome.recorder)
-                origin = f"{test.id}, trial {index} of base seed {asked.base_seed}"
-                graph_death.survive(outcome, settings, origin, folder)
+                origin = f"{test.id}, trial {index} of base seed {where.base_seed}"
+                if last:
+                    graph_death.survive(outcome, settings, origin, folder)
                 if asked.together:
-                    writer.keep(turn, index)
-        (folder / _SURVIVED).touch()
+                    writer.keep()
+        if last:
+            (folder / _SURVIVED).touch()
 
-    try:
-        with driven_by(drive, asked.test):
-            collection.find(asked.file, asked.test).call()
-    except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
-        (folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
+    with driven_by(drive, where.test):
+        collection.find(where.file, where.test).call()
 
 
 __all__ = ["Traced", "trace"]

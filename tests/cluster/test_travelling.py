@@ -12,8 +12,8 @@ import pytest
 from autotest.base.errors import AutotestError
 from autotest.clusters.messages import Book, digest_of_file
 from autotest.clusters.threaded import Threaded
-from autotest.clusters.travelling import package, packed, unpacked, with_file
-from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Found, Known, Where
+from autotest.clusters.travelling import package, packed, relative, unpacked, with_file
+from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Found, Known, Ran, Where
 from autotest.storage.keeping import keep
 from autotest.storage.store import Store, Stored
 from autotest.storage.store_format import FILES
@@ -58,7 +58,7 @@ def test_a_test_file_elsewhere_keeps_its_place(here, tmp_path):
 
 def test_a_finding_of_an_agent_is_in_the_own_store_and_tells_of_the_own_folder(here, tmp_path):
     found, files = kept_by_an_agent(tmp_path / "scratch")
-    told = unpacked(Explore(HERE, range(3), 0.4), found, files, here / ".autotest")
+    told = unpacked(Explore(HERE, range(3), 0.4), found, files, here, here / ".autotest")
     assert told.place == f".autotest/failures/{found.key}"
     (entry,) = Store(here / ".autotest").list()
     assert isinstance(entry, Stored)
@@ -70,10 +70,25 @@ def test_a_finding_of_an_agent_is_in_the_own_store_and_tells_of_the_own_folder(h
 
 def test_an_agent_cannot_write_beside_the_store(here, tmp_path):
     found, files = kept_by_an_agent(tmp_path / "scratch")
-    unpacked(Explore(HERE, range(3), 0.4), found, {**files, "../../planted.txt": b"x"}, here / ".autotest")
+    unpacked(Explore(HERE, range(3), 0.4), found, {**files, "../../planted.txt": b"x"}, here, here / ".autotest")
     assert not list(here.rglob("planted.txt"))
     with pytest.raises(AutotestError):
-        unpacked(Explore(HERE, range(3), 0.4), dataclasses.replace(found, key="../x"), files, here / ".autotest")
+        unpacked(Explore(HERE, range(3), 0.4), dataclasses.replace(found, key="../x"), files, here, here / ".autotest")
+
+
+def test_what_a_worker_of_an_agent_ran_before_it_died_is_known_by_the_own_files(here, tmp_path):
+    there = tmp_path / "there"
+    ran = Ran(Where(there / "tests" / "test_y.py", "test_y.py::test_y", 0), range(3))
+    died = Death("crash", "SIGABRT", "", 3, "relu", "forward", before=(ran,))
+    sent = with_file(died, lambda file: relative(file, there))
+    told = unpacked(Explore(HERE, range(3), 0.4), sent, {}, here, here / ".autotest")
+    assert told.before == (ran._replace(where=ran.where._replace(file=here / "tests" / "test_y.py")),)
+    again, _ = packed(
+        dataclasses.replace(DiagnoseDeath(HERE, 3, finding().identity, "dies", thorough=True), before=told.before),
+        here,
+        here / ".autotest",
+    )
+    assert again.before[0].where.file == Path("tests/test_y.py")
 
 
 def test_what_goes_on_with_a_finding_takes_its_files_along(here):
@@ -85,7 +100,7 @@ def test_what_goes_on_with_a_finding_takes_its_files_along(here):
 
 def test_a_death_that_proves_to_be_a_known_one_leaves_the_store(here):
     found, _ = kept_by_an_agent(here / ".autotest")
-    assert unpacked(death(found), Known("key"), {}, here / ".autotest") == Known("key")
+    assert unpacked(death(found), Known("key"), {}, here, here / ".autotest") == Known("key")
     assert Store(here / ".autotest").list() == []
 
 

@@ -283,6 +283,34 @@ def test_a_death_that_needs_an_earlier_trial_is_told_with_it_and_with_a_script_t
 
 
 @pytest.mark.timeout(600)
+def test_a_death_that_needs_the_trials_of_another_test_is_told_with_them(shell, tmp_path):
+    (tmp_path / "test_two.py").write_text(
+        textwrap.dedent("""
+            from autotest import autotest, torch, random_tensor
+
+            @autotest(n=20)
+            def test_cosh():
+                return torch.cosh(random_tensor(1))
+
+            @autotest(n=20)
+            def test_sinh():
+                return torch.relu(torch.sinh(random_tensor(1)))
+        """)
+    )
+    command = ("autotest", "fuzz", "test_two.py", "--trials", 100, "--seed", 7, "--jobs", 1)
+    with shell(*command, candidate="tests.support.deadly:mined") as run:
+        output, _ = run.communicate()
+    finding = entries(tmp_path)["sinh"].finding
+    assert re.fullmatch(r"only after \d+ trials?( of 2 tests)? before it, in the same process", *finding.happens), (
+        output
+    )
+    targets = [call.target for call in finding.program.calls]
+    assert "cosh" in targets
+    assert targets[-1] == "sinh"
+    assert str(finding.verified) == "verified in a fresh interpreter", output
+
+
+@pytest.mark.timeout(600)
 def test_a_reference_that_dies_is_told_as_such_with_a_script_that_says_the_same(shell, tmp_path):
     command = ("autotest", "fuzz", SUITE, "--trials", 3, "--seed", 7, "-k", "('sinh' or 'relu') and not asinh")
     reference = {"AUTOTEST_REFERENCE": "tests.support.deadly:six", "AUTOTEST_SHRINK": "0"}

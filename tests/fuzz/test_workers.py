@@ -10,11 +10,22 @@ import pytest
 
 from autotest.base.errors import AutotestError
 from autotest.campaigns import workers as workers_module
-from autotest.campaigns.workers import _LOST, _LOST_AT_START, _LOST_WITH_TASK, _STALE, Workers, _forget_killed, _Worker
+from autotest.campaigns.remains import trail_at
+from autotest.campaigns.workers import (
+    _LOST,
+    _LOST_AT_START,
+    _LOST_WITH_TASK,
+    _STALE,
+    Workers,
+    _forget_killed,
+    _with,
+    _Worker,
+)
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server, ServerLost
+from autotest.processes.endings import death_by
 from autotest.results.identity import Identity
-from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Where
+from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Ran, Where
 
 
 @pytest.mark.slow
@@ -187,3 +198,25 @@ def test_a_trial_that_takes_longer_than_its_test_allows_hangs(waiting, tmp_path)
     assert (death.symptom, death.index) == ("hang", 1)
     assert "2 s" in death.how
     trail.close()
+
+
+def test_a_death_is_told_with_what_its_worker_had_run_before_of_whatever_tests(tmp_path):
+    def ran(name, start, stop):
+        return Ran(Where(tmp_path / "t.py", name, 0), range(start, stop))
+
+    pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 1)
+    worker = _Worker(Silent(), tmp_path / "log", ready=True)
+    for name, aside, done in (("a", (), 3), ("b", (), 0), ("b", ("relu",), 5), ("a", (), 2)):
+        task = Explore(Where(tmp_path / "t.py", name, 0), range(10, 20), 0.4, set_aside=frozenset(aside))
+        worker.ran = _with(worker.ran, task, done)
+    assert worker.ran == (ran("a", 10, 13), ran("a", 10, 12)), "not what left out calls that kill"
+    pool._new = lambda: worker
+    pool._workers[0] = worker
+    worker.task = Explore(Where(tmp_path / "t.py", "b", 0), range(10, 20), 0.4)
+    pool._folder.mkdir(parents=True)
+    trail = trail_at(pool._crumb(0))
+    trail.test(tmp_path / "t.py", "b", 0)
+    trail.trial(14)
+    death = pool._buried(0, death_by(-signal.SIGABRT))
+    assert death.index == 14
+    assert death.before == (ran("a", 10, 13), ran("a", 10, 12), ran("b", 10, 14))

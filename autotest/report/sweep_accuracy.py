@@ -20,7 +20,9 @@ def accuracy(swept: SweepMap) -> list[str]:
         "",
         (
             f"Errors in units in the last place (ULPs) of {elements:,} elements of {len(measured):,} cells, against "
-            f"the result of {reference} in double precision, on ordinary and on hard inputs. In {len(worse)} cells all "
+            f"the result of {reference} in double precision (of double precision itself, against NumPy's in extended "
+            "precision, where it has the operator and this machine the digits; the other cells of float64 have no "
+            f"reference), on ordinary and on hard inputs. In {len(worse)} cells all "
             f"values agree within tolerance and the errors of {candidate} are more than {WORSE:g} times those of "
             f"{reference}, the greatest or the 99th percentile."
         ),

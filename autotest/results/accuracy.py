@@ -1,4 +1,4 @@
-"""How far results lie from those in double precision, in units in the last place, as a histogram that can be merged."""
+"""How far results lie from those of more digits, in units in the last place, as a histogram that can be merged."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ _NOTHING: Final = 2.0**-10
 WORSE: Final = 4.0
 _HALF: Final = 0.5
 #: dtype -> digits of its significand, and the exponent of its smallest normal number.
-_FORMATS: Final = {"float32": (24, -126), "float16": (11, -14), "bfloat16": (8, -126)}
+_FORMATS: Final = {"float64": (53, -1022), "float32": (24, -126), "float16": (11, -14), "bfloat16": (8, -126)}
+#: dtype -> the power of two from which on it has no numbers; 128 for the others.
+_OVERFLOWS: Final = {"float64": 1024, "float16": 16}
 
 
 def measurable(dtype: str) -> bool:
-    """Whether double precision says of results of this dtype how far they are off."""
+    """Whether double precision, or a higher one, says of results of this dtype how far they are off."""
     return dtype in _FORMATS
 
 
@@ -30,16 +32,17 @@ def in_ulps(
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """|given - exact| in units in the last place of `exact` in `dtype`, of the elements that are finite in both.
 
-    `exact` is in double precision; what overflows in `dtype` is left out, too.
+    `exact` is in double precision, of float64 in extended precision; what overflows in `dtype` is left out, too.
     """
     digits, least = _FORMATS[dtype]
-    exact, given = np.asarray(exact, np.float64).ravel(), np.asarray(given, np.float64).ravel()
+    wide = np.longdouble if dtype == "float64" else np.float64
+    exact, given = np.asarray(exact, wide).ravel(), np.asarray(given, wide).ravel()
     _, exponent = np.frexp(exact)
     exponent = np.where(exact == 0, least, exponent - 1)
-    unit = np.ldexp(1.0, np.maximum(exponent, least) - digits + 1)
-    largest = 2.0 ** (16 if dtype == "float16" else 128)
+    unit = np.ldexp(wide(1.0), np.maximum(exponent, least) - digits + 1)
+    largest = np.ldexp(wide(1.0), _OVERFLOWS.get(dtype, 128))
     kept = np.isfinite(exact) & np.isfinite(given) & (np.abs(exact) < largest)
-    found: np.ndarray[Any, np.dtype[np.float64]] = np.abs(given[kept] - exact[kept]) / unit[kept]
+    found: np.ndarray[Any, np.dtype[np.float64]] = (np.abs(given[kept] - exact[kept]) / unit[kept]).astype(np.float64)
     return found
 
 

@@ -12,6 +12,7 @@ from autotest.results.accuracy import Accuracy, Errors, in_ulps
 from autotest.results.sweep import Cell, CellKey, Row, SweepMap, less_accurate
 from autotest.results.sweep_format import as_data
 from autotest.sources.hard_inputs import PLAN, hard_inputs
+from autotest.sweeping.extended_precision import HAS_MORE_DIGITS
 from tests.sweep.planted import TORCH, failing, fault, swept
 from tests.sweep.test_mutations import program
 
@@ -61,6 +62,28 @@ def test_a_candidate_that_agrees_and_is_less_accurate_is_shown() -> None:
     assert found["accuracy"]["worse"]
     assert found["accuracy"]["candidate"][0] > 20
     assert found["accuracy"]["reference"][0] < 2
+
+
+@pytest.mark.skipif(not HAS_MORE_DIGITS, reason="a long double is a double on this machine")
+def test_errors_of_double_precision_are_measured_in_extended_precision() -> None:
+    off = fault("exp", lambda exp: lambda x: exp(x) * (1 + 30 * 2.0**-52))
+    cell = swept(off, "exp/function/float64", "sample")
+    assert "value" not in failing(cell)
+    assert cell.accuracy is not None
+    assert cell.accuracy.candidate.greatest > 20
+    assert 0 < cell.accuracy.reference.greatest < 2
+    assert cell.accuracy.worse
+
+
+def test_what_numpy_does_not_have_is_not_measured_in_double_precision() -> None:
+    assert swept(TORCH, "erf/function/float64", "sample").accuracy is None
+    assert swept(TORCH, "nn.CELU/module/float64", "sample").accuracy is None
+
+
+@pytest.mark.skipif(not HAS_MORE_DIGITS, reason="a long double is a double on this machine")
+def test_a_half_of_a_unit_of_double_precision_is_seen() -> None:
+    exact = np.longdouble(1) + np.ldexp(np.longdouble(1), -53)
+    assert in_ulps(np.array([1.0]), np.array([exact]), "float64").tolist() == [0.5]
 
 
 def test_torch_beside_itself_is_as_accurate() -> None:

@@ -208,7 +208,8 @@ class Workers:
         else:
             if isinstance(worker.task, Explore):
                 self._longest = max(self._longest, time.monotonic() - worker.begun)
-                worker.ran = _with(worker.ran, worker.task, said.done)
+                # What a fork of it has died of, the worker has not run.
+                worker.ran = _with(worker.ran, worker.task, said.done if isinstance(said, Explored) else 0)
             yield worker.task, said
             worker.task = None
 

@@ -25,7 +25,7 @@ from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server, ServerLost
 from autotest.processes.endings import death_by
 from autotest.results.identity import Identity
-from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Ran, Where
+from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Ran, Where
 
 
 @pytest.mark.slow
@@ -220,3 +220,18 @@ def test_a_death_is_told_with_what_its_worker_had_run_before_of_whatever_tests(t
     death = pool._buried(0, death_by(-signal.SIGABRT))
     assert death.index == 14
     assert death.before == (ran("a", 10, 13), ran("a", 10, 12), ran("b", 10, 14))
+
+
+def test_a_death_in_a_fork_of_a_worker_is_its_answer(tmp_path):
+    died = Death("crash", "SIGABRT", "", 1, "relu", "forward")
+
+    class Answering(Silent):
+        class connection(Silent.connection):  # noqa: N801 - as it is called there
+            recv = staticmethod(lambda: died)
+
+    pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 1)
+    pool._workers[0] = _Worker(Answering(), tmp_path / "log", ready=True)
+    task = Explore(Where(tmp_path / "t.py", "t", 0), range(3), 0.4)
+    pool.start(task)
+    assert list(pool._heard(0)) == [(task, died)]
+    assert pool._workers[0].ran == ()

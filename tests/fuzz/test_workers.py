@@ -226,7 +226,7 @@ def test_a_death_in_a_fork_of_a_worker_is_its_answer(tmp_path):
     died = Death("crash", "SIGABRT", "", 1, "relu", "forward")
 
     class Answering(Silent):
-        class connection(Silent.connection):  # noqa: N801 - as it is called there
+        class connection(Silent.connection):
             recv = staticmethod(lambda: died)
 
     pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 1)

@@ -6,7 +6,7 @@ import contextlib
 import socket
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,22 +30,28 @@ DEADLINE = 180.0
 class _Kept(NamedTuple):
     """A test whose books are being kept."""
 
-    test: str
+    test: Where
     process: Process
     crumb: Path
     overdue: float
 
 
 def keep_books_apart(
-    tests: Sequence[Collected | Where], trials: int, jobs: int, deadline: float = DEADLINE, server: Server | None = None
+    tests: Sequence[Collected | Where],
+    trials: int,
+    jobs: int,
+    deadline: float = DEADLINE,
+    server: Server | None = None,
+    kept: Callable[[Where, Books], None] = lambda *_: None,
 ) -> Books:
     """Run at most `trials` trials of each of `tests`, `jobs` at a time, in a process each.
 
-    `server` forks them; one that is closed afterwards when left out. Raises `FrameworkMissing`.
+    `server` forks them; one that is closed afterwards when left out. `kept` is told of the books of each test. Raises
+    `FrameworkMissing`.
     """
     if server is None:
         with contextlib.closing(Server(PRELOADED)) as own:
-            return keep_books_apart(tests, trials, jobs, deadline, own)
+            return keep_books_apart(tests, trials, jobs, deadline, own, kept)
     books = Books()
     waiting = list(reversed(tests))
     running: dict[Connection, _Kept] = {}
@@ -54,21 +60,23 @@ def keep_books_apart(
             while waiting and len(running) < jobs:
                 test = waiting.pop()
                 crumb = Path(folder) / f"{len(waiting)}.crumb"
-                name = test.test if isinstance(test, Where) else test.id
-                process = server.process(_book, test.file.absolute(), name, trials, crumb)
-                running[process.connection] = _Kept(name, process, crumb, time.monotonic() + deadline)
-            patience = min(kept.overdue for kept in running.values()) - time.monotonic()
+                where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
+                process = server.process(_book, where.file.absolute(), where.test, trials, crumb)
+                running[process.connection] = _Kept(where, process, crumb, time.monotonic() + deadline)
+            patience = min(under_way.overdue for under_way in running.values()) - time.monotonic()
             ready: list[Any] = wait(list(running), max(0.0, patience))
-            late = [one for one, kept in running.items() if kept.overdue < time.monotonic() and one not in ready]
+            late = [one for one, its in running.items() if its.overdue < time.monotonic() and one not in ready]
             for connection in (*ready, *late):
-                kept = running.pop(connection)
-                with contextlib.closing(kept.process):
-                    _enter(books, kept, deadline if connection in late else None)
+                ended = running.pop(connection)
+                with contextlib.closing(ended.process):
+                    own_books = _books_of(ended, deadline if connection in late else None)
+                kept(ended.test, own_books)
+                books.take(own_books)
     return books
 
 
-def _enter(books: Books, kept: _Kept, late: float | None) -> None:
-    """Add to `books` what became of a test; `late` is how many seconds it was given, where these are over."""
+def _books_of(kept: _Kept, late: float | None) -> Books:
+    """What became of a test; `late` is how many seconds it was given, where these are over."""
     if late is not None:
         how = f"no answer in {late:g} s"
     else:
@@ -76,15 +84,14 @@ def _enter(books: Books, kept: _Kept, late: float | None) -> None:
             told: Books | AutotestError = kept.process.connection.recv()
             if isinstance(told, AutotestError):
                 raise told
-            books.take(told)
-            return
+            return told
         except (EOFError, ConnectionResetError):
             status = kept.process.status(10.0)
             how = f"its process died ({'unknown' if status is None else describe(status)})"
     position = breadcrumb.read(kept.crumb)
     if position is not None and position.index >= 0:
         how += f" in trial {position.index}, at {position.operator} ({position.stage})"
-    books.died[kept.test] = how
+    return Books(died={kept.test.test: how})
 
 
 def _book(connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb: Path) -> None:

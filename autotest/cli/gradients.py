@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from autotest.clusters.other_work import keep_books_on
 from autotest.frameworks import chosen_names
 from autotest.report import gradients as report
 from autotest.results.gradient_account import Books
-from autotest.results.tasks import Conditions
-from autotest.sources.collection import collect
+from autotest.results.tasks import Conditions, Where
+from autotest.sources.collection import Collection, collect
 from autotest.sources.selection import selection
+from autotest.storage.kept_books import Asked, KeptBooks
 
 
 def add_to(commands: Any) -> None:
@@ -41,6 +43,7 @@ def add_to(commands: Any) -> None:
         help=f"worker processes (default {default_jobs()}); 0 runs trials in this process, which they may then kill",
     )
     executors.add_executor(parser)
+    parser.add_argument("--resume", action="store_true", help="go on with the last books that were asked for like this")
     parser.add_argument("--fail-missing", action="store_true", help="exit with 1 if the gradient of any is missing")
     parser.set_defaults(run=run)
 
@@ -61,22 +64,40 @@ def run(arguments: argparse.Namespace) -> int:
         places = ", ".join(str(path) for path in arguments.paths)
         raise UsageError(f"no test decorated with @autotest(...) was found in {places}")
     conditions = Conditions(options.from_environment().directory, chosen_names())
-    cluster = executors.cluster(arguments, conditions, {test.file for test in collected.tests}, "gradients")
-    if cluster is not None:
-        groups = keep_books_on(cluster, collected.tests, arguments.trials)
-        if arguments.each_group:
-            print(report.by_group(groups) + "\n")
-        books = Books()
-        for one in groups.values():
-            books.take(one)
-    elif arguments.jobs == 0:
-        books = keep_books(collected.tests, arguments.trials)
-    else:
-        books = keep_books_apart(collected.tests, arguments.trials, arguments.jobs or default_jobs())
+    kept = KeptBooks(conditions.directory, Asked(arguments.trials, chosen_names()[1]), resume=arguments.resume)
+    with contextlib.closing(kept):
+        books = _books(arguments, collected, conditions, kept)
     print(report.account(books))
+    if kept.trouble:
+        print(kept.trouble)
     for item in collected.broken:
         print(f"{item.name}: {item.why}")
     if books.broken or books.died or collected.broken:
         return USAGE
     missing = bool(books.of("missing") or books.refused)
     return FINDINGS if missing and arguments.fail_missing else NOTHING_NEW
+
+
+def _books(arguments: argparse.Namespace, collected: Collection, conditions: Conditions, kept: KeptBooks) -> Books:
+    """The books of all tests; what an earlier run has `kept` is not run again."""
+    tests = {Where(test.file, test.id, 0): test for test in collected.tests}
+    cluster = executors.cluster(arguments, conditions, {test.file for test in collected.tests}, "gradients")
+    if cluster is not None:
+        groups = keep_books_on(cluster, list(tests), arguments.trials, kept)
+        if arguments.each_group:
+            print(report.by_group(groups) + "\n")
+        books = Books()
+        for one in groups.values():
+            books.take(one)
+        return books
+    books = kept.all_of(list(tests))
+    left = {where: test for where, test in tests.items() if kept.books(where) is None}
+    if arguments.jobs == 0:
+        for where, test in left.items():
+            own = keep_books([test], arguments.trials)
+            kept.add(where, own)
+            books.take(own)
+    elif left:
+        jobs = arguments.jobs or default_jobs()
+        books.take(keep_books_apart(list(left), arguments.trials, jobs, kept=kept.add))
+    return books

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from autotest.clusters.cluster import Cluster, Part
@@ -13,7 +13,7 @@ from autotest.clusters.messages import Book
 from autotest.frameworks.samples import SampleDatabase
 from autotest.results.gradient_account import Books
 from autotest.results.tasks import Where
-from autotest.sources.collection import Collected
+from autotest.storage.kept_books import KeptBooks
 from autotest.sweeping.engine import Engine, Report
 from autotest.sweeping.units import Unit
 
@@ -21,15 +21,22 @@ T = TypeVar("T")
 
 
 def dealt(
-    cluster: Cluster, tasks: Iterable[T], stop: Callable[[], bool] = lambda: False
+    cluster: Cluster,
+    tasks: Iterable[T],
+    stop: Callable[[], bool] = lambda: False,
+    done: Callable[[str, T], bool] = lambda *_: False,
 ) -> Iterator[tuple[str, T, Any]]:
     """Have every group of machines carry out all `tasks`, as many at a time as it has room for.
 
-    Gives the group, the task and its result. `stop` is asked before another one is begun.
+    Gives the group, the task and its result. `stop` is asked before another one is begun; what a group has `done`
+    already is left out.
     """
     # What is begun next may hang on what was found before, so that no more is taken than there is room for.
     alike = itertools.tee(tasks, len(cluster.groups))
-    groups = [_Dealt(cluster.only(group), waiting) for group, waiting in zip(cluster.groups, alike, strict=True)]
+    groups = [
+        _Dealt(cluster.only(group), itertools.filterfalse(functools.partial(done, group), waiting))
+        for group, waiting in zip(cluster.groups, alike, strict=True)
+    ]
     while groups:
         for one in groups:
             one.begin(stop)
@@ -109,13 +116,23 @@ class SweepOnCluster(Engine):
         return self._cluster.told()
 
 
-def keep_books_on(cluster: Cluster, tests: Sequence[Collected], trials: int) -> Mapping[str, Books]:
-    """Run at most `trials` trials of each test on each group of machines of a cluster, which is then let go of."""
+def keep_books_on(cluster: Cluster, tests: Sequence[Where], trials: int, kept: KeptBooks) -> Mapping[str, Books]:
+    """Run at most `trials` trials of each test on each group of machines of a cluster, which is then let go of.
+
+    What an earlier run has `kept` is not run again.
+    """
     try:
         cluster.prepare()
-        books = {group: Books() for group in cluster.groups}
-        for group, _, result in dealt(cluster, [Book(Where(Path(test.file), test.id, 0), trials) for test in tests]):
+        # By the name of the group only where there may be several: a cluster may be resumed elsewhere.
+        named = {group: group if cluster.each else "" for group in cluster.groups}
+        books = {group: kept.all_of(tests, name) for group, name in named.items()}
+
+        def done(group: str, book: Book) -> bool:
+            return kept.books(book.where, named[group]) is not None
+
+        for group, book, result in dealt(cluster, [Book(test, trials) for test in tests], done=done):
             books[group].take(result)
+            kept.add(book.where, result, named[group])
     finally:
         cluster.close()
     return books

@@ -1,0 +1,90 @@
+"""The books of gradients of a suite, on disk test by test while they are kept, so that another run can go on."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from autotest.base.errors import UsageError
+from autotest.results.gradient_account import Books
+from autotest.results.tasks import Where
+from autotest.storage import records
+from autotest.storage.records import Records
+
+FORMAT: Final = "autotest gradients under way"
+#: Raised when what is written changes, such as a field of `Books`.
+VERSION: Final = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What the books were asked for: so many trials of each test, and of whom."""
+
+    trials: int
+    candidate: str
+
+
+class KeptBooks:
+    """Appends the books of one test after the other, with the group of machines that ran it."""
+
+    def __init__(self, directory: Path, asked: Asked, *, resume: bool = False) -> None:
+        """Raises `UsageError` where there is nothing to resume, or what was asked for something else."""
+        path = directory / "gradients" / "last"
+        #: Group and test -> what an earlier run came to.
+        self.known: Mapping[tuple[str, str, str], Books] = _read(path, asked) if resume else {}
+        self._records = Records(path, resumed=resume)
+        if not resume:
+            self._records.begin({"format": FORMAT, "version": VERSION, **dataclasses.asdict(asked)})
+
+    @property
+    def trouble(self) -> str:
+        """Why it lacks what happened last; empty if it does not."""
+        return self._records.trouble
+
+    def books(self, test: Where, group: str = "") -> Books | None:
+        """What an earlier run came to of a test; None where it did not come to it."""
+        return self.known.get(_key(test, group))
+
+    def all_of(self, tests: Sequence[Where], group: str = "") -> Books:
+        """What an earlier run came to of all of `tests`."""
+        whole = Books()
+        for test in tests:
+            whole.take(self.books(test, group) or Books())
+        return whole
+
+    def add(self, test: Where, books: Books, group: str = "") -> None:
+        """Note the books of one test."""
+        self._records.add((_key(test, group), books))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._records.close()
+
+
+def _key(test: Where, group: str) -> tuple[str, str, str]:
+    return group, str(test.file.absolute()), test.test
+
+
+def _read(path: Path, asked: Asked) -> dict[tuple[str, str, str], Books]:
+    try:
+        header, written = records.read(path)
+    except OSError as error:
+        raise UsageError(f"there are no books to go on with: {path} cannot be read ({error.strerror})") from error
+    try:
+        known = header["format"] == FORMAT and header["version"] == VERSION
+        before = Asked(**{field.name: header[field.name] for field in dataclasses.fields(Asked)})
+    except (KeyError, TypeError):
+        known = False
+    if not known:
+        raise UsageError(f"{path} cannot be resumed, it is damaged or of another version; run without --resume")
+    if before != asked:
+        raise UsageError(
+            f"the books to go on with are of {before.trials} trials against {before.candidate}, not of {asked.trials} "
+            f"against {asked.candidate}; ask for the same, or run without --resume"
+        )
+    return dict(written)
+
+
+__all__ = ["Asked", "KeptBooks"]

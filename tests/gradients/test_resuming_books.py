@@ -1,0 +1,101 @@
+"""`autotest gradients --resume`: the books of a test that were kept are not kept again."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from autotest.base.errors import UsageError
+from autotest.cli import main
+from autotest.results.gradient_account import Books, Use
+from autotest.results.tasks import Where
+from autotest.storage.kept_books import Asked, KeptBooks
+
+ASKED = Asked(2, "torch")
+SUITE = """
+from autotest import autotest, random_tensor, torch
+
+@autotest(special_values=False)
+def test_relu():
+    return torch.relu(random_tensor(ndim=2))
+
+@autotest(special_values=False)
+def test_exp():
+    return torch.exp(random_tensor(ndim=2))
+"""
+
+
+def where(name: str, file: Path = Path("test_x.py")) -> Where:
+    return Where(file, f"test_x.py::{name}", 0)
+
+
+def of(operator: str) -> Books:
+    books = Books()
+    books.add("test", [Use(operator, "compared")])
+    return books
+
+
+def test_books_that_were_kept_are_known_to_the_next_run_by_test_and_group(tmp_path):
+    with contextlib.closing(KeptBooks(tmp_path, ASKED)) as kept:
+        kept.add(where("a"), of("relu"))
+        kept.add(where("b"), of("exp"), "on cuda")
+        assert kept.books(where("a")) is None  # of this run, which need not ask
+    with contextlib.closing(KeptBooks(tmp_path, ASKED, resume=True)) as kept:
+        assert kept.books(where("a")) == of("relu")
+        assert kept.books(where("b")) is None
+        assert kept.books(where("b"), "on cuda") == of("exp")
+        assert kept.all_of([where("a"), where("b"), where("c")]) == of("relu")
+        kept.add(where("c"), of("sin"))
+    with contextlib.closing(KeptBooks(tmp_path, ASKED, resume=True)) as kept:
+        assert len(kept.known) == 3
+
+
+def test_what_a_killed_run_wrote_halfway_is_kept_again(tmp_path):
+    with contextlib.closing(KeptBooks(tmp_path, ASKED)) as kept:
+        kept.add(where("a"), of("relu"))
+        kept.add(where("b"), of("exp"))
+    file = tmp_path / "gradients" / "last"
+    file.write_bytes(file.read_bytes()[:-3])
+    with contextlib.closing(KeptBooks(tmp_path, ASKED, resume=True)) as kept:
+        assert [key[2] for key in kept.known] == ["test_x.py::a"]
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (None, "there are no books to go on with"),
+        (b"nonsense", "it is damaged or of another version"),
+        (Asked(3, "torch"), "are of 3 trials against torch, not of 2 against torch; ask for the same"),
+    ],
+    ids=["nothing", "damaged", "asked for otherwise"],
+)
+def test_books_that_cannot_be_gone_on_with_are_told(tmp_path, before, said):
+    if isinstance(before, Asked):
+        KeptBooks(tmp_path, before).close()
+    elif before is not None:
+        (tmp_path / "gradients").mkdir()
+        (tmp_path / "gradients" / "last").write_bytes(before)
+    with pytest.raises(UsageError, match=said):
+        KeptBooks(tmp_path, ASKED, resume=True)
+
+
+@pytest.mark.parametrize("jobs", ["0", pytest.param("1", marks=pytest.mark.slow)], ids=["here", "in worker processes"])
+def test_only_tests_whose_books_were_not_kept_are_run(tmp_path, monkeypatch, capsys, quick, jobs):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    file = tmp_path / "test_x.py"
+    file.write_text(SUITE)
+    asked = ["gradients", str(file), "--trials", "2", "--jobs", jobs]
+    assert main(asked) == 0
+    whole = capsys.readouterr().out
+    assert "2 operators in 4 trials" in whole
+    # The test that was run to its end is not run again: it would say now that it cannot be.
+    with contextlib.closing(KeptBooks(quick, Asked(2, "torch"))) as kept:
+        kept.add(where("test_relu", file), of("relu"))
+    file.write_text(SUITE.replace("torch.relu", "torch.relo"))
+    assert main([*asked, "--resume"]) == 0
+    told = capsys.readouterr().out
+    assert "2 operators in 3 trials" in told
+    assert "could not be run" not in told

@@ -25,6 +25,8 @@ from autotest.sources.harvested_tensors import array
 
 #: Initialisers that draw random numbers.
 _DRAWS: Final = re.compile(r"nn\.init\.(\w*uniform_|\w*normal_|orthogonal_|sparse_)")
+#: How often a harvested optimizer steps.
+_STEPS: Final = 3
 
 
 class HarvestedCalls:
@@ -53,7 +55,7 @@ class HarvestedCalls:
             dtypes.setdefault((operator, form), []).append(dtype)
         return [
             Entry(
-                self.name, operator, "", family_of(operator), (form,), tuple(known), ("sample",),
+                self.name, operator, "", _family(operator, form), (form,), tuple(known), ("sample",),
                 {form: path} if (path := self._path_of(operator, form, known[0])) else {}, mutated=False,
             )
             for (operator, form), known in dtypes.items()
@@ -67,6 +69,10 @@ class HarvestedCalls:
     def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
         for call in self._cells.get((key, form, dtype), ()):
             yield sample(call, seed)
+
+
+def _family(operator: str, form: Form) -> str:
+    return "optimizer" if form == "optimizer" else family_of(operator)
 
 
 def operator_of(call: HarvestedCall) -> str:
@@ -117,6 +123,8 @@ class _Lowering:
         call = self._call
         if call.form == "module":
             self._module(call)
+        elif call.form == "optimizer":
+            self._optimizer(call)
         else:
             self._function(call)
         # What an initialiser draws is nobody's to compare, nor what it is drawn into.
@@ -138,6 +146,22 @@ class _Lowering:
         self._add("method", "train", (Ref(slot), call.training), {})
         operands = self._operands(call.args, apart=changes)
         self._add("method", "__call__", (Ref(slot), *operands), self._named(call.kwargs, apart=changes))
+
+    def _optimizer(self, call: HarvestedCall) -> None:
+        """A few steps on parameters like those that it had, with drawn gradients."""
+        ((facts, *more),) = call.args
+        parameters = [self._parameter(tree["tensor"]) for tree in (facts, *more)]
+        optimizer = Ref(self._add("function", call.name, (list(parameters),), self._named(call.kwargs, apart=False)))
+        for _ in range(_STEPS):
+            self._add("method", "zero_grad", (optimizer,), {})
+            for parameter, tree in zip(parameters, (facts, *more), strict=True):
+                squared = Ref(self._add("operator", "mul", (parameter, parameter), {}))
+                gradient = self._tensor(_without_gradient(tree["tensor"]), apart=False)
+                self._add("method", "backward", (squared, gradient), {})
+            self._add("method", "step", (optimizer,), {})
+
+    def _parameter(self, facts: Mapping[str, Any]) -> Ref:
+        return Ref(self._add("function", "nn.Parameter", (self._tensor(_without_gradient(facts), apart=False),), {}))
 
     def _function(self, call: HarvestedCall) -> None:
         path = f"{call.name}.__get__" if call.form == "attribute" else call.name
@@ -206,6 +230,10 @@ class _Lowering:
             slot = self._add("method", "clone", (Ref(slot),), {})
         self._tensors.append(Ref(slot))
         return Ref(slot)
+
+
+def _without_gradient(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**facts, "requires_grad": False}
 
 
 def database(path: Path) -> HarvestedCalls:

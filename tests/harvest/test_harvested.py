@@ -128,3 +128,38 @@ def test_what_only_torch_s_own_modules_call_is_told_apart(tmp_path: Path) -> Non
     with harvest(tmp_path / "calls.jsonl"):
         torch.nn.functional.relu(torch.nn.Linear(2, 2)(torch.ones(1, 2)))
     assert HarvestedCalls(tmp_path / "calls.jsonl").inside() == {"nn.functional.linear/function/float32": "nn.Linear"}
+
+
+def stepped(kind: Callable[..., torch.optim.Optimizer], **options: object) -> None:
+    layer = torch.nn.Linear(3, 2)
+    optimizer = kind([{"params": [layer.weight]}, {"params": [layer.bias], "lr": 0.25}], lr=0.5, **options)
+    for _ in range(2):
+        layer(torch.ones(1, 3)).sum().backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.AdamW])
+def test_an_optimizer_steps_again_with_its_options(tmp_path: Path, kind: Callable[..., torch.optim.Optimizer]) -> None:
+    with harvest(tmp_path / "calls.jsonl"):
+        stepped(kind, weight_decay=0.1)
+    cell = f"optim.{kind.__name__}/optimizer/float32"
+    programs = [sample.program for name, sample in samples(tmp_path / "calls.jsonl") if name == cell]
+    options = [next(call.kwargs for call in one.calls if call.target.startswith("optim.")) for one in programs if one]
+    assert options == [{"lr": 0.5, "weight_decay": 0.1}, {"lr": 0.25, "weight_decay": 0.1}]
+    shapes = [one.arrays[0].data.shape for one in programs if one]
+    assert shapes == [(2, 3), (2,)]
+    for program in filter(None, programs):
+        ran = replay(program, framework("torch"))
+        assert ran.error is None
+        parameter = next(call.slot for call in program.calls if call.target == "nn.Parameter")
+        assert not np.allclose(ran.values[parameter].detach().numpy(), program.arrays[0].data)
+
+
+def test_an_optimizer_is_written_once_for_each_way_in_which_it_is_set_up(tmp_path: Path) -> None:
+    with harvest(tmp_path / "calls.jsonl"):
+        for rate in (0.1, 0.2, 0.3, 0.4, 0.5):  # as a scheduler changes it
+            layer = torch.nn.Linear(2, 2)
+            torch.optim.SGD(layer.parameters(), lr=rate).step()
+        torch.optim.LBFGS(layer.parameters()).step(lambda: 0.0)
+    names = [name for name, _ in samples(tmp_path / "calls.jsonl") if "optim" in name]
+    assert names == ["optim.SGD/optimizer/float32"] * 3

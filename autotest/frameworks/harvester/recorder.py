@@ -16,6 +16,7 @@ from .calls_file import CallsFile
 from .defaults import without_defaults
 from .description import TooLong, Writer, short
 from .names import Called, called, module_classes
+from .optimizers import groups, optimizer_classes, some
 
 #: Of one name, how many distinct calls are kept, and of calls that differ in floating-point arguments only.
 LIMIT, FLOATS = 100, 3
@@ -200,7 +201,7 @@ class Recorder:
             if issubclass(kind, torch.nn.Module):
                 self._replace(kind, "__init__", self._making(vars(kind)["__init__"]))
         for kind in {one for one in vars(torch.optim).values() if isinstance(one, type) and "step" in vars(one)}:
-            self._replace(kind, "step", self._apart(vars(kind)["step"]))
+            self._replace(kind, "step", self._stepping(vars(kind)["step"]))
         self._replace(torch.nn.Module, "__call__", self._calling(torch.nn.Module.__call__))
 
     def _replace(self, owner: Any, name: str, new: Any) -> None:
@@ -235,6 +236,34 @@ class Recorder:
                 here.apart -= 1
 
         return _in_place_of(function, carried_out)
+
+    def _stepping(self, step: Any) -> Any:
+        recorder, apart, classes, here = self, self._apart(step), optimizer_classes(), self._here
+
+        def carried_out(self: Any, *args: Any, **kwargs: Any) -> Any:
+            name = classes.get(type(self))
+            if name is not None and not here.apart and recorder._restore:
+                recorder._step(name, self)
+            return apart(self, *args, **kwargs)
+
+        return _in_place_of(step, carried_out)
+
+    def _step(self, name: str, optimizer: Any) -> None:
+        """Note an optimizer that is about to step, once for each way in which it is set up."""
+        try:
+            with torch._C.DisableTorchFunction():
+                for group in groups(optimizer):
+                    floats: list[float] = []
+                    dtypes = tuple(dict.fromkeys(parameter.dtype for parameter in group.parameters))
+                    key = (type(optimizer).__init__, name, dtypes, short(group.options, floats))
+                    seen = self._seen.get(key)
+                    if seen is None or self._differs(seen, floats):
+                        given = [some(group.parameters)]
+                        self._new(key, tuple(floats), name, "optimizer", given, group.options, {})
+                    else:
+                        seen.times += 1
+        except Exception:  # noqa: BLE001 - as above
+            self._count_left_out(name)
 
     def _made(self, args: Any, kwargs: Any) -> str:
         writer = Writer()

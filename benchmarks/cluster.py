@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import copy
 import json
+import os
 import resource
 import sys
 import tempfile
@@ -28,7 +29,7 @@ from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
 from benchmarks.interleave import Spread
 from benchmarks.results import Row
-from benchmarks.sessions import processor_time
+from benchmarks.sessions import processor_time, taken_below
 from benchmarks.whole import environment
 from tests.support.threads import Idle, Threads
 
@@ -150,18 +151,21 @@ def coordination(seconds: float) -> Iterator[Row]:
             "Ray actors": _Shared(processors=workers, agent=agent),
         }
         for kind, engine in engines.items():
-            tasks, took, busy, grown = _dealt(engine, seconds)
+            tasks, took, busy, others, grown = _dealt(engine, seconds)
             name = f"{workers} workers in {AGENTS} {kind}"
             yield Row("cluster", f"{name}: tasks a second (asked for: {PACE:.0f})", Spread.of([tasks / took]), "/s")
             yield Row("cluster", f"{name}: driver's processor time a task", Spread.of([1e3 * busy / tasks]), "ms", 2.0)
             yield Row("cluster", f"{name}: driver's memory, grown by", Spread.of([grown / 1024]), "MB")
+            if others:
+                spread = Spread.of([1e3 * others / tasks])
+                yield Row("cluster", f"{name}: processor time a task of Ray's processes and the agents", spread, "ms")
 
 
 def by_itself(seconds: float) -> Iterator[Row]:
     """Tasks for which a second of the driver's processor is enough, and its memory, with agents that answer at once."""
     for workers in (64, 256, 1000):
         engine = _AtOnce(workers, AGENTS if workers < 1000 else 125)
-        tasks, took, busy, grown = _dealt(engine, seconds)
+        tasks, took, busy, _, grown = _dealt(engine, seconds)
         own = busy - engine.theirs
         name = f"{workers} workers, driver by itself"
         yield Row(
@@ -172,8 +176,8 @@ def by_itself(seconds: float) -> Iterator[Row]:
         yield Row("cluster", f"{name}: memory, grown by", Spread.of([grown / 1024]), "MB")
 
 
-def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float]:
-    """Tasks, seconds, seconds of the processor, and kilobytes of one campaign."""
+def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float, float]:
+    """Tasks, seconds, seconds of the processor here and in the processes below, and kilobytes of one campaign."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         executor = Cluster(engine, package(Conditions(place), [], place), place)
@@ -182,9 +186,11 @@ def _dealt(engine: Engine, seconds: float) -> tuple[int, float, float, float]:
         executor.prepare()
         try:
             counted = _Counted(executor)
-            memory, clock, busy = _memory(), time.perf_counter(), time.process_time()
+            memory, clock = _memory(), time.perf_counter()
+            busy, below = time.process_time(), taken_below(os.getpid())
             Campaign(progress, Plan(0, seconds), counted, _Silent()).run()
-            return counted.tasks, time.perf_counter() - clock, time.process_time() - busy, _memory() - memory
+            took, busy = time.perf_counter() - clock, time.process_time() - busy
+            return counted.tasks, took, busy, taken_below(os.getpid()) - below, _memory() - memory
         finally:
             executor.close()
 
@@ -249,7 +255,8 @@ class _Came(NamedTuple):
 
 def _beyond_starting(file: Path, where: str, seconds: float, seed: int) -> _Came:
     short, long = (_campaign(file, where, time, seed) for time in (seconds / 5, seconds))
-    return _Came(*(more - less for more, less in zip(long, short, strict=True)))
+    seconds_more, processor_more = long.seconds - short.seconds, long.processor - short.processor
+    return _Came(long.trials - short.trials, seconds_more, processor_more)
 
 
 def _campaign(file: Path, where: str, seconds: float, seed: int) -> _Came:

@@ -6,8 +6,9 @@ import contextlib
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 #: Seconds between two looks: what a process did after the last look at it is missed.
 _LOOK_EVERY = 0.1
@@ -30,13 +31,33 @@ def processor_time(command: Sequence[str], folder: Path, environment: Mapping[st
     return sum(taken.values())
 
 
+def taken_below(pid: int) -> float:
+    """Seconds of the processors that the processes below `pid` have taken so far, those that ended left out."""
+    stats = list(_stats())
+    wanted, total = {pid}, 0.0
+    while found := [stat for stat in stats if stat.parent in wanted and stat.pid not in wanted]:
+        wanted |= {stat.pid for stat in found}
+        total += sum(stat.taken for stat in found)
+    return total
+
+
 def _of_session(session: int) -> dict[int, float]:
     """Seconds of the processors that each process of a session has taken so far, by process id."""
+    return {stat.pid: stat.taken for stat in _stats() if stat.session == session}
+
+
+class _Stat(NamedTuple):
+    pid: int
+    parent: int
+    session: int
+    #: Seconds of the processors.
+    taken: float
+
+
+def _stats() -> Iterator[_Stat]:
     ticks = os.sysconf("SC_CLK_TCK")
-    found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
-            if int(fields[3]) == session:
-                found[int(stat.parent.name)] = (int(fields[11]) + int(fields[12])) / ticks
-    return found
+            taken = (int(fields[11]) + int(fields[12])) / ticks
+            yield _Stat(int(stat.parent.name), int(fields[1]), int(fields[3]), taken)

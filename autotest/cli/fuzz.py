@@ -99,7 +99,6 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     )
     progress = progress_of(collected, base_seed)
     begun = Begun(history, shard, arguments.resume)
-    campaign = begun(progress)
     conditions = Conditions(
         environment.directory,
         chosen_names(),
@@ -114,6 +113,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     failure: Exception | None = None
     with display(plan, collected) as shown, contextlib.closing(history), contextlib.closing(executor), terminated():
         executor.prepare()
+        campaign = begun(progress)  # not before there is somebody to work: --resume goes on with the last that began
         try:
             if arguments.each_group:
                 progress, failure = fuzz_groups.run(executor, collected, plan, shown, begun)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-from autotest.campaigns.campaign import Campaign, Plan
+from autotest.base.errors import UsageError
+from autotest.base.settings import Settings
+from autotest.campaigns.campaign import Campaign, Plan, progress_of
+from autotest.campaigns.history import History
 from autotest.campaigns.together import run_together
+from autotest.cli import fuzz_groups
+from autotest.cli.fuzz_groups import Begun
+from autotest.clusters.cluster import Cluster
+from autotest.clusters.travelling import package
 from autotest.report import campaign as text
 from autotest.report import data, gradients, junit, markdown, sweep_html, sweep_text
 from autotest.results.campaign_map import campaign_map
@@ -21,9 +29,11 @@ from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.sweep import Cell, CellKey, Divergence, Row, SweepMap
 from autotest.results.sweep_findings import findings
 from autotest.results.sweep_format import as_data
-from autotest.results.tasks import Explore, Explored, Found, Where
+from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
 from autotest.results.together import together
 from autotest.results.verification import State, Verification
+from autotest.sources.collection import Collected, Collection
+from tests.support.threads import Idle, Threads
 
 CPU, CUDA = "torch 2.0.1 / mine 1 on cpu", "torch 2.0.1 / mine 1 on cpu and cuda"
 RELU, EXP = (Where(Path(f"tests/test_{name}.py"), f"test_{name}.py::test", 7) for name in ("relu", "exp"))
@@ -205,3 +215,28 @@ def test_an_interrupt_ends_all_of_them_and_each_writes_down_where_it_stands():
     assert run_together(all_of_them) == {}
     assert {one.progress.stopped for one in all_of_them.values()} == {"interrupted"}
     assert set(written) == {"a", "b", "c"}
+
+
+def test_a_campaign_of_groups_goes_on_where_each_of_them_was(tmp_path):
+    class Counting(Idle):
+        def result(self, task: Task) -> Result:
+            assert isinstance(task, Explore)
+            tried.extend((self.facts.group, index) for index in task.indices)
+            return super().result(task)
+
+    tried: list[tuple[str, int]] = []
+    collected = Collection([Collected("a", Path("t.py"), Settings(), print)])
+    for trials, there in ((5, (CPU,)), (9, (CPU, CUDA))):
+        machines = {group: (1, lambda group=group: Counting(group=group)) for group in there}
+        cluster = Cluster(Threads(machines), package(Conditions(tmp_path), [], tmp_path), tmp_path, each=True)
+        with contextlib.closing(cluster), contextlib.closing(History(tmp_path)) as history:
+            cluster.prepare()
+            begun = Begun(history, f"1/1{fuzz_groups.EACH}", resume=trials > 5)
+            begun(progress_of(collected, 7))
+            whole, failure = fuzz_groups.run(cluster, collected, Plan(7, trials=trials), _Unseen(), begun)
+        assert failure is None
+        assert {name: part.accepted for name, part in whole.groups.items()} == dict.fromkeys(there, trials)
+    # Machines that were not there before begin with the first trial.
+    assert sorted(tried) == [(group, index) for group in (CPU, CUDA) for index in range(9)]
+    with contextlib.closing(History(tmp_path)) as history, pytest.raises(UsageError, match="no campaign of shard 1/1"):
+        history.last("1/1")

@@ -12,11 +12,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import cluster, deaths, elsewhere, machine, networks, parts, tell, trials, whole
+from benchmarks import cluster, deaths, elsewhere, harvesting, machine, networks, parts, tell, trials, whole
 from benchmarks.contenders import Contenders
 from benchmarks.results import Row
 
-GROUPS = ("small", "large", "graph", "parts", "networks", "elsewhere", "processes", "whole", "cluster")
+GROUPS = ("small", "large", "graph", "parts", "networks", "elsewhere", "harvest", "processes", "whole", "cluster")
 
 
 def main() -> int:
@@ -62,6 +62,8 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str) -> Ite
         yield from networks.networks(max(3, rounds // 3), only)
     if "elsewhere" in groups:
         yield from _grouped(elsewhere.elsewhere(rounds, only))
+    if "harvest" in groups:
+        yield from harvesting.harvesting(max(3, rounds // 3), only)
     if "parts" in groups:
         for part in (parts.drawing, parts.dual_call, parts.comparing, parts.emitting):
             yield from _grouped(part(rounds))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 #: Does that many trials.
-Trials = Callable[[int], None]
+Trials = Callable[[int], object]
 #: Seconds since whenever.
 Clock = Callable[[], float]
 

@@ -12,7 +12,7 @@ from autotest.frameworks import chosen
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import LAYOUT, Array, CallKind, Ref
 from autotest.program.inputs import call_of_step
-from autotest.recording.dual import Value
+from autotest.recording.dual import Symbol, Value
 from autotest.recording.recorder import Recorder, current
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
@@ -51,8 +51,8 @@ def random_tensor(
         low, high: bounds of the contents, ``low <= x < high``. When open, numbers of every sign and magnitude, and in
             some trials NaN, infinities, -0.0, subnormal and the greatest numbers. Integers of which only `high` is
             given start at 0.
-        dtype: a name such as ``"float32"``; ``float``, ``int`` and ``bool`` mean float32, int64 and bool. When open,
-            float32, and float64 in some trials.
+        dtype: a name such as ``"float32"``, or a dtype of a framework; ``float``, ``int`` and ``bool`` mean float32,
+            int64 and bool. When open, float32, and float64 in some trials.
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
         shape: the whole shape at once, instead of `ndim` and the dimensions.
         contents: kind of contents, see `generators.random_array`; when open, also ties and whole numbers.
@@ -68,7 +68,7 @@ def random_tensor(
             ndim,
             (dim0, dim1, dim2, dim3, dim4),
             shape=shape,
-            dtype=dtype,
+            dtype=_dtype(dtype),
             low=low,
             high=high,
             contents=contents,
@@ -146,6 +146,14 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
         recorder.calls[made] = recorder.calls[made]._replace(note=LAYOUT)
         return made
     return recorder.append(kind, target, operands, {}, expected, actual, LAYOUT)
+
+
+def _dtype(given: Any) -> Any:
+    """A dtype of the dual torch as the reference's own, which has a name; anything else as it is."""
+    if not isinstance(given, Symbol):
+        return given
+    recorder = current()
+    return given._both(recorder.pair if recorder is not None else chosen()).expected
 
 
 def _value(item: Any) -> Any:

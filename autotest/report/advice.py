@@ -7,22 +7,43 @@ from typing import Final
 
 _FITTING: Final = "Draw arguments that fit together (the same generator object gives the same value), or use .filter()."
 
+_ARRAY: Final = (
+    "An operand is an array of NumPy: write torch.tensor(array), with the torch of `from autotest import torch`."
+)
+_DTYPE: Final = "A dtype is no text here: write torch.float16."
+
 #: What a reason says, and what a test may write instead; the first that fits counts.
 _INSTEAD: Final = (
     (r"leaf Variable that requires grad", "Write random_tensor(..., requires_grad=False), or change x.clone()."),
-    (
-        r"^(?!numpy:).*Can't call numpy\(\)|not implemented for NumPy arrays",
-        "An operand is an array of NumPy: write torch.tensor(array), with the torch of `from autotest import torch`.",
-    ),
+    (r"^(?!numpy:).*Can't call numpy\(\)|not implemented for NumPy arrays|operand.*'numpy\.ndarray'", _ARRAY),
     (r"Can't call numpy\(\) on Tensor that requires grad", "Write x.detach().numpy(), or return x: it is compared."),
     (
         r"Boolean value of Tensor with more than one value",
         "A condition takes one element: write x.any() or x.all(), or choose element by element with torch.where.",
     ),
     (r"^len: TypeError: len\(\) of a", "A tensor of no dimensions has no length; what copies a tensor is x.clone()."),
-    (r"cannot be converted to Scalar", "A number is made of one element: return the tensor itself, which is compared."),
-    (r"Invalid device string: '(u?int|b?float|bool|double|half|long)", "A dtype is no text here: write torch.float16."),
+    (
+        r"cannot be converted to Scalar|only one element tensors",
+        (
+            "A number is made of one element: return the tensor itself, which is compared, or write torch's own "
+            "function, such as torch.exp(x) for math.exp(x)."
+        ),
+    ),
+    (r"Invalid device string: '(u?int|b?float|bool|double|half|long)|\bdtype=str\b", _DTYPE),
+    (r"Invalid device string|Expected one of cpu, cuda", "Write random_device(), which draws what both sides have."),
     (r"backward through the graph a second time", "Write backward(retain_graph=True), or build the graph again."),
+    (
+        r"grad can be implicitly created only for scalar",
+        "Return the tensor, through which a drawn cotangent is pushed back, or write y.sum().backward().",
+    ),
+    (
+        r"TypeError.*(\bgot \(.*\bfunction\b|not function)",
+        "An argument is a function: write a generator instead, such as random(0, 2).",
+    ),
+    (
+        r": TypeError: ",
+        "A TypeError is mostly about how a call is written, and not about what is drawn: see its documentation.",
+    ),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import re
 import sys
 import traceback
@@ -53,18 +54,25 @@ def told_briefly(error: Exception, packages: Collection[str]) -> str:
 
 def _said(error: Exception, packages: Collection[str]) -> str | None:
     before: FrameType | None = None
-    for frame, _ in traceback.walk_tb(error.__traceback__):
+    line = 0
+    for frame, at in traceback.walk_tb(error.__traceback__):
         package = _package(frame)
         called = package in packages and before is not None and not is_library(before)
-        if called and any(isinstance(item, DualObject) for item in _flat(frame.f_locals.values())):
+        if called and _holds_dual(frame):
             return _foreign(package, frame, error)
-        before = frame
+        before, line = frame, at
     if before is None or is_library(before):
         return None
     if "does not support ufuncs" in str(error):
         return (
             "a function of NumPy was given a dual tensor, and NumPy computes on one side only: write torch's own, such "
             "as torch.exp(x), with the torch of `from autotest import torch`; or give NumPy x.numpy()"
+        )
+    written = linecache.getline(before.f_code.co_filename, line) if isinstance(error, AssertionError) else ""
+    if re.search(r"\bisinstance\(.*\bTensor\b", written) and _holds_dual(before):
+        return (
+            "a dual tensor is no Tensor of one framework: write isinstance(x, torch.Tensor) with the torch of `from "
+            "autotest import torch`, or ask one side, as in isinstance(x.reference, ...)"
         )
     if isinstance(error, TypeError) and re.search(r"(?<![\w.'])'?(Value|Symbol|Method)\b'?(?!\()", str(error)):
         first = str(error).splitlines()[0]
@@ -73,6 +81,11 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
             "torch` has, or hand over one side alone, as x.reference"
         )
     return None
+
+
+def _holds_dual(frame: FrameType) -> bool:
+    """Whether the function that runs in `frame` has a dual object."""
+    return any(isinstance(item, DualObject) for item in _flat(frame.f_locals.values()))
 
 
 def _foreign(package: str, frame: FrameType, error: Exception) -> str:

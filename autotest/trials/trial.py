@@ -171,7 +171,8 @@ def _returned(body: Callable[[], Any], pair: Pair) -> Any:
             raise clear from None
         if not getattr(error, "of_the_test", False):
             raise
-        raise error.with_traceback(own_lines(error.__traceback__, pair.packages))  # noqa: B904 - it is the same one
+        between = {*pair.packages, "copy"}  # whose frames the body's lines lead to
+        raise error.with_traceback(own_lines(error.__traceback__, between))  # noqa: B904 - it is the same one
 
 
 def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:

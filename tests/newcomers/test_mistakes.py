@@ -92,6 +92,39 @@ MISTAKES = {
     "too_large": Mistake(
         "return random_tensor(ndim=30, dim0=10**12)", "random_tensor\\(...\\): .* draw smaller dimensions"
     ),
+    "tensor_of_one_side": Mistake(
+        "assert isinstance(x, real.Tensor)",
+        "a dual tensor is no Tensor of one framework: write isinstance\\(x, torch.Tensor",
+    ),
+    "generator_as_condition": Mistake(
+        "return x if random(0, 2) else -x", "a condition .* random\\(0, 2\\) is a generator: write .value"
+    ),
+    "generator_compared": Mistake(
+        "assert random(0, 2) == 1", "== needs a drawn value, and random\\(0, 2\\) is a generator"
+    ),
+    "bounds_in_words": Mistake(
+        'return torch.sum(x, dim=random("a", "b"))', "random\\(low='a'\\) at .*: expected a finite"
+    ),
+    "bound_in_words": Mistake(
+        'return random_tensor(2, low="a")', "random_tensor\\(low='a'\\) at .*: expected a finite"
+    ),
+    "negative_size": Mistake(
+        "return random_tensor(shape=(-1, 2))", "shape\\[0\\]=-1 of the shape .*: expected a whole number"
+    ),
+    "rank_of_a_fraction": Mistake("return random_tensor(ndim=2.5)", "ndim=2.5 at .*: expected a whole number"),
+    "no_such_dtype": Mistake('return random_tensor(2, dtype="float31")', "dtype='float31': expected one of float16"),
+    "no_such_argument": Mistake("return random_tensor(ndim=2, dims=3)", "unexpected keyword argument 'dims'"),
+    "copied": Mistake("import copy; return copy.copy(x)", "a dual object cannot be copied; use .clone\\(\\)"),
+    "maximum_of_numpy": Mistake("return np.maximum(x, 0)", "NumPy computes on one side only"),
+    "truth_of_numpy": Mistake(
+        "assert np.all(x == x)", "numpy.all was given a dual tensor, and NumPy computes on one side"
+    ),
+    "old_name_of_oneflow": Mistake("return flow.relu(x)", "name 'flow' is not defined"),
+    "functions_at_the_top": Mistake("return torch.F.relu(x)", "module 'torch' has no attribute 'F'"),
+    "old_cuda": Mistake("return x.cuda()", "torch has no such device here .* write random_device\\(\\)"),
+    "more_than_there_is": Mistake("a, b, c = x", "not enough values to unpack \\(expected 3, got 2\\)"),
+    "error_of_the_body": Mistake('raise ValueError("my own")', "ValueError: my own"),
+    "false_assertion": Mistake('assert x.shape[0] == 5, "five rows"', "AssertionError: five rows"),
     "unknown_name": Mistake("return torch.relu(y)", "name 'y' is not defined"),
 }
 #: What the reference refuses in every trial, and what is advised.
@@ -105,6 +138,32 @@ REFUSED = {
     "array_as_operand": Mistake("return x + np.ones((2, 3))", "An operand is an array of NumPy: write torch.tensor"),
     "dtype_in_words": Mistake('return x.to("float16")', "A dtype is no text here: write torch.float16"),
     "shapes": Mistake("return torch.matmul(x, x)", "Draw arguments that fit together"),
+    "dtype_of_zeros_in_words": Mistake('return torch.zeros(2, dtype="float32")', "A dtype is no text here"),
+    "no_such_device": Mistake('return x.to("gpu")', "Write random_device\\(\\)"),
+    "array_before_a_tensor": Mistake(
+        'return np.ones((2, 3), "float32") * x', "An operand is an array of NumPy: write torch.tensor"
+    ),
+    "number_of_many": Mistake("return x * int(x)", "A number is made of one element"),
+    "exp_of_math": Mistake("import math; return math.exp(x)", "such as torch.exp\\(x\\) for math.exp"),
+    "lambda_as_generator": Mistake("return torch.sum(x, dim=lambda: 0)", "write a generator instead"),
+    "backward_of_many": Mistake("(x * x).backward()", "write y.sum\\(\\).backward"),
+    "text_as_operand": Mistake('return "a" + x', "A TypeError is mostly about how a call is written"),
+    "nothing_as_tensor": Mistake("return torch.relu(None)", "must be Tensor, not NoneType.* at test_mistakes.py"),
+    "too_many_arguments": Mistake(
+        "return torch.relu(x, 1, 2)", "relu\\(\\) takes N positional argument but N were given"
+    ),
+    "tensor_called": Mistake("return x()", "'Tensor' object is not callable"),
+    "layer_without_input": Mistake("return torch.nn.ReLU()()", "missing N required positional argument: 'input'"),
+    "function_as_layer": Mistake("return torch.nn.Sequential(lambda t: t)(x)", "is not a Module subclass"),
+    "list_of_layers": Mistake("return torch.nn.Sequential([torch.nn.ReLU()])(x)", "list is not a Module subclass"),
+    "other_width": Mistake("return torch.nn.Linear(4, 2)(x)", "Draw arguments that fit together"),
+    "text_as_index": Mistake('return x["a"]', "getitem: .*Error: .* at test_mistakes.py"),
+    "fraction_as_index": Mistake("return x[1.0]", "IndexError: only integers, slices"),
+    "and_of_many": Mistake("return x > 0 and x < 1", "write x.any\\(\\) or x.all\\(\\)"),
+    "chained_comparison": Mistake("return 0 < x < 1", "write x.any\\(\\) or x.all\\(\\)"),
+    "backward_twice": Mistake("y = (x * x).sum(); y.backward(); y.backward()", "Write backward\\(retain_graph=True\\)"),
+    "array_of_leaf": Mistake("return np.asarray(x)", "Write x.detach\\(\\).numpy\\(\\), or return x"),
+    "row_of_leaf_set": Mistake("x[0] = 5.0; return x", "Write random_tensor\\(..., requires_grad=False\\)"),
     "argument_left_out": Mistake("return torch.matmul(x)", 'missing N required positional arguments: "other"'),
     "index": Mistake("return x[5]", "IndexError: index N is out of bounds .* Draw arguments that fit together"),
 }
@@ -113,6 +172,13 @@ RETURNED = {
     "text": Mistake('return "hello"', "returned 'hello' \\(str\\), which is not dual"),
     "number": Mistake("return 3", "returned 3 \\(int\\), which is not dual"),
     "array": Mistake("return np.ones(3)", "returned array\\(\\[1., 1., 1.\\]\\) \\(ndarray\\)"),
+    "truth": Mistake("return True", "returned True \\(bool\\), which is not dual"),
+    "number_of_numpy_returned": Mistake("return np.float32(3)", "returned 3.0 \\(float32\\), which is not dual"),
+    "generator": Mistake("return random(1, 3)", "returned random\\(1, 3\\) \\(random\\), which is not dual"),
+    "generator_expression": Mistake(
+        "return (row for row in x)", "returned <generator object .* \\(generator\\), which is not dual"
+    ),
+    "set": Mistake("return {1, 2}", "returned \\{1, 2\\} \\(set\\), which is not dual"),
     "in_a_dict": Mistake('return {"a": x, "b": 3}', 'returned 3 \\(int\\) at \\["b"\\]'),
     "in_a_list": Mistake('return [x, {"k": (x, "no")}]', "returned 'no' \\(str\\) at \\[1\\]\\[\"k\"\\]\\[1\\]"),
 }

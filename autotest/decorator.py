@@ -120,12 +120,21 @@ def autotest(
         check_grad=check_grad,
         grad_order=grad_order,
         seed=seed,
-        deadline=duration(deadline) if isinstance(deadline, str) else deadline,
+        deadline=_seconds(deadline),
         candidate=candidate,
         pinned=_pairs(pinned),
     )
     sides = _pair_of(pair, candidate)
     return lambda function: decorate(function, settings, (lambda: _with_graph_mode(sides())) if check_graph else sides)
+
+
+def _seconds(deadline: float | str | None) -> float | None:
+    if not isinstance(deadline, str):
+        return deadline
+    try:
+        return duration(deadline)
+    except UsageError as error:
+        raise UsageError(f"autotest(deadline={deadline!r}){str(error).removeprefix(repr(deadline))}") from None
 
 
 def _pairs(pinned: Any) -> tuple[tuple[int, int], ...]:

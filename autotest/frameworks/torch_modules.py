@@ -19,7 +19,7 @@ from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_options import changed_options, option_values
 from autotest.frameworks.torch_search import Drawer, accepted, module_inputs
-from autotest.frameworks.torch_testing import internal
+from autotest.frameworks.torch_testing import UNCHECKED, internal
 from autotest.program import Ref
 
 #: Hold other modules or parameters, or are made into others by their first input.
@@ -78,7 +78,15 @@ class ModuleDatabase:
     def entries(self) -> Sequence[Entry]:
         return [
             Entry(
-                self.name, name, "", family_of(name), ("module",), ("float32", "float64"), ("sample",), {"module": name}
+                self.name,
+                name,
+                "",
+                family_of(name),
+                ("module",),
+                ("float32", "float64"),
+                ("sample",),
+                {"module": name},
+                mutated=name not in UNCHECKED,
             )
             for name in self._classes
         ] + [

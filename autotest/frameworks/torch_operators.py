@@ -26,7 +26,7 @@ from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_names import REFLECTED
 from autotest.frameworks.torch_options import with_fewer_options, with_options
 from autotest.frameworks.torch_search import Drawer
-from autotest.frameworks.torch_testing import internal
+from autotest.frameworks.torch_testing import UNCHECKED, internal
 from autotest.program import CallKind, Operand, Ref
 
 #: Operators that the database does not tell of, by the entry whose function they are, and their in-place forms.
@@ -120,6 +120,7 @@ class _Operator:
             tuple(dtype for dtype in DTYPES if dtype in supported),
             tuple(kinds),
             {form: path for form, path in paths.items() if path},
+            self.name not in UNCHECKED,
         )
 
     def _paths(self) -> Iterator[tuple[Form, str]]:

@@ -87,3 +87,9 @@ def test_the_state_of_a_module_that_is_attached_to_autograd_is_found() -> None:
     cell = "nn.Module.state_dict/method/float32"
     assert failing(swept(fault("nn.Linear", attached), cell)) == {"gradient"}
     assert failing(swept(TORCH, cell)) == set()
+
+
+def test_what_writes_beyond_its_memory_is_not_mutated(database: ModuleDatabase) -> None:
+    mutated = {entry.key: entry.mutated for entry in database.entries()}
+    assert mutated["nn.NLLLoss"]
+    assert not mutated["nn.CTCLoss"]

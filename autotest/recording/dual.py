@@ -10,14 +10,16 @@ import numpy as np
 
 from autotest.base.errors import UsageError, made_by_the_test, of_the_test
 from autotest.frameworks import ABSENT, Both, Pair, all_chosen
-from autotest.program import Operand, Ref, Root
+from autotest.program import Call, Operand, Ref, Root
 from autotest.recording import mistakes, operators
+from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
 from autotest.recording.external_values import adopt, synchronize_module
 from autotest.recording.module_table import ModuleClass
 from autotest.recording.outside_trials import agree_now
 from autotest.recording.public_functions import carried_out
 from autotest.recording.recorder import Recorder, current
+from autotest.recording.sides import Namespace
 from autotest.recording.steps import keep_step
 
 __tracebackhide__ = of_the_test  # as in the recorder
@@ -141,7 +143,7 @@ class Symbol(DualObject):
 
     def _both(self, pair: Pair) -> Both:
         if not self._path:
-            return Both(_Namespace(pair, 0), _Namespace(pair, 1))
+            return Both(Namespace(pair, 0), Namespace(pair, 1))
         return pair.resolve(self._path)
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
@@ -182,9 +184,9 @@ class Symbol(DualObject):
         mistakes.check_call(self._path, kwargs)
         both = recorder.pair.resolve(self._path)
         slot = recorder.call("function", self._path, args, kwargs)
-        if isinstance(both.expected, type) and isinstance(
-            recorder.expected[slot], recorder.pair.reference.module_types
-        ):
+        # What a class initialises, and what these draw for a module that they are given.
+        draws = isinstance(both.expected, type) or self._path.endswith(".spectral_norm")
+        if draws and isinstance(recorder.expected[slot], recorder.pair.reference.module_types):
             synchronize_module(recorder, slot)
         return wrap(recorder, slot)
 
@@ -213,16 +215,6 @@ class Symbol(DualObject):
 
 _set_path = Symbol._path.__set__  # type: ignore[attr-defined]
 _set_children = Symbol._children.__set__  # type: ignore[attr-defined]
-
-
-class _Namespace:
-    """Stands for a whole framework where a dual `torch` itself is asked for a side."""
-
-    def __init__(self, pair: Pair, side: int) -> None:
-        self.framework = (pair.reference, pair.candidate)[side]
-
-    def __getattr__(self, name: str) -> Any:
-        return self.framework.resolve(name)
 
 
 class Method(DualObject):
@@ -309,6 +301,8 @@ class Value(DualObject):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = current() or self._recorder
+        if (function := decorated(self._recorder.calls[self._slot], self._expected, args, _again)) is not None:
+            return function
         lowered = self._lower(recorder)
         return wrap(recorder, recorder.call("method", "__call__", args, kwargs, lowered))
 
@@ -368,6 +362,11 @@ def wrap(recorder: Recorder, slot: int) -> Any:
     if isinstance(neutral, tuple) and kind not in (tuple, list):
         return expected
     return Value(recorder, slot)
+
+
+def _again(call: Call) -> Any:
+    """What `call` of a function gives when it is made once more."""
+    return Symbol(call.target)(*call.args, **call.kwargs)
 
 
 def _read(recorder: Recorder, slot: int) -> Any:

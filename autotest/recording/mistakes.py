@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from autotest.base.errors import UsageError, nearest
-from autotest.comparison.rejection import first_line, unknown_keywords
+from autotest.comparison.rejection import first_line, is_missing_device, unknown_keywords
 from autotest.frameworks import Pair
 from autotest.program import CallKind
 
@@ -105,3 +105,19 @@ def with_nearest_keyword(
     known |= {*re.findall(r"(\w+)(?=[,)=])", str(error).partition("but expected")[2])}
     said = [f"no argument {name!r}{meant}" for name in unknown if (meant := nearest(name, known - {*unknown}))]
     return TypeError(f"{'; '.join(said)}\n{error}") if said else error
+
+
+def calls_by_itself(name: str) -> UsageError:
+    """Why a module of the framework cannot hold what only this library can call."""
+    return UsageError(
+        f"{name} calls what it holds or is given by itself, so that a class over the dual modules, or a hook with a "
+        "dual body, cannot be among that: call its parts one after the other in a forward instead"
+    )
+
+
+def misuse(error: Exception, target: str, pair: Pair) -> Exception | None:
+    """What to say where the reference refused `target` for what a test wrote, and not for what it drew."""
+    # What stands for a class of the test's own on a side computes nothing.
+    if isinstance(error, NotImplementedError) and 'missing the required "forward" function' in str(error):
+        return calls_by_itself(target)
+    return device_missing(target, pair, error) if is_missing_device(error) else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autotest.base.errors import UsageError, of_the_test
+from autotest.base.errors import of_the_test
 from autotest.program import Operand
 from autotest.recording.dual import Value, wrap
-from autotest.recording.module_table import Hooks
+from autotest.recording.mistakes import calls_by_itself
+from autotest.recording.module_table import Hooks, ModuleTable
 from autotest.recording.recorder import Recorder, current
 from autotest.recording.taps import ModuleTap, taps_of, tensors_in
 
@@ -134,14 +135,39 @@ class Module(Value):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = self._dual_now()
         table = recorder.modules
-        if table.plain:
+        if self._dual_is_plain(table):
             return super().__call__(*args, **kwargs)
-        before = recorder.scope
-        recorder.scope = table.paths.get(id(self._expected), before)
+        outermost, scope = not table.paths, recorder.scope
+        if outermost:
+            table.paths = dict(self._dual_places(self._dual_name()))
+        recorder.scope = table.paths.get(id(self._expected), scope)
         try:
             return self._dual_hooked(table.hooks.get(id(self._expected)), args, kwargs)
         finally:
-            recorder.scope = before
+            recorder.scope = scope
+            if outermost:
+                table.paths = {}
+
+    def _dual_is_plain(self, table: ModuleTable) -> bool:
+        """Whether the frameworks can call it by themselves, and it is in nothing whose parts are told apart."""
+        return table.plain
+
+    def _dual_name(self) -> str:
+        """What its class is called."""
+        return type(self._expected).__name__
+
+    def _dual_places(self, name: str) -> Iterator[tuple[int, str]]:
+        """Where each module is that is in this one, the first place of those that are there twice."""
+        children = self._recorder_now().pair.reference.children
+        seen: set[int] = set()
+        waiting = [(self._expected, name)]
+        while waiting:
+            module, path = waiting.pop()
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield id(module), path
+                inside = [(child, f"{path}.{key}") for key, child in children(module).items() if child is not None]
+                waiting.extend(reversed(inside))
 
     def _dual_hooked(self, hooks: Hooks | None, args: Any, kwargs: Any) -> Any:
         if hooks is None:
@@ -281,15 +307,7 @@ class Handle:
         self.remove()
 
 
-def calls_by_itself(name: str) -> UsageError:
-    """Why a module of the framework cannot hold what only this library can call."""
-    return UsageError(
-        f"{name} calls what is in it by itself, so that a class over the dual modules, or a hook with a dual body, "
-        "cannot be in it: call its parts one after the other in a forward instead"
-    )
-
-
 _VIEWS: dict[str, Callable[[dict[str, Any]], Any]] = {"keys": dict.keys, "values": dict.values, "items": dict.items}
 
 
-__all__ = ["Handle", "Module", "calls_by_itself"]
+__all__ = ["Handle", "Module"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from autotest.base.errors import TrialEnd, of_the_test
@@ -13,7 +13,9 @@ from autotest.recording.dual import DualObject, Method, Value
 from autotest.recording.external_values import synchronize_module
 from autotest.recording.function import PATH as FUNCTION
 from autotest.recording.function import Function
-from autotest.recording.modules import Handle, Module, calls_by_itself
+from autotest.recording.mistakes import calls_by_itself
+from autotest.recording.module_table import ModuleTable
+from autotest.recording.modules import Handle, Module
 from autotest.recording.recorder import Recorder, current, recording
 from autotest.recording.taps import tapped
 from autotest.results.divergence import Divergence
@@ -143,32 +145,11 @@ class Network(Module, metaclass=_Built):
 
     # -- calls ------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        recorder = self._dual_now()
-        table = recorder.modules
-        outermost, scope = not table.paths, recorder.scope
-        if outermost:
-            table.paths = dict(self._dual_places(type(self).__name__))
-        recorder.scope = table.paths.get(id(self._expected), scope)
-        try:
-            return self._dual_hooked(table.hooks.get(id(self._expected)), args, kwargs)
-        finally:
-            recorder.scope = scope
-            if outermost:
-                table.paths = {}
+    def _dual_is_plain(self, table: ModuleTable) -> bool:
+        return False
 
-    def _dual_places(self, name: str) -> Iterator[tuple[int, str]]:
-        """Where each module is that is in this one, the first place of those that are there twice."""
-        children = self._recorder_now().pair.reference.children
-        seen: set[int] = set()
-        waiting = [(self._expected, name)]
-        while waiting:
-            module, path = waiting.pop()
-            if id(module) not in seen:
-                seen.add(id(module))
-                yield id(module), path
-                inside = [(child, f"{path}.{key}") for key, child in children(module).items() if child is not None]
-                waiting.extend(reversed(inside))
+    def _dual_name(self) -> str:
+        return type(self).__name__
 
     def _dual_forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)

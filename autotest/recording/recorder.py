@@ -15,7 +15,6 @@ from autotest.comparison.rejection import (
     Rejection,
     called_back,
     first_line,
-    is_missing_device,
     is_mistake,
     is_out_of_memory,
 )
@@ -343,8 +342,8 @@ class Recorder(LiveRecord):
         """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
         if is_mistake(error, optional):
             raise made_by_the_test(error) from None
-        if is_missing_device(error):
-            raise mistakes.device_missing(target, self.pair, error) from None
+        if (misuse := mistakes.misuse(error, target, self.pair)) is not None:
+            raise misuse from None
         if refusals.inside_of(self.pair.packages):
             raise error  # of something that was given a dual object and could not take it
         expected = current() is self and refusals.is_expected()

@@ -162,6 +162,10 @@ class _Division:
         #: What the calls gave that set modules up, and what they were given.
         self._values: list[Any] = [None] * len(self._record.calls)
         self._reads = Reads(self._record)
+        #: Whether one tensor inside may share memory with another, which no value inside of a graph does.
+        self._has_views = any(
+            always_shares_memory(call) for call in self._record.calls if call.slot not in self._setting_up
+        )
         #: How many `with` blocks are open.
         self._depth = 0
 
@@ -250,7 +254,7 @@ class _Division:
             return _Part.CONSTANT
         if self._is_placement(call):
             return _Part.PLACEMENT
-        if writes(call) and _has_views(self._record):
+        if writes(call) and self._has_views:
             raise CannotStage("calls in place, with views")
         return _Part.INSIDE
 
@@ -276,11 +280,6 @@ class _Division:
 
 def _name(call: Call) -> str:
     return call.target.rpartition(".")[2]
-
-
-def _has_views(record: Record) -> bool:
-    """Whether one tensor of the program may share memory with another, which no value inside of a graph does."""
-    return any(map(always_shares_memory, record.calls))
 
 
 def _choose_inputs(staged: Stage, outside: dict[int, Any], backward: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from autotest.frameworks import Framework
 from autotest.program import Call, Operand, Ref, refs
-from autotest.program.semantics import base_name, in_place, is_module_call, written
+from autotest.program.semantics import base_name, in_place, is_module_call, may_share_memory, written
 from autotest.recording.overwritten import NOTE
 from autotest.recording.record import Record
 
@@ -39,7 +39,7 @@ class _Known:
     """The modules of a program, and the tensors that they hold, on the candidate."""
 
     def __init__(self, record: Record) -> None:
-        self._framework, self._actual = record.pair.candidate, record.actual
+        self._framework, self._actual, self._calls = record.pair.candidate, record.actual, record.calls
         types = self._framework.module_types
         self.modules = {slot for slot, value in enumerate(record.actual) if isinstance(value, types)}
         self._held = {
@@ -61,9 +61,17 @@ class _Known:
             return True
         # Copies are noted of what is about to be overwritten.
         if in_place(call) or call.kind in ("overwrite", "setattr") or call.note == NOTE:
-            return owner in found or id(self._actual[owner]) in self._held
+            viewed = self._viewed(owner)
+            return viewed in found or id(self._actual[viewed]) in self._held
         # What is taken out of a list of parameters.
         return owner in found and call.kind in ("builtin", "operator") and not self._is_tensor(owner)
+
+    def _viewed(self, slot: int) -> int:
+        """The slot of what `slot` is a view of, such as ``weight.data``, or is itself."""
+        call = self._calls[slot]
+        while may_share_memory(call) and call.args and type(call.args[0]) is Ref:
+            call = self._calls[call.args[0].slot]
+        return call.slot
 
     def _is_tensor(self, slot: int) -> bool:
         return isinstance(self._actual[slot], self._framework.tensor_types)

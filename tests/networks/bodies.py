@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import autotest as at
 from autotest import torch as dual
-from tests.networks.models import INPUTS, MODELS
+from tests.networks.further_models import FURTHER_INPUTS, FURTHER_MODELS
+from tests.networks.models import INPUTS, MODELS, Model
+
+ALL_MODELS: Mapping[str, Model] = {**MODELS, **FURTHER_MODELS}
+ALL_INPUTS: Mapping[str, tuple[Any, ...]] = {**INPUTS, **FURTHER_INPUTS}
 
 
 def inputs(name: str) -> list[Any]:
     """Drawn dual inputs for the model called `name`."""
     drawn = []
-    for spec in INPUTS[name]:
+    for spec in ALL_INPUTS[name]:
         if isinstance(spec[0], tuple):
             drawn.append(at.random_tensor(shape=spec[0], low=0, high=spec[1], dtype="int64"))
         else:
@@ -34,7 +38,7 @@ def calling(name: str, *, training: bool) -> Callable[[], Any]:
     """A body that calls the model `name` once."""
 
     def body() -> Any:
-        network = MODELS[name](dual)
+        network = ALL_MODELS[name](dual)
         network.train(training)
         return network(*inputs(name))
 

@@ -18,8 +18,7 @@ from autotest.base.settings import Settings
 from autotest.frameworks import Framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.trials.trial import run_trial
-from tests.networks.bodies import distinct, inputs
-from tests.networks.models import MODELS
+from tests.networks.bodies import ALL_MODELS, distinct, inputs
 from tests.support.faulty import FaultyTorch
 from tests.support.faulty_oneflow import FaultyOneFlow
 from tests.support.running import pair_with
@@ -127,10 +126,10 @@ FAULTS: dict[str, Fault] = {
     "swapped activation": _swapped_activation,
 }
 _ANY = ("scaled", "last element", "gradient", "input gradient")
-_ACTIVATIONS = "ReLU GELU Tanh SiLU Sigmoid LeakyReLU".split()
+_ACTIVATIONS = "ReLU GELU Tanh SiLU Sigmoid LeakyReLU ELU ReLU6 Hardswish Hardsigmoid".split()
 _CLASSES = (
     "Linear Conv2d ConvTranspose2d LayerNorm BatchNorm1d BatchNorm2d GroupNorm AvgPool2d MaxPool2d AdaptiveAvgPool2d "
-    "Embedding LSTM"
+    "Embedding LSTM GRU GRUCell Conv1d"
 ).split() + _ACTIVATIONS
 
 
@@ -147,7 +146,7 @@ class Planted:
         return f"{self.model}-{'train' if self.training else 'eval'}-{self.path}-{self.what}".replace(" ", "_")
 
     def body(self) -> Any:
-        network = distinct(MODELS[self.model](dual))
+        network = distinct(ALL_MODELS[self.model](dual))
         network.train(self.training)
         return network(*inputs(self.model))
 
@@ -201,7 +200,7 @@ def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str,
     network: list[Any] = []
 
     def body() -> Any:
-        one = distinct(MODELS[model](dual))
+        one = distinct(ALL_MODELS[model](dual))
         network.append(one)
         one.train(training)
         return one(*inputs(model))
@@ -216,13 +215,13 @@ def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str,
 
 def possible(model: str, *, training: bool) -> Iterator[Planted]:
     """Every fault that may be planted in a layer of `model`."""
-    network = MODELS[model](TorchFramework().root)
+    network = ALL_MODELS[model](TorchFramework().root)
     for path, layer in network.named_modules():
         name = type(layer).__name__
         if name not in _CLASSES or path not in _marks(model, training=training):
             continue
         kinds = [*_ANY]
-        weight = getattr(layer, "weight", None)
+        weight = layer._parameters.get("weight")  # a normalised one is computed anew in each call
         if name == "Embedding":
             kinds = ["scaled", "last element", "gradient", "weight gradient", "flipped weight"]
         elif "Norm" in name:

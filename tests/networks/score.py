@@ -13,7 +13,7 @@ from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
 from autotest.trials.trial import run_trial
-from tests.networks.models import MODELS
+from tests.networks.bodies import ALL_MODELS
 from tests.networks.planted_layers import Planted, spread
 from tests.support.faulty import FaultyTorch
 from tests.support.faulty_oneflow import FaultyOneFlow
@@ -65,7 +65,7 @@ def score(model: str, candidate: str, count: int = 10) -> Iterator[Named]:
 def main(arguments: list[str]) -> int:
     """Print the score of each model."""
     candidate = next((one for one in arguments if one in CANDIDATES), "torch")
-    models = [one for one in arguments if one in MODELS] or [*MODELS]
+    models = [one for one in arguments if one in ALL_MODELS] or [*ALL_MODELS]
     right = total = later = 0
     for model in models:
         found = [*score(model, candidate)]

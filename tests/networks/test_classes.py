@@ -18,7 +18,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.recording.pairing import pair_up
 from autotest.replaying.replay import replay
 from autotest.trials.trial import run_trial
-from tests.networks.bodies import calling
+from tests.networks.bodies import ALL_MODELS, calling
 from tests.networks.models import MODELS
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import agrees, pair_with, targets, trial
@@ -87,7 +87,7 @@ def test_a_fault_in_a_forward_is_found():
     assert outcome.recorder.calls[outcome.mismatches[0].slot].scope == "Net.blocks.0"
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ALL_MODELS)
 @pytest.mark.parametrize("training", [True, False])
 def test_the_models_agree_with_torch_as_the_candidate(name, training):
     assert agrees(trial(calling(name, training=training)))
@@ -298,7 +298,7 @@ def test_a_layer_that_calls_its_parts_itself_cannot_hold_a_class():
         layer = torch.nn.TransformerEncoder(Block(4), 1)
         return layer(x(2, 3, 4))
 
-    with pytest.raises(UsageError, match="calls what is in it by itself"):
+    with pytest.raises(UsageError, match="calls what it holds or is given by itself"):
         trial(body)
 
 
@@ -363,3 +363,47 @@ def test_a_candidate_that_does_not_register_what_is_assigned_is_found():
 def test_the_models_agree_with_oneflow(name, training):
     outcome = run_trial(calling(name, training=training), 1, Settings(rtol=1e-3, atol=1e-4), chosen())
     assert agrees(outcome)
+
+
+def test_what_is_in_a_sequential_is_told_by_its_whole_path():
+    outcome = trial(lambda: torch.nn.Sequential(Block(3), Block(3))(x()))
+    scopes = {call.scope for call in outcome.recorder.calls}
+    assert {"Sequential.0.linear", "Sequential.1.linear", "Sequential.1"} <= scopes
+
+
+def test_a_context_decorates_a_method_and_each_call_is_in_a_new_one():
+    class Following(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(3, 3)
+
+        @torch.no_grad()
+        def follow(self, kept=0.5):
+            for parameter in self.linear.parameters():
+                parameter.mul_(kept)
+
+        def forward(self, x):
+            return self.linear(x)
+
+    def body():
+        net = Following()
+        before = float(net.linear.weight.sum())
+        net.follow()
+        net.follow(kept=0.25)
+        assert float(net.linear.weight.sum()) == pytest.approx(before / 8)
+        return net(x())
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    assert agree(outcome.program, pair_with(), Settings()).mismatches == []
+
+
+def test_what_a_spectral_norm_draws_is_given_to_both_sides():
+    assert agrees(trial(lambda: torch.nn.utils.spectral_norm(torch.nn.Linear(3, 4))(x())))
+
+
+def test_what_a_framework_would_call_by_itself_is_told_in_a_sentence():
+    with pytest.raises(UsageError, match="register_parametrization calls what it holds or is given by itself"):
+        trial(
+            lambda: torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(3, 3), "weight", Block(3))(x())
+        )

@@ -25,6 +25,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=21, help="turns of each contender (default %(default)s)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the cases whose name holds this")
     parser.add_argument("--output", type=Path, default=Path(".benchmarks"), help="folder for the files (%(default)s)")
+    told = "another checkout of this repository, whose library is measured, too (processes)"
+    parser.add_argument("--beside", type=Path, metavar="FOLDER", help=told)
     chosen = parser.parse_args()
     if unknown := set(chosen.groups) - set(GROUPS):
         parser.error(f"{', '.join(sorted(unknown))}: expected {', '.join(GROUPS)}")
@@ -33,7 +35,9 @@ def main() -> int:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["AUTOTEST_DIR"] = folder  # nothing that an earlier run found takes part
-        for row in measured(chosen.groups or GROUPS, chosen.rounds, chosen.only):
+        for row in measured(
+            chosen.groups or GROUPS, chosen.rounds, chosen.only, chosen.beside and chosen.beside.absolute()
+        ):
             if not rows or rows[-1].section != row.section:
                 print(tell.heading(row.section))
             rows.append(row)
@@ -48,8 +52,8 @@ def main() -> int:
     return 1 if short else 0
 
 
-def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str) -> Iterator[Row]:
-    """The rows of these groups, as they come."""
+def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str, beside: Path | None = None) -> Iterator[Row]:
+    """The rows of these groups, as they come; those about processes for the checkout `beside`, too."""
     if {"small", "large", "graph"} & set(groups):
         contenders = Contenders()
         if "small" in groups:
@@ -68,13 +72,15 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str) -> Ite
         for part in (parts.drawing, parts.dual_call, parts.comparing, parts.emitting):
             yield from _grouped(part(rounds))
     if "processes" in groups:
-        # Three minutes on an idle machine.
+        # Six minutes on an idle machine, and four more for another checkout.
         yield from deaths.replacing(3)
         yield from deaths.proving(2)
-        yield from deaths.reporting(1)
-        yield from deaths.looking(30.0)
-        yield from deaths.campaign(60.0)
-        yield from whole.isolation(1000, 4000, 1)
+        for root in filter(None, (deaths.ROOT, beside)):
+            yield from deaths.reporting(2, root)
+        for measure, seconds in ((deaths.looking, 30.0), (deaths.six, 60.0), (deaths.campaign, 60.0)):
+            for root in filter(None, (deaths.ROOT, beside)):
+                yield from measure(seconds, root)
+        yield from whole.isolation(1000, 4000, 3)
     if "whole" in groups:
         yield from whole.importing(5)
         yield from whole.memory(10_000)

@@ -108,64 +108,85 @@ def proving(times: int) -> Iterator[Row]:
     yield Row("deaths", "running the script of a crash", Spread.of(taken[True]), "s", seconds=told)
 
 
-def reporting(times: int) -> Iterator[Row]:
-    """Seconds of a failing test beyond those of one that passes, under pytest."""
+def reporting(times: int, root: Path = ROOT) -> Iterator[Row]:
+    """Seconds of a failing test beyond those of one that passes, under pytest, with the library of `root`."""
     beyond: dict[str, list[float]] = {}
     for _ in range(times):
         for options in (["--autotest-isolate"], []):
-            passing = _session("test_passes", options, "1")
+            passing = _session("test_passes", options, "1", root)
             for name, test, wanted, verify, _ in _REPORTS:
                 if wanted == options:
-                    beyond.setdefault(name, []).append(_session(test, options, verify) - passing)
+                    beyond.setdefault(name, []).append(_session(test, options, verify, root) - passing)
     for name, *_, goal in _REPORTS:
-        yield Row("deaths", name, Spread.of(beyond[name]), "s", goal)
+        yield _row(root, name, Spread.of(beyond[name]), "s", goal)
 
 
-def _session(test: str, options: list[str], verify: str) -> float:
+def _session(test: str, options: list[str], verify: str, root: Path) -> float:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "test_timed.py"
         file.write_text(textwrap.dedent(_TESTS), encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", test, *options, str(file)]
-        return _timed(command, Path(folder), AUTOTEST_VERIFY=verify, AUTOTEST_DIR=str(Path(folder) / "kept"))
+        kept = str(Path(folder) / "kept")
+        return _timed(command, Path(folder), root, AUTOTEST_VERIFY=verify, AUTOTEST_DIR=kept)
 
 
-def campaign(seconds: float) -> Iterator[Row]:
-    """Trials of a campaign over this library's own tests of OneFlow, most of whose deaths its ledger expects."""
-    summary, wall = _campaign(ROOT / "tests" / "alignment", seconds)
+def campaign(seconds: float, root: Path = ROOT) -> Iterator[Row]:
+    """Trials of a campaign over the own tests of OneFlow of `root`, most of whose deaths its ledger expects."""
+    summary, wall = _campaign(root / "tests" / "alignment", seconds, root)
     name = f"trials of `autotest fuzz tests/alignment`, {seconds:g} s"
-    yield Row("deaths", name, Spread.of([summary["trials"]]), "", 500.0 * seconds, at_most=False)
-    yield Row("deaths", "processes lost meanwhile", Spread.of([summary["workers_lost"]]), "")
-    yield Row("deaths", "seconds that it takes beyond its time, with its start", Spread.of([wall - seconds]), "s", 25.0)
+    yield _row(root, name, Spread.of([summary["trials"]]), "", 500.0 * seconds, at_most=False)
+    yield _row(root, "processes lost meanwhile", Spread.of([summary["workers_lost"]]), "")
+    beyond = Spread.of([wall - seconds])
+    yield _row(root, "seconds that it takes beyond its time, with its start", beyond, "s", 25.0)
 
 
-def looking(seconds: float) -> Iterator[Row]:
+def looking(seconds: float, root: Path = ROOT) -> Iterator[Row]:
     """Deaths that a campaign looks into a minute, over tests of which about forty kill and no ledger knows."""
     with tempfile.TemporaryDirectory() as folder:
         edges = Path(folder) / "test_edges.py"
-        shutil.copy(ROOT / "tests" / "alignment" / edges.name, edges)
-        summary, _ = _campaign(edges, seconds)
+        shutil.copy(root / "tests" / "alignment" / edges.name, edges)
+        summary, _ = _campaign(edges, seconds, root)
     dead = [found for found in summary["findings"] if found["symptom"] == "crash"]
     traced = [found for found in dead if found["verified"] != str(Verification(State.WAITING))]
-    proved = [found for found in dead if found["verified"] == str(Verification(State.VERIFIED))]
     for name, many, goal in (
-        ("deaths looked into, a minute of campaign", traced, 30.0),
-        ("those of them with a script that dies", proved, None),
+        ("deaths looked into, a minute of campaign", len(traced), 30.0),
+        ("those of them with a script that dies", _proved(dead), None),
     ):
-        yield Row("deaths", name, Spread.of([len(many) * 60.0 / seconds]), "", goal, at_most=False)
+        yield _row(root, name, Spread.of([many * 60.0 / seconds]), "", goal, at_most=False)
 
 
-def _campaign(tests: Path, seconds: float) -> tuple[dict[str, Any], float]:
+def six(seconds: float, root: Path = ROOT) -> Iterator[Row]:
+    """Six operators of twenty-six that die each in a way of its own: a hang, no memory, an exit, three signals."""
+    suite = root / "tests" / "fuzz" / "suites" / "twenty_six.py"
+    summary, _ = _campaign(suite, seconds, root, AUTOTEST_CANDIDATE="tests.support.deadly:six")
+    name = f"scripts that die, of six kinds of death, in {seconds:g} s"
+    yield _row(root, name, Spread.of([_proved(summary["findings"])]), "", 6.0, at_most=False)
+
+
+def _proved(findings: list[dict[str, Any]]) -> int:
+    return sum(found["verified"].startswith(str(Verification(State.VERIFIED))) for found in findings)
+
+
+def _row(root: Path, name: str, spread: Spread, unit: str, goal: float | None = None, *, at_most: bool = True) -> Row:
+    """A goal is for the library of this checkout."""
+    if root == ROOT:
+        return Row("deaths", name, spread, unit, goal, at_most)
+    return Row("deaths", f"{name} ({root.name})", spread, unit)
+
+
+def _campaign(tests: Path, seconds: float, root: Path, **environment: str) -> tuple[dict[str, Any], float]:
     """What a campaign writes about itself, and the seconds that it takes."""
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "summary.json"
         options = ["--time", f"{seconds:g}s", "--seed", "1", "--json", str(told)]
         command = [sys.executable, "-m", "autotest", "fuzz", str(tests), *options]
-        wall = _timed(command, Path(folder), AUTOTEST_DIR=str(Path(folder) / "kept"))
+        kept = str(Path(folder) / "kept")
+        wall = _timed(command, Path(folder), root, AUTOTEST_DIR=kept, **environment)
         return json.loads(told.read_text(encoding="utf-8")), wall
 
 
-def _timed(command: list[str], folder: Path, **environment: str) -> float:
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+def _timed(command: list[str], folder: Path, root: Path = ROOT, **environment: str) -> float:
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
     begin = time.perf_counter()
     subprocess.run(
         command,

@@ -198,14 +198,15 @@ _HANGS = (
     begin = time.monotonic()
     expected = run({reference})
     patience = max({timeout}, 20 * (time.monotonic() - begin))
-    while child.stdout.readline() not in ("imported\\n", ""):
-        pass
     try:
+        while child.stdout.readline() not in ("imported\\n", ""):
+            pass
         child.wait(patience)
     except subprocess.TimeoutExpired:
-        child.kill()
         print(f"DIFFERS: {candidate_name} hangs: no answer in {timeout} s; {reference_name} {{expected}}")
         sys.exit(1)
+    finally:
+        child.kill()
     status = signal.Signals(-child.returncode).name if child.returncode < 0 else child.returncode
     print("same" if status == 0 else f"DIFFERS: {candidate_name} dies: {{status}}; {reference_name} {{expected}}")
     sys.exit(0 if status == 0 else 1)

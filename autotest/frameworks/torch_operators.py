@@ -24,7 +24,7 @@ from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_functions import Recording
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_names import REFLECTED
-from autotest.frameworks.torch_options import with_fewer_options, with_options
+from autotest.frameworks.torch_options import with_fewer_options, with_names, with_options
 from autotest.frameworks.torch_search import Drawer
 from autotest.frameworks.torch_testing import UNCHECKED, internal
 from autotest.program import CallKind, Operand, Ref
@@ -33,6 +33,8 @@ from autotest.program import CallKind, Operand, Ref
 _WRITTEN: Final = {"floor_divide": "floordiv", "div:no_rounding_mode": "truediv"}
 #: Samples whose optional arguments are changed.
 _OPTIONED: Final = 3
+#: Samples among which those are that are called by names.
+_NAMED: Final = 40
 #: Needs a CUDA compiler, and is no operator of its own.
 _NOT_AN_OPERATOR: Final = "jiterator"
 
@@ -280,9 +282,10 @@ def _inputs(info: Any, dtype: str, kind: Kind) -> Iterator[Any]:
     draw = info.reference_inputs if kind == "reference" else info.sample_inputs
     drawn = draw("cpu", own, requires_grad=gradients)
     if kind == "option":
-        one, other = itertools.tee(drawn)
+        one, other, third = itertools.tee(drawn, 3)
         yield from with_options(info.name, itertools.islice(one, _OPTIONED), Drawer(0, dtype))
         yield from with_fewer_options(other)
+        yield from with_names(info.name, itertools.islice(third, _NAMED))
         return
     for sample in drawn:
         yield sample.noncontiguous() if kind == "noncontiguous" else sample

@@ -35,6 +35,8 @@ _OF_TYPE: Final[Mapping[str, tuple[Any, ...]]] = {
 }
 #: Samples of one operator at most that have fewer optional arguments.
 _FEWER: Final = 40
+#: Signatures that a call by names is tried with.
+_SPELLINGS: Final = 2
 #: Arguments of every function or class, which say nothing of what is computed.
 _EVERYWHERE: Final = frozenset(
     ("device", "dtype", "out", "layout", "pin_memory", "generator", "size_average", "reduce")
@@ -88,6 +90,30 @@ def with_fewer_options(samples: Iterable[Any]) -> Iterator[Any]:
             if told not in seen and len(seen) < _FEWER:
                 seen.add(told)
                 yield type(sample)(sample.input, args=sample.args, kwargs=kwargs)
+
+
+def with_names(path: str, samples: Iterable[Any]) -> Iterator[Any]:
+    """`samples` with the arguments after the first given by their names, one sample for each number of them."""
+    seen: set[int] = set()
+    for sample in samples:
+        count = len(sample.args)
+        if count and count not in seen and _has_elements(sample.input):
+            for names in _names_after_first(path, count)[:_SPELLINGS]:
+                if sample.kwargs.keys().isdisjoint(names):
+                    seen.add(count)
+                    yield type(sample)(
+                        sample.input, kwargs={**dict(zip(names, sample.args, strict=True)), **sample.kwargs}
+                    )
+
+
+def _names_after_first(path: str, count: int) -> list[tuple[str, ...]]:
+    """What the `count` parameters after the first are called, in each signature that has as many."""
+    function = functools.reduce(getattr, path.split("."), torch)
+    named = [[parameter.name for parameter in found if not parameter.named] for found in overloads(path)]
+    with contextlib.suppress(ValueError, TypeError):
+        parameters = inspect.signature(function).parameters.values()
+        named.insert(0, [item.name for item in parameters if item.kind is item.POSITIONAL_OR_KEYWORD])
+    return list(dict.fromkeys(tuple(names[1 : 1 + count]) for names in named if len(names) > count))
 
 
 def _has_elements(value: Any) -> bool:

@@ -208,3 +208,13 @@ def test_optional_arguments_are_left_out_that_all_samples_give(database: Operato
         if sample.program is not None
     }
     assert {(), ("return_inverse",), ("sorted", "return_inverse", "return_counts")} <= found
+
+
+@pytest.mark.parametrize(("name", "names"), [("add", "other"), ("transpose", "dim0 dim1"), ("gather", "dim index")])
+def test_arguments_are_given_by_their_names(database: OperatorDatabase, name: str, names: str) -> None:
+    last = [
+        sample.program.calls[-1]
+        for sample in database.samples(name, "function", "float32", "option", 0)
+        if sample.program
+    ]
+    assert any(len(call.args) == 1 and call.kwargs.keys() >= set(names.split()) for call in last)

@@ -70,6 +70,8 @@ class Arguments:
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self._parameters = tuple(parameters)
+        #: What each parameter is offered, and what that weighs at first.
+        self._offers = [(offered, [_weight(value) for value in offered]) for offered in map(_offered, self._parameters)]
         self._weights: dict[tuple[str, int], float] = collections.defaultdict(lambda: 1.0)
 
     def draw(self, source: Source) -> Drawn:
@@ -78,14 +80,13 @@ class Arguments:
         shape: tuple[int, ...] | None = None
         arguments: dict[str, Any] = {}
         choices: dict[str, int] = {}
-        for parameter in self._parameters:
+        for parameter, (offered, weights) in zip(self._parameters, self._offers, strict=True):
             if parameter.optional and self._chosen(source, f"{parameter.name} given", (1.0, _GIVEN)) == 0:
                 choices[f"{parameter.name} given"] = 0
                 continue
             if parameter.optional:
                 choices[f"{parameter.name} given"] = 1
-            offered = _offered(parameter)
-            index = self._chosen(source, parameter.name, [_weight(value) for value in offered])
+            index = self._chosen(source, parameter.name, weights)
             value = offered[index]
             if parameter.takes == "tensor" and alike and shape is not None:
                 value = value._replace(shape=shape)

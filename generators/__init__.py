@@ -18,7 +18,7 @@ from generators.derived import MOST_REFUSALS
 from generators.dtypes import DTYPES, dtype_name, numpy_dtype, round_bfloat16
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, NotAValue, Unsatisfiable
-from generators.exploring import explored_array, explored_shapes
+from generators.exploring import drawn_large, explored_array, explored_shapes
 from generators.layouts import LAYOUTS, apply_steps, lay_out
 from generators.scalars import random, random_bool, random_or_nothing
 from generators.schedule import Schedule
@@ -55,6 +55,7 @@ __all__ = [
     "describe",
     "distinct",
     "drawn_array",
+    "drawn_large",
     "dtype_name",
     "explored_array",
     "explored_shapes",

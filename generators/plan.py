@@ -20,11 +20,11 @@ FACTORS: Final = MappingProxyType(
         "values": MappingProxyType(
             {
                 "unit": 3,
-                "signed": 5,
+                "signed": 4,
                 "whole": 2,
                 "wide": 2,
                 "ties": 2,
-                "zeros": 1,
+                "zeros": 2,
                 "nan": 2,
                 "infinite": 1,
                 "tiny": 1,
@@ -32,10 +32,10 @@ FACTORS: Final = MappingProxyType(
             }
         ),
         "layout": MappingProxyType({"contiguous": 9, "transposed": 3, "strided": 3, "offset": 2, "expanded": 3}),
-        "sizes": MappingProxyType({"small": 9, "ones": 3, "nine": 2, "seventeen": 3, "long": 1, "large": 2}),
+        "sizes": MappingProxyType({"small": 8, "ones": 3, "nine": 2, "seventeen": 3, "long": 2, "large": 2}),
         "rank": MappingProxyType({"2": 8, "1": 4, "3": 3, "4": 3, "0": 2}),
         "dtype": MappingProxyType({"single": 15, "double": 5}),
-        "partner": MappingProxyType({"same": 10, "second": 3, "first": 2, "both": 2, "fewer": 2, "other": 1}),
+        "partner": MappingProxyType({"same": 10, "second": 2, "first": 2, "both": 2, "fewer": 3, "other": 1}),
     }
 )
 NAMES: Final = tuple(FACTORS)
@@ -48,16 +48,17 @@ _HIDING: Final = frozenset(
 #: What a row had better not have together, for the one leaves nothing of the other.
 _USELESS: Final = MappingProxyType(
     {
-        ("rank", "0"): ("layout",),
-        ("values", "nan"): ("layout", "sizes", "dtype"),
+        ("values", "nan"): ("layout", "sizes", "dtype", "partner"),
         ("values", "infinite"): ("sizes", "dtype", "partner"),
         ("values", "tiny"): ("layout", "sizes", "dtype", "partner"),
         ("values", "huge"): ("layout", "sizes", "dtype", "partner"),
-        ("values", "zeros"): ("layout", "sizes"),
+        ("values", "zeros"): ("layout", "sizes", "partner"),
         ("layout", "expanded"): ("sizes",),
         ("partner", "both"): ("rank",),
+        ("partner", "fewer"): ("rank",),
         ("sizes", "long"): ("partner", "layout"),
         ("sizes", "large"): ("partner", "rank"),
+        ("rank", "0"): ("layout",),
     }
 )
 _COST_OF_USELESS: Final = 3.0

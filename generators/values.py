@@ -23,6 +23,8 @@ WHOLE_REACH = 9
 DECADES = (-4.0, 4.0)
 #: The share of special numbers among ordinary ones.
 SHARE = 0.25
+#: So many numbers may all be zero together.
+FEW = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Open(Filling):
     level: str
     low: float | None = None
     high: float | None = None
+    #: How often this level has been there before: what few trials have takes turns in how many numbers are special.
+    turn: int = 0
 
     def fill(self, bits: Bits, spec: Spec) -> Array:
         dtype = spec.dtype
@@ -45,11 +49,11 @@ class Open(Filling):
             parts = self.fill(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(dtype)))
             return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
         elif dtype in INTEGRAL:
-            values = _whole(bits, count, dtype, self.level, *self._whole_bounds(dtype))
+            values = _whole(bits, count, dtype, self, *self._whole_bounds(dtype))
         elif self.low is None and self.high is None:
-            values = _boundless(bits, count, dtype, self.level)
+            values = _boundless(bits, count, dtype, self.level, self.turn)
         else:
-            values = _bounded(bits, count, dtype, self.level, self.low, self.high)
+            values = _bounded(bits, count, dtype, self)
         return values.reshape(spec.shape)
 
     def _whole_bounds(self, dtype: str) -> tuple[int | None, int | None]:
@@ -72,20 +76,22 @@ def _truths(bits: Bits, count: int, level: str) -> Array:
     return bits.unit64(count) < share
 
 
-def _boundless(bits: Bits, count: int, dtype: str, level: str) -> Array:
+def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Array:
     if level == "unit":
         return uniform(bits, Spec((count,), dtype))
     if level == "wide":
         return _signed(bits, _magnitudes(bits, count, dtype), dtype)
     if level == "whole":
-        return cast(bits.below(4 * int(REACH) + 1, count).astype(np.float64) / 2 - REACH, dtype)
+        values = cast(bits.below(4 * int(REACH) + 1, count).astype(np.float64) / 2 - REACH, dtype)
+        surely = np.roll([1.0, 0.5, 0.0, -1.0, -0.5, 2.5, 2.0, -1.5], -turn)
+        return _mixed(bits, values, cast(surely, dtype)) if count else values
     reach = WIDER_REACH if level == "signed" and not bits.below(3, 1)[0] else REACH
     values = uniform(bits, Spec((count,), dtype, -reach, reach))
     if level == "signed" or not count:
         return values
     if level == "ties":
         return _tied(bits, values, dtype)
-    return _mixed(bits, values, _among(level, dtype))
+    return _mixed(bits, values, _among(level, dtype), turn)
 
 
 def _among(level: str, dtype: str) -> Array:
@@ -102,19 +108,20 @@ def _among(level: str, dtype: str) -> Array:
     return cast(np.array(numbers), dtype)
 
 
-def _mixed(bits: Bits, values: Array, edges: Array) -> Array:
+def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:
     """`values` with a share of them replaced: by each of `edges` once, if there is room, and then by any."""
     count = values.size
     most = max(1, round(count * SHARE), min(len(edges), count // 2))
-    # A single one among many ordinary numbers shows other things than many do: only then has a product a gradient at
-    # its zero. Where zeros are many, whole rows are zero.
+    # A single one among many ordinary numbers shows other things than many do, and these take turns: only then has a
+    # product a gradient at its zero. Where zeros are many, whole rows are zero, or all of a small array.
     zeros = bool((edges == 0).all())
-    alone = (zeros or len(edges) == 1) and bits.below(3, 1)[0] > 0
-    many = np.arange(max(most, (count + 1) // 2)) if zeros else bits.order(count)[:most]
+    alone = (zeros or len(edges) == 1) and turn % 2 == 0
+    many = np.arange(count if count < FEW else 3 * count // 4) if zeros else bits.order(count)[:most]
     places = bits.order(count)[:1] if alone else many
     picks = bits.below(len(edges), len(places)).astype(np.intp)
     surely = min(len(places), len(edges))
-    picks[:surely] = np.arange(surely) if surely > 1 else bits.below(min(2, len(edges)), 1)[0]
+    whole = values.dtype.kind != "f"
+    picks[:surely] = np.arange(surely) if surely > 1 or whole else bits.below(min(2, len(edges)), 1)[0]
     values[places] = edges[picks]
     return values
 
@@ -136,8 +143,9 @@ def _signed(bits: Bits, values: Array, dtype: str) -> Array:
     return cast(np.where(bits.half_words(values.size) >> np.uint32(31), -values, values), dtype)
 
 
-def _bounded(bits: Bits, count: int, dtype: str, level: str, low: float | None, high: float | None) -> Array:
+def _bounded(bits: Bits, count: int, dtype: str, numbers: Open) -> Array:
     """Numbers in [low, high), one of which may be open: then up to infinity. NaN lies in no such range."""
+    level, low, high = numbers.level, numbers.low, numbers.high
     open_end = 0 if high is not None and low is not None else 1 if high is None else -1
     if high is None or low is None:
         low, high = _other_bound(bits, level, low, high)
@@ -146,7 +154,7 @@ def _bounded(bits: Bits, count: int, dtype: str, level: str, low: float | None, 
     if not count:
         return values
     if open_end and level == "infinite":  # which no bound excludes; NaN lies on neither side of one
-        return _mixed(bits, values, cast(np.array([open_end * math.inf]), dtype))
+        return _mixed(bits, values, cast(np.array([open_end * math.inf]), dtype), numbers.turn)
     if level == "wide":
         # Magnitudes from the bound on that is nearer to zero, as far as there are any.
         near = low if abs(low) <= abs(high) else high
@@ -164,7 +172,8 @@ def _bounded(bits: Bits, count: int, dtype: str, level: str, low: float | None, 
     edges = [least, greatest]
     if low <= 0 < high and level in ("zeros", "tiny"):
         edges = [float(one) for one in _among(level, dtype) if low <= one < high]
-    return _mixed(bits, values, cast(np.array(edges), dtype)) if level in ("zeros", "tiny", "huge") else values
+    special = level in ("zeros", "tiny", "huge")
+    return _mixed(bits, values, cast(np.array(edges), dtype), numbers.turn) if special else values
 
 
 def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) -> tuple[float, float]:
@@ -175,13 +184,14 @@ def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) 
     return min(high - max(reach, abs(high) * reach * 0.5), -high), high
 
 
-def _whole(bits: Bits, count: int, dtype: str, level: str, first: int | None, end: int | None) -> Array:
+def _whole(bits: Bits, count: int, dtype: str, numbers: Open, first: int | None, end: int | None) -> Array:
     """Whole numbers from `first` to before `end`; both open where neither is given."""
+    level = numbers.level
     limits = np.iinfo(numpy_dtype(dtype))
     if end is None:
         least = limits.min if first is None else first
         if level in ("huge", "infinite", "nan"):
-            return _extremes(bits, count, dtype, level, least)
+            return _extremes(bits, count, dtype, numbers, least)
         if level == "wide":
             return _whole_magnitudes(bits, count, dtype, least)
         start, stop = _reach(level) if first is None else (first, first + WHOLE_REACH + 1)
@@ -214,14 +224,17 @@ def _reach(level: str) -> tuple[int, int]:
     return (-WHOLE_REACH, 0) if level == "tiny" else (-WHOLE_REACH, WHOLE_REACH + 1)
 
 
-def _extremes(bits: Bits, count: int, dtype: str, level: str, least: int) -> Array:
+def _extremes(bits: Bits, count: int, dtype: str, numbers: Open, least: int) -> Array:
     """Ordinary numbers among the least and the greatest, or among those that a float does not hold."""
     limits = np.iinfo(numpy_dtype(dtype))
     start = max(least, limits.min, -WHOLE_REACH)
     values = uniform(bits, Spec((count,), dtype, start, min(start + 2 * WHOLE_REACH, limits.max)))
-    edges = [limits.min, limits.max, -1, 0, 1, limits.min + 1, limits.max - 1]
-    if level == "infinite":  # the first whole numbers that float32 and float64 do not hold, and those past 32 bits
-        edges = [2**24 + 1, -(2**24) - 1, 2**24 + 3, 2**53 + 1, -(2**53) - 1, -(2**31) - 1, 2**31]
+    ends = [limits.min, limits.max] if numbers.level == "huge" else [limits.max, limits.min]
+    edges = [*ends, -1, 0, 1, limits.min + 1, limits.max - 1]
+    if numbers.level == "nan":  # whole numbers that float32 and float64 do not hold, and those past 32 bits
+        above = [2**53 + 1, 2**24 + 1, 2**24 + 5]  # which are rounded towards zero
+        below = [-edge for edge in above]
+        edges = [*(below + above if numbers.turn % 2 else above + below), -(2**31) - 1, 2**31]
         # A count of 2**31 is memory that there may be, and is not worth it.
         edges = edges[:-1] if least >= 0 or count < WHOLE_REACH else edges
     held = [edge for edge in edges if max(least, limits.min) <= edge <= limits.max] or [limits.max]

@@ -10,6 +10,8 @@ from autotest.base.errors import UsageError
 
 #: The type of a rejection that is no refusal: the candidate has no name for what the call asks.
 ABSENT: Final = "Absent"
+#: The type of another one: the plan had drawn large sizes, of which the call makes a result that is larger by far.
+TOO_LARGE: Final = "TooLarge"
 
 
 class Rejection(NamedTuple):

@@ -188,3 +188,10 @@ def _element(annotation: Callable[[], Any], position: int, count: int) -> Any:
     """What is expected of one item of a sequence, of which `annotation` says what is expected as a whole."""
     wanted = annotation()
     return None if wanted is None else element(describe(wanted), position, count)
+
+
+def may_be_left_out(value: Any) -> bool:
+    """Whether an argument is a generator that draws `nothing` in some trials."""
+    if not isinstance(value, generators.Generator):
+        return False
+    return isinstance(value, generators.nothing) or any(map(may_be_left_out, value.children))

@@ -24,7 +24,8 @@ from autotest.program import Array, CallKind, Operand, Ref, operator_of, randomn
 from autotest.program.randomness import Contents
 from autotest.recording import mistakes, refusals
 from autotest.recording.going_on import Excused, excuses_nothing, past
-from autotest.recording.lowering import Arguments, LiveRecord, lower, lower_arguments
+from autotest.recording.large_results import stop_at_large
+from autotest.recording.lowering import Arguments, LiveRecord, lower, lower_arguments, may_be_left_out
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.record import as_array, stage_of
 from autotest.recording.watching import watching
@@ -81,6 +82,7 @@ class Recorder(LiveRecord):
         "as_read",
         "check_errors",
         "excuses",
+        "limited",
         "recording_gradients",
         "records_gradients",
         "refused",
@@ -93,6 +95,8 @@ class Recorder(LiveRecord):
         self.check_errors = check_errors
         self.watch = watching()
         self.running = ""
+        #: Whether the plan, and not the test, has chosen large sizes, so that results may be too large to go on with.
+        self.limited = False
         #: Calls that both sides refused where the body expected that.
         self.refused = 0
         self.records_gradients = pair.reference.records_gradients
@@ -152,10 +156,10 @@ class Recorder(LiveRecord):
             raise mistakes.gradients_off(target, self.pair.reference.name)
         try:
             self.running = target  # a framework that calls the test's own code back must not find dual calls in it
-            return operations.expected(*given.expected, **given.expected_named)
+            expected = operations.expected(*given.expected, **given.expected_named)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             self.running = ""
-            optional = [key for key, value in kwargs.items() if _may_be_left_out(value)]
+            optional = [key for key, value in kwargs.items() if may_be_left_out(value)]
             error = mistakes.with_nearest_keyword(error, self.pair, (kind, target), given.expected, given.named)
 
             def attempt() -> Any:
@@ -165,6 +169,9 @@ class Recorder(LiveRecord):
             self.end(error)
         finally:
             self.running = ""
+        if self.limited:
+            stop_at_large(self, target, expected)
+        return expected
 
     def _by_candidate(self, kind: CallKind, target: str, given: Arguments, operation: Any, expected: Any) -> Any:
         """What the candidate returns for a call to which the reference returned `expected`."""
@@ -390,10 +397,3 @@ class Recorder(LiveRecord):
 
 def _as_the_reference(expected: Any, actual: Any) -> Any:
     return expected
-
-
-def _may_be_left_out(value: Any) -> bool:
-    """Whether an argument is a generator that draws `nothing` in some trials."""
-    if not isinstance(value, generators.Generator):
-        return False
-    return isinstance(value, generators.nothing) or any(map(_may_be_left_out, value.children))

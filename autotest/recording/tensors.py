@@ -13,6 +13,7 @@ from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import LAYOUT, Array, CallKind, Ref
 from autotest.program.inputs import call_of_step
 from autotest.recording.dual import Symbol, Value
+from autotest.recording.large_results import ORDINARY
 from autotest.recording.recorder import Recorder, current
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
@@ -82,6 +83,9 @@ def random_tensor(
     grad = _value(requires_grad)
     if not isinstance(grad, (bool, np.bool_)):
         raise generators.GeneratorError(f"random_tensor(requires_grad={grad!r}): expected True or False")
+    recorder = current()
+    if recorder is not None and drawn.data.size > ORDINARY and generators.drawn_large():
+        recorder.limited = True
     return from_drawn(drawn, bool(grad), _value(device))
 
 

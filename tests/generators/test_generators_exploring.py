@@ -154,7 +154,9 @@ def test_arrays_for_which_the_same_is_asked_broadcast_in_every_way() -> None:
 
 def test_arrays_of_open_rank_may_have_fewer_dimensions() -> None:
     pairs = trials(lambda: (explored_array().data.shape, explored_array().data.shape), count=40)
-    assert any(len(two) < len(one) for one, two in pairs)
+    assert any(0 < len(two) < len(one) for one, two in pairs)
+    assert any(0 < len(one) < len(two) for one, two in pairs)
+    assert any(not two and one for one, two in pairs)
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -172,6 +174,46 @@ def test_arrays_of_one_rank_share_the_sizes_that_are_open_in_both() -> None:
     assert sum(alike) >= 10
     assert any(one[0] > 8 and one[0] == two[0] for one, two in pairs)
     assert all(one[1:] == (3, 4) and two[1:] == (4, 2) for one, two in pairs)
+
+
+def test_arrays_of_one_rank_share_a_size_although_others_are_open_in_one_of_them_alone() -> None:
+    pairs = trials(lambda: (explored_array(3, (None, None, 3)).data.shape, explored_array(3, (None, 3)).data.shape))
+    alike = [one[0] for one, two in pairs if one[0] == two[0]]
+    assert len(alike) > TRIALS / 2
+    assert max(alike) > 32
+
+
+def test_an_array_with_one_open_dimension_has_thousands_of_elements_in_some_trials_and_fewer_in_others() -> None:
+    sizes = [one.data.size for one in trials(lambda: explored_array(1))]
+    assert sum(size > 4096 for size in sizes) == 2
+    assert sum(1024 < size < 1448 for size in sizes) == 2  # of which an outer product is no burden
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_each_of_two_open_dimensions_is_long_in_some_trial(axis: int) -> None:
+    assert any(one.data.shape[axis] > 2000 for one in trials(lambda: explored_array(2)))
+
+
+@pytest.mark.parametrize("test", range(5))
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize(("dtype", "narrow"), [("int32", "float32"), ("int64", "float32"), ("int64", "float64")])
+def test_two_arrays_of_whole_numbers_differ_where_a_float_does_not(
+    dtype: str, narrow: str, rank: int, test: int
+) -> None:
+    pairs = trials(lambda: (explored_array(rank, dtype=dtype).data, explored_array(rank, dtype=dtype).data), test)
+    met = [np.broadcast_arrays(*pair) for pair in pairs if _broadcast(pair[0].shape, pair[1].shape)]
+    assert any(((one < two) & (one.astype(narrow) == two.astype(narrow))).any() for one, two in met)
+    assert any(((one > two) & (one.astype(narrow) == two.astype(narrow))).any() for one, two in met)
+
+
+@pytest.mark.parametrize("test", range(5))
+def test_nan_meets_nan_in_some_trial_and_a_number_in_another(test: int) -> None:
+    pairs = trials(lambda: (explored_array(2).data, explored_array(2).data), test)
+    met = [np.broadcast_arrays(*pair) for pair in pairs if _broadcast(pair[0].shape, pair[1].shape)]
+    assert any((np.isnan(one) & np.isnan(two)).any() for one, two in met)
+    assert any((np.isnan(one) & np.isfinite(two)).any() for one, two in met)
+    assert any((np.isfinite(one) & np.isnan(two)).any() for one, two in met)
+    assert any((np.isinf(one) & (one == two)).any() for one, two in met)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])

@@ -36,7 +36,12 @@ LYING = [
     Wrong("relu reads memory as it lies", "relu", given(as_it_lies), one("relu")),
     Wrong("add reads memory as it lies", "add", both_given(as_it_lies), two("add")),
     Wrong("mul reads its second as it lies", "mul", lambda f: lambda x, y: f(x, as_it_lies(y)), two("mul")),
-    Wrong("exp forgets the offset", "exp", given(from_the_start), one("exp")),
+    Wrong(
+        "exp forgets the offset",
+        "exp",
+        given(from_the_start),
+        lambda: torch.exp(random_tensor(ndim=2, requires_grad=False)),
+    ),
     Wrong("softmax forgets the offset", "softmax", given(from_the_start), along("softmax")),
     Wrong(
         "matmul reads transposed memory",

@@ -1,0 +1,270 @@
+"""What the arrays of one trial have in common: its row of the plan, and the shapes that go together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any
+
+from generators.annotations import SIZE
+from generators.core import Generator
+from generators.dtypes import Array
+from generators.errors import GeneratorError, of_the_test
+from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, row, turn
+from generators.related_numbers import RELATED
+from generators.shapes import Shape, given_shape
+from generators.source import Source, trial_of
+from generators.where import here, text
+
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
+
+#: Elements of an array that is more than one vectorised or one threaded loop takes in one go.
+LARGE = (4100, 6200)
+#: The same of an array with a single open dimension, in half of those trials: an outer product of two such is computed
+#: in no time, and one of two that are longer is not.
+LESS_LARGE = (1030, 1400)
+#: The greatest size that an array shares with another for which something else is asked.
+MOST_SHARED = 512
+#: What a vectorised loop takes in one go.
+_BLOCK = 8
+_HUGE_SIZES = frozenset(("long", "large"))
+_HUGE = frozenset(LEVELS[NAMES.index("sizes")].index(level) for level in _HUGE_SIZES)
+#: Levels of special numbers; `zeros` has -0.0.
+_SPECIAL = frozenset(("nan", "infinite", "tiny", "huge", "zeros"))
+#: Levels of numbers that are told from right ones only where several arrays have them.
+_TOGETHER = RELATED | {"nan", "infinite", "zeros"}
+
+
+_PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
+
+
+class Exploration:
+    """What the tensors of one trial have in common: its row of the plan, and the shapes that others broadcast with."""
+
+    __slots__ = ("_arrays", "_commons", "_index", "_numbers", "_partners", "_row", "_source")
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._index = trial_of(source.seed)
+        self._row = row(self._index)
+        self._arrays = 0
+        self._partners: dict[Any, tuple[Shape, Shape]] = {}
+        #: Rank -> the first shape of it that was drawn, and what the test had said of that.
+        self._commons: dict[int, tuple[Shape, Sequence[Any]]] = {}
+        #: dtype -> the first array of it.
+        self._numbers: dict[str, Array] = {}
+
+    @staticmethod
+    def of(source: Source) -> Exploration:
+        """The one of `source`, made when first asked for."""
+        found = source.memo.get(Exploration)
+        if found is None:
+            found = source.memo[Exploration] = Exploration(source)
+        return found
+
+    @staticmethod
+    def is_large(source: Source) -> bool:
+        """Whether the plan chose large sizes in the trial of `source`, as a test may have left it to."""
+        return source.features.get("sizes") in _HUGE
+
+    def begin_array(self) -> int:
+        """The number of the next array in its trial, from 0."""
+        self._arrays += 1
+        return self._arrays - 1
+
+    def level(self, factor: str, number: int = 0) -> str:
+        """The level of `factor` for array `number` of this trial, logged as a choice."""
+        source, position = self._source, _PLACES[factor]
+        levels = LEVELS[position]
+        chosen = source.planned(self._planned(position, number) if number else self._row[position], len(levels))
+        if not source.special_values and levels[chosen] in _SPECIAL:
+            chosen = levels.index("signed")
+        source.features.setdefault(factor, chosen)
+        return levels[chosen]
+
+    def _planned(self, position: int, number: int) -> int:
+        own = self._row[position]
+        factor = NAMES[position]
+        if self._index < PLAIN_ROWS or factor in ("dtype", "rank", "partner"):
+            return own
+        # The arrays of a trial differ in what they need not have in common; two of three still have like numbers.
+        block, place = divmod(self._index, BLOCK)
+        other = row(block * BLOCK + (place + 7 * number) % BLOCK)[position]
+        if factor == "values":
+            kept = LEVELS[position][own] in _TOGETHER or LEVELS[position][other] in _SPECIAL
+            return own if kept or (self._index + number) % 3 else other
+        if factor == "sizes" and LEVELS[position][other] in _HUGE_SIZES:
+            return 0
+        return other
+
+    # --- shapes ---
+
+    def shape(self, ndim: Any, dims: Sequence[Any], number: int) -> Shape:
+        """A shape of rank `ndim` with these `dims`, drawn where they are open.
+
+        Arrays that ask for the same have one shape, or shapes that broadcast together.
+        """
+        key = (ndim, *dims)
+        if key in self._partners:
+            return self._partner(key, ndim, dims)
+        rank = self._rank(ndim, dims)
+        if rank <= len(dims) and all(size is not None for size in dims[:rank]):
+            return tuple([_drawn(size, self._source) for size in dims[:rank]])
+        sizes, partner = self.level("sizes", number), self.level("partner", number)
+        shared = dims if ndim is None else self._shared(rank, dims)
+        if shared is not dims:
+            common = self._sizes(rank, shared, sizes)
+            self._partners[key] = (common, common)
+            return self._partner(key, ndim, dims)
+        odd = partner in ("first", "both") and not self._partners and sizes not in _HUGE_SIZES
+        # Where the first array alone is to have ones, those that all have would leave nothing to broadcast.
+        common = self._sizes(rank, dims, "small" if odd and sizes == "ones" else sizes)
+        own = self._with_ones(common, dims) if odd else common
+        if max(common, default=0) > _BLOCK > max(own, default=0) and len(open_axes(common, dims)) > 1:
+            # The one stands where the elements past a block were to be: these go where it is not.
+            common, own = self._past_a_block_elsewhere(common, own, dims)
+        if partner == "fewer" and not self._partners and self.turn("partner") == 1 and _all_open(ndim, dims):
+            own = common[1:]
+        self._commons.setdefault(rank, (common, dims))
+        self._partners[key] = (common, own)
+        return own
+
+    def _past_a_block_elsewhere(self, common: Shape, own: Shape, dims: Sequence[Any]) -> tuple[Shape, Shape]:
+        """Both shapes with the greatest size of `common` where `own` has no one, if there is such a place."""
+        longest = common.index(max(common))
+        others = [axis for axis in open_axes(common, dims) if own[axis] == common[axis]]
+        if not others:
+            return common, own
+        wide, short = [*common], [*own]
+        wide[longest], wide[others[-1]] = common[others[-1]], common[longest]
+        short[others[-1]] = common[longest]
+        return tuple(wide), tuple(short)
+
+    def _shared(self, rank: int, dims: Sequence[Any]) -> Sequence[Any]:
+        """`dims`, with the sizes of an earlier shape where both are open: batches have one size."""
+        common, theirs = self._commons.get(rank, ((), ()))
+        mine = {*open_axes((0,) * rank, dims)}
+        both = [axis for axis in open_axes(common, theirs) if axis in mine and common[axis] <= MOST_SHARED]
+        if not both:
+            return dims
+        sizes = [*dims, *[None] * (rank - len(dims))]
+        for axis in both:
+            sizes[axis] = common[axis]
+        return sizes
+
+    def turn(self, factor: str) -> int:
+        """How many earlier trials of the block are like this one in `factor`."""
+        return turn(self._index, factor)
+
+    def first_of(self, dtype: str, values: Array) -> Array:
+        """The first array of `dtype` in this trial, which is `values` where there was none."""
+        return self._numbers.setdefault(dtype, values)
+
+    def _rank(self, ndim: Any, dims: Sequence[Any]) -> int:
+        if ndim is None:
+            least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
+            return max(least, int(self.level("rank")))
+        rank = ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim
+        if type(rank) is int and rank >= 0:
+            return rank
+        raise GeneratorError(f"ndim={rank!r} at {text(here())}: expected a whole number >= 0")
+
+    def _sizes(self, rank: int, dims: Sequence[Any], level: str) -> Shape:
+        source = self._source
+        sizes: list[Any] = [*dims[:rank], *[None] * (rank - len(dims))]
+        for axis, size in enumerate(sizes):
+            if size is not None and (type(size) is not int or size < 0):
+                sizes[axis] = _drawn(size, source)
+        free = [axis for axis, size in enumerate(sizes) if size is None]
+        taken = math.prod(size for size in sizes if size is not None)
+        if not free:
+            return tuple(sizes)
+        if level == "long" or (level == "large" and len(free) == 1):
+            for axis in free:
+                sizes[axis] = source.integer(1, 3)
+            rest = taken * math.prod(sizes[axis] for axis in free)
+            axis = free[-1 - source.planned(self.turn("sizes") % len(free), len(free))]
+            count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
+            sizes[axis] = max(2, count * sizes[axis] // max(rest, 1))
+        elif level == "large":
+            each = (source.integer(*LARGE) / max(taken, 1)) ** (1 / len(free))
+            for axis in free:
+                sizes[axis] = max(2, math.ceil(each) + source.integer(0, 2))
+        elif level in ("nine", "seventeen"):
+            for axis in free:
+                sizes[axis] = source.integer(2, 5)
+            sizes[free[-1]] = 9 if level == "nine" else (17, 33)[source.index(2)]
+        else:
+            for axis in free:
+                sizes[axis] = source.integer(2, 7)
+            if level == "ones":
+                for axis in self._some(free, "sizes"):
+                    sizes[axis] = 1
+        return tuple(sizes)
+
+    def _partner(self, key: Any, ndim: Any, dims: Sequence[Any]) -> Shape:
+        common, first = self._partners[key]
+        level = self.level("partner")
+        if level in ("same", "first"):
+            return common
+        if level == "other":
+            return self._sizes(len(common), dims, "small")
+        if level == "fewer" and common and _all_open(ndim, dims):
+            turns = self.turn("partner")
+            return common if turns == 1 else common[len(common) if turns == 2 else 1 :]
+        if level == "both":  # where the first has no ones, if there is such a place
+            wide = [axis for axis in open_axes(common, dims) if first[axis] != 1]
+            return self._with_ones(common, dims, wide or None)
+        return self._with_ones(common, dims)
+
+    def _with_ones(self, shape: Shape, dims: Sequence[Any], axes: list[int] | None = None) -> Shape:
+        ones = self._some(open_axes(shape, dims) if axes is None else axes, "partner")
+        return tuple([1 if axis in ones else size for axis, size in enumerate(shape)])
+
+    def _some(self, axes: Sequence[int], factor: str) -> set[int]:
+        """At least one of `axes`, if there are any; trials that are alike in `factor` take turns in which."""
+        if not axes:
+            return set()
+        source, taken = self._source, self.turn(factor)
+        surely = axes[source.planned(taken % len(axes), len(axes))]
+        others = taken % 3 == 2  # mostly one alone, whose fault is that of no other
+        return {axis for axis in axes if axis == surely or (others and source.boolean())}
+
+    def broadcasting(self, count: int, ndim: Any) -> tuple[Shape, ...]:
+        """`count` shapes that broadcast together: alike, with ones in some dimensions, with fewer dimensions."""
+        source = self._source
+        number = self.begin_array()
+        sizes, level = self.level("sizes", number), self.level("partner", number)
+        common = self._sizes(self._rank(ndim, ()), (), "small" if sizes == "ones" and level != "same" else sizes)
+        odd = source.index(2) if level == "both" else 0
+        shapes = []
+        for place in range(count):
+            shape = common
+            if level == "both":  # in other dimensions than the others
+                axes = [axis for axis in range(len(common)) if (axis + odd + place) % 2]
+                shape = self._with_ones(shape, (), axes)
+            elif level == "other" or (level == "first" and not place) or (level == "second" and place):
+                shape = self._with_ones(shape, ())
+            if level in ("fewer", "other") and place and ndim is None and shape:
+                shape = shape[source.integer(0 if level == "other" else 1, len(shape) + 1) :]
+            shapes.append(shape)
+        return tuple(shapes)
+
+
+def _drawn(size: Any, source: Source) -> int:
+    """A size that is given, or a generator of one."""
+    drawn = size.draw_in(source, SIZE) if isinstance(size, Generator) else size
+    if type(drawn) is int and drawn >= 0:
+        return drawn
+    whole: int = given_shape((size,)).draw_in(source)[0]  # or what is wrong with it
+    return whole
+
+
+def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:
+    return [axis for axis in range(len(shape)) if axis >= len(dims) or dims[axis] is None]
+
+
+def _all_open(ndim: Any, dims: Sequence[Any]) -> bool:
+    return ndim is None and all(size is None for size in dims)

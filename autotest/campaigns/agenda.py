@@ -32,11 +32,11 @@ class Agenda:
         if not task.thorough:
             # A death has no script before it was looked into; any other failure has one from the start.
             if isinstance(task, DiagnoseDeath):
-                self._dead.append(dataclasses.replace(task, thorough=True, shrink=False))
+                _queue(self._dead, dataclasses.replace(task, thorough=True, shrink=False))
             else:
                 self._kept.append(dataclasses.replace(task, thorough=True))
         elif isinstance(task, DiagnoseDeath) and not task.verify and (found.verified.holds or not found.verified.tried):
-            self._large.append(dataclasses.replace(task, identity=found.identity, shrink=True, verify=True))
+            _queue(self._large, dataclasses.replace(task, identity=found.identity, shrink=True, verify=True))
 
     def again(self, task: Looking) -> None:
         """Looking cost a worker: once more, later."""
@@ -64,3 +64,8 @@ class Agenda:
         """What the time after the end is for: a script that was seen to fail, and not a short one."""
         waiting = self._dead or self._kept or self._large
         return dataclasses.replace(waiting.popleft(), shrink=False) if waiting else None
+
+
+def _queue(waiting: collections.deque[Looking], task: DiagnoseDeath) -> None:
+    """A hang goes first: it takes long, of which most is waiting, and needs little of the processors."""
+    (waiting.appendleft if task.identity.symptom == "hang" else waiting.append)(task)

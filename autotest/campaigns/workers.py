@@ -85,8 +85,6 @@ class Workers:
         self._jobs, self._in_turn = jobs, in_turn
         #: Seconds that the longest task of exploring took.
         self._longest = 0.0
-        # Most of what they do is to wait for a fresh interpreter.
-        self.looking = max(1, jobs // 2)
         self._conditions = conditions
         self._folder = breadcrumb.folder(conditions.directory.absolute()) / f"campaign-{os.getpid()}"
         self._server = server or Server(PRELOADED, frameworks=conditions.frameworks)
@@ -102,6 +100,15 @@ class Workers:
     def slots(self) -> int:
         late = 0 if self._in_turn else sum(map(self._seems_to_hang, self._workers.values()))
         return self._jobs + min(late, self._jobs)
+
+    @property
+    def looking(self) -> int:
+        # Most of what they do is to wait for a fresh interpreter; of what hangs, it is all.
+        hangs = sum(
+            isinstance(worker.task, DiagnoseDeath) and worker.task.identity.symptom == "hang"
+            for worker in self._workers.values()
+        )
+        return max(1, self._jobs // 2) + min(hangs, 2)
 
     def _seems_to_hang(self, worker: _Worker) -> bool:
         usual = max(_LATE, 2 * self._longest)

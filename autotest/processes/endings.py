@@ -54,7 +54,7 @@ class Pace:
     """How long programs of one kind take here that come to an end; all that run them share it."""
 
     #: Seconds that are waited for at least, and how many times the longest of them.
-    LEAST, TIMES = 2.0, 50.0
+    LEAST, TIMES = 2.0, 20.0
 
     def __init__(self) -> None:
         self._longest = 0.0

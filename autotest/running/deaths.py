@@ -292,10 +292,11 @@ def _smaller(
     assert finding.program is not None
     if not conditions.shrink or first.symptom == "out of memory" or first.side == "reference":
         return (), None, ways
-    # Every success costs a process, so that seconds buy less here than elsewhere.
+    # Every success costs a process, so that seconds buy less here than elsewhere; of a hang it costs seconds, too.
     from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
 
-    seconds = 4 * conditions.shrink
+    hangs = first.symptom == "hang"
+    seconds = (2 if hangs else 4) * conditions.shrink
     try:
         for times in dict.fromkeys(runs.calls for runs in ways):
             smaller = crashing.shrink(
@@ -306,7 +307,7 @@ def _smaller(
                 deadline=conditions.deadline,
                 times=times,
                 lasting=not finding.happens,
-                hangs=first.symptom == "hang",
+                hangs=hangs,
             )
             if smaller is not None:
                 break

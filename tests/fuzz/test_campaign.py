@@ -460,6 +460,15 @@ def test_a_death_gets_a_script_before_others_are_made_smaller():
     assert not agenda
 
 
+def test_a_hang_is_looked_into_before_other_deaths_since_that_takes_long():
+    agenda = Agenda()
+    for operator, symptom in (("sinh", "crash"), ("cosh", "crash"), ("atan", "hang")):
+        identity = Identity(operator, symptom, "forward", "candidate", "", "")
+        task = DiagnoseDeath(Where(Path("t.py"), operator, 0), 1, identity, "", thorough=False)
+        agenda.kept(task, found(task, identity))
+    assert [agenda.next().identity.operator for _ in range(3)] == ["atan", "sinh", "cosh"]
+
+
 def test_a_history_that_cannot_be_written_any_more_is_told_and_ends_nothing():
     def record(progress, waiting):
         raise StoreUnwritable("the disk is full")

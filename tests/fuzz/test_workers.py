@@ -235,3 +235,12 @@ def test_a_death_in_a_fork_of_a_worker_is_its_answer(tmp_path):
     pool.start(task)
     assert list(pool._heard(0)) == [(task, died)]
     assert pool._workers[0].ran == ()
+
+
+def test_a_hang_that_is_looked_into_keeps_nobody_from_looking_into_something_else(losing, tmp_path):
+    pool, _ = losing
+    alone = pool.looking
+    for symptom, more in (("crash", 0), ("hang", 1), ("hang", 2), ("hang", 2)):
+        identity = Identity("atan", symptom, "forward", "candidate", "", "")
+        pool.start(DiagnoseDeath(Where(tmp_path / "t.py", "t", 0), 1, identity, "", thorough=True))
+        assert pool.looking == alone + more

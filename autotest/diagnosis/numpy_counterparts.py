@@ -98,7 +98,9 @@ def _gelu(x: Values, approximate: str = "none") -> Values:
 
 
 def _pow(x: Any, y: Any) -> Any:
-    return np.asarray(x, dtype=np.float64) ** np.asarray(y, dtype=np.float64)
+    # A single exponent would be a shortcut: NumPy takes square roots for 0.5, whose sign at -infinity is none of C's.
+    exponents = np.broadcast_to(np.asarray(y, dtype=np.float64), np.broadcast_shapes(np.shape(x), np.shape(y)))
+    return np.asarray(np.power(np.asarray(x, dtype=np.float64), np.array(exponents)))
 
 
 def _flatten(x: Values, start_dim: int = 0, end_dim: int = -1) -> Values:
@@ -243,6 +245,12 @@ def _bitwise(function: Function) -> Function:
     return combined
 
 
+def _added_to(c: Values, a: Values, b: Values, *, beta: float = 1, alpha: float = 1) -> Values:
+    """As torch's documentation has it: what is added to is ignored where beta is 0, with the NaN in it."""
+    product = alpha * (a @ b)
+    return np.asarray(product + (beta * c if beta else np.zeros_like(c)))
+
+
 _UNARY: dict[str, Function] = {
     **{name: getattr(np, name) for name in "exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh sqrt".split()},
     **{name: getattr(np, name) for name in "abs floor ceil trunc sign square negative exp2".split()},
@@ -275,7 +283,8 @@ COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
         "add": _scaled(np.add),
         "sub": _scaled(np.subtract),
         "div": lambda x, y, *, rounding_mode=None: _DIVISIONS[rounding_mode](x, y),
-        "addmm": lambda c, a, b, *, beta=1, alpha=1: beta * c + alpha * (a @ b),
+        "addmm": _added_to,
+        "baddbmm": _added_to,
         "relu": lambda x, inplace=False: np.maximum(x, 0),
         "relu6": lambda x, inplace=False: np.clip(x, 0, 6),
         "leaky_relu": lambda x, negative_slope=0.01, inplace=False: np.where(x > 0, x, x * negative_slope),

@@ -187,7 +187,6 @@ INDEXING: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "cross": _cross,
         "tensordot": lambda x, y, dims=2: np.tensordot(x, y, dims),
         "einsum": lambda equation, *operands: np.einsum(equation, *_rows(operands)),
-        "baddbmm": lambda c, a, b, *, beta=1, alpha=1: beta * c + alpha * (a @ b),
         "inverse": lambda x: np.linalg.inv(x),  # noqa: PLW0108 - it takes nothing else
         "diagonal": lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
         "movedim": lambda x, source, destination: np.moveaxis(x, source, destination),  # noqa: PLW0108

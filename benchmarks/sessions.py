@@ -14,8 +14,11 @@ from typing import NamedTuple
 _LOOK_EVERY = 0.1
 
 
-def processor_time(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> float:
-    """Run `command` in a session of its own, and say how many seconds of the processors its processes took."""
+def processor_time(command: Sequence[str], folder: Path, environment: Mapping[str, str], without: str) -> float:
+    """Run `command` in a session of its own, and say how many seconds of the processors its processes took.
+
+    Those are left out whose command line holds the text `without`.
+    """
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -26,9 +29,18 @@ def processor_time(command: Sequence[str], folder: Path, environment: Mapping[st
     )
     taken: dict[int, float] = {}
     while process.poll() is None:
-        taken |= _of_session(process.pid)
+        for stat in _stats():
+            # One that has ended has no command line any more, and has taken no more since.
+            if stat.session == process.pid and (line := _command_line(stat.pid)) and without not in line:
+                taken[stat.pid] = stat.taken
         time.sleep(_LOOK_EVERY)
     return sum(taken.values())
+
+
+def _command_line(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
+    return ""
 
 
 def taken_below(pid: int) -> float:
@@ -39,11 +51,6 @@ def taken_below(pid: int) -> float:
         wanted |= {stat.pid for stat in found}
         total += sum(stat.taken for stat in found)
     return total
-
-
-def _of_session(session: int) -> dict[int, float]:
-    """Seconds of the processors that each process of a session has taken so far, by process id."""
-    return {stat.pid: stat.taken for stat in _stats() if stat.session == session}
 
 
 class _Stat(NamedTuple):

@@ -37,7 +37,8 @@ class Alignment:
         unmatched: names of those of the reference, and of the candidate, that have no counterpart.
         mismatches: what differs, of the first step in which anything does.
         step: the number of that step, from 0.
-        network: where it begins, and how far apart the sides are in each module.
+        network: where it begins ("" is the whole model, if it is wrong alone), and how far apart the sides are in each
+            module.
         rounding: how many times what is tolerated the models were apart where that proved to be rounding; 0 for never.
     """
 
@@ -138,7 +139,10 @@ def align(
         # Rates in single precision would grow into a difference from step to step where nothing is wrong.
         again = todo.compared(wide, [_widened(one) for one in arrays], _WIDE, together=True)
         if not again.mismatches:
-            return dataclasses.replace(found, mismatches=(), rounding=_worst(found))
+            network = None if found.network is None else dataclasses.replace(found.network, path="", alone=False)
+            return dataclasses.replace(found, mismatches=(), network=network, rounding=_worst(found))
+        if again.step == found.step and found.mismatches[0].name not in {one.name for one in again.mismatches}:
+            return again  # what comes first in single precision is rounding, and hides what is wrong
     return found
 
 
@@ -253,10 +257,19 @@ def _network(
     tolerance: Tolerance,
 ) -> ByLayer:
     alone = compared.stage == "backward"
-    if compared.call is not None and not alone:
-        call = next(one for one in own.calls if one.path == compared.path)
-        alone = _differs_alone(call, dict(model.named_modules())[paths[call.path]], pair, tolerance)
-    return ByLayer(compared.path, alone, compared.stage, compared.layers)
+    if compared.call is None or alone:
+        # A buffer is its module's own doing, where all that was computed agrees.
+        return ByLayer(compared.path, alone or bool(compared.path), compared.stage, compared.layers)
+    calls = {one.path: one for one in reversed(own.calls)}
+    modules = dict(model.named_modules())
+    path = compared.path
+    while True:
+        # Where a module only hands on what it was given, the forward of one that holds it is wrong.
+        if path in calls and path in paths and _differs_alone(calls[path], modules[paths[path]], pair, tolerance):
+            return ByLayer(path, True, compared.stage, compared.layers)
+        if not path:
+            return ByLayer(compared.path, False, compared.stage, compared.layers)
+        path = path.rpartition(".")[0]
 
 
 def _differs_alone(call: ModuleCall, module: Any, pair: Pair, tolerance: Tolerance) -> bool:

@@ -78,7 +78,9 @@ def compare_step(
     if backward:
         place = _backward(pairs, own, other, matches, unlike)
         return Compared(mismatches, layers, *place, "backward")
-    return Compared(mismatches, layers, _owner(state[0].name, rows), None)
+    # A parameter is what the optimizer made of it.
+    name = state[0].name
+    return Compared(mismatches, layers, "" if name in own.gradients else _owner(name, rows), None)
 
 
 def _paired(

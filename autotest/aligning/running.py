@@ -11,6 +11,7 @@ import numpy as np
 
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
+from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array
@@ -110,7 +111,15 @@ def _given(function: Callable[..., Any], framework: Framework, value: Any) -> An
         positional = []
     if len(positional) > 2:
         raise UsageError(f"{function!r} takes {len(positional)} arguments; expected (value) or (namespace, value)")
-    return function(_Names(framework), value) if len(positional) == 2 else function(value)
+    if len(positional) == 2:
+        return function(_Names(framework), value)
+    try:
+        return function(value)
+    except Exception as error:
+        raise UsageError(
+            f"align: {function!r} raised {type(error).__name__} for {framework.name} ({first_line(error)}): where it "
+            "needs the framework, let it take that first, as lambda lib, parameters: lib.optim.SGD(parameters, lr=0.1)"
+        ) from error
 
 
 class _Names:

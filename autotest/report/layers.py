@@ -18,8 +18,9 @@ def layer_lines(told: ByLayer | None) -> list[str]:
     if told is None:
         return []
     lines = []
-    if told.path and told.alone:
-        lines.append(f"Layer:      {told.path} is wrong itself: given what the reference gives it, it still differs")
+    if told.alone and (told.path or any(not layer.path for layer in told.layers)):
+        named = told.path or "the whole model"
+        lines.append(f"Layer:      {named} is wrong itself: given what the reference gives it, it still differs")
     elif told.path:
         lines.append(f"Layer:      {told.path} is where it shows first; alone, on the reference's values, it agrees")
     shown = _around(told)

@@ -183,18 +183,21 @@ def _is_marked(layer: Any, x: Any, mark: tuple[float, float]) -> bool:
 
 @functools.cache
 def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str, tuple[float, float]]:
-    """The mark of each layer of the model that is called, as a healthy trial of the same seed shows them."""
+    """The mark of each layer of the model that is called, as a healthy trial of the same seed shows them.
+
+    Of layers with the same mark, such as copies, and of those outside of any gradient, none is told.
+    """
     found: dict[str, tuple[float, float]] = {}
 
     def noting(original: Any) -> Any:
         class Noting(original):  # type: ignore[misc]
             def forward(self, x: Any, *rest: Any) -> Any:
-                made.append((self, _mark(self, x)))
+                made.append((self, _mark(self, x), candidate.records_gradients()))
                 return super().forward(x, *rest)
 
         return Noting
 
-    made: list[tuple[Any, tuple[float, float]]] = []
+    made: list[tuple[Any, tuple[float, float], bool]] = []
     # What torch draws next depends on whether the candidate draws of it, too.
     candidate = make({f"nn.{name}": noting for name in _CLASSES})
     network: list[Any] = []
@@ -208,9 +211,11 @@ def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str,
     outcome = run_trial(body, 0, Settings(n=1), pair_with(candidate))
     assert not outcome.rejection
     paths = {id(module._actual): path for path, module in network[0].named_modules()}
-    for module, mark in made:
+    for module, mark, _ in made:
         found.setdefault(paths[id(module)], mark)
-    return found
+    told = {paths[id(module)] for module, _, recorded in made if recorded}
+    alike = [path for path in found for other in found if other != path and found[other] == found[path]]
+    return {path: mark for path, mark in found.items() if path in told and path not in alike}
 
 
 def possible(model: str, *, training: bool) -> Iterator[Planted]:
@@ -227,9 +232,10 @@ def possible(model: str, *, training: bool) -> Iterator[Planted]:
         elif "Norm" in name:
             kinds += ["epsilon", "no bias gradient", *(["buffer not updated"] if "Batch" in name and training else [])]
         elif weight is not None:
-            kinds += ["weight gradient", "flipped weight"]
+            kinds += ["weight gradient", "flipped weight"] if weight.requires_grad else ["flipped weight"]
             kinds += ["transposed weight"] if weight.shape[0] > 1 and weight.shape[1] > 1 else []
-            kinds += ["no bias gradient", "no bias"] if layer.bias is not None else []
+            kinds += ["no bias"] if layer.bias is not None else []
+            kinds += ["no bias gradient"] if layer.bias is not None and layer.bias.requires_grad else []
         elif name in _ACTIVATIONS:
             kinds += ["swapped activation"]
         yield from (Planted(model, training, path, kind) for kind in kinds)

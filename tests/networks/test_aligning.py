@@ -77,6 +77,49 @@ def test_the_first_module_that_differs_is_named_and_whether_it_is_wrong_itself()
         found.check()
 
 
+class Gated(torch.nn.Module):
+    """Two layers, and what the class itself does between them."""
+
+    def __init__(self, factor: float = 1.0) -> None:
+        super().__init__()
+        self.value, self.out, self.factor = torch.nn.Linear(6, 6), torch.nn.Linear(6, 6), factor
+
+    def forward(self, x: Any) -> Any:
+        return self.out(torch.sigmoid(self.value(x) * self.factor) * x)
+
+
+def test_a_class_whose_own_forward_is_wrong_is_named_and_not_the_layer_that_it_feeds() -> None:
+    original, port = (torch.nn.Sequential(torch.nn.Linear(6, 6), Gated(factor)) for factor in (1.0, 2.0))
+    found = autotest.align(original, port, X)
+    assert found.network is not None
+    assert (found.network.path, found.network.alone) == ("1", True)
+    alone = autotest.align(Gated(), Gated(2.0), X)
+    assert "Layer:      the whole model is wrong itself" in str(alone)
+
+
+def test_what_is_only_rounding_does_not_hide_a_buffer_that_is_updated_otherwise() -> None:
+    class Rough(torch.nn.Linear):
+        def forward(self, x: Any) -> Any:
+            y = super().forward(x)
+            return y * (1 + 1e-3) if y.dtype == torch.float32 else y
+
+    models = (
+        torch.nn.Sequential(kind(6, 3), torch.nn.BatchNorm1d(3, momentum=momentum), torch.nn.Linear(3, 2))
+        for kind, momentum in ((torch.nn.Linear, 0.1), (Rough, 0.5))
+    )
+    found = autotest.align(*models, X)
+    assert found.network is not None
+    assert (found.network.path, found.network.alone) == ("1", True)
+
+
+def test_a_function_that_fits_one_framework_alone_is_told_in_a_sentence() -> None:
+    def refusing(parameters: Any) -> Any:
+        raise TypeError("not these")
+
+    with pytest.raises(UsageError, match=r"raised TypeError for torch \(not these\).*lambda lib, parameters"):
+        autotest.align(Original(), Original(), X, optimizer=refusing)
+
+
 def test_a_wrong_gradient_is_told_by_its_module() -> None:
     class Wrong(torch.nn.Linear):
         def forward(self, x: Any) -> Any:

@@ -17,6 +17,7 @@ from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
 from autotest.trials.trial import run_trial
+from tests.networks.bodies import ALL_MODELS
 from tests.networks.models import MODELS
 from tests.networks.planted_layers import Planted
 from tests.networks.score import diagnosed, score
@@ -40,6 +41,9 @@ FEW = [
     Planted("language_model", True, "decoder", "weight gradient"),
     Planted("encoder", True, "layers.1.attention.value", "no bias gradient"),
     Planted("vit", False, "blocks.1.norm2", "input gradient"),
+    Planted("translator", True, "decoder.cell", "scaled"),
+    Planted("relative", True, "1.attention.qkv", "transposed weight"),
+    Planted("towers", True, "towers.right.1.other", "no bias gradient"),
 ]
 
 
@@ -69,7 +73,7 @@ def test_the_layer_with_the_fault_is_named_where_the_healthy_layers_round_otherw
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ALL_MODELS)
 @pytest.mark.parametrize("candidate", ["torch", pytest.param("oneflow", marks=pytest.mark.oneflow)])
 def test_of_ten_faults_in_each_model_the_guilty_layer_is_named_and_never_a_later_one(
     model: str, candidate: str

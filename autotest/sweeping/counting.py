@@ -6,10 +6,10 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Callable
 from typing import Final
 
 from autotest.diagnosis.agreement import results
-from autotest.frameworks import Framework
 from autotest.program import Program, operator_of
 from autotest.results.sweep import Cell, Check, Divergence
 from autotest.sweeping.coverage import public_name
@@ -61,15 +61,13 @@ def _divergence(check: Check, key: str, message: str, sample: str, program: Prog
 def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell: Cell) -> str:
     """Count a sample that ended a worker before, which is not run again; returns what of its arguments matters."""
     side, how, words = ended
-    if side == 0 or _kills(program, judge.reference):
+    # One process for both: it is the reference that finds out what is pushed back, too.
+    if side == 0 or _dies(lambda: results(judge.whole(program)[0], judge.reference)):
         cell.left_out["the reference ends the process, too"] += 1
         return ""
     operator = operator_of(program.calls, len(program.calls) - 1)
-    program, deadly, refused = judge.whole(program)
-    if _kills(program, judge.reference):
-        cell.left_out["the reference ends the process, too"] += 1
-        return ""
-    if not how.startswith(NO_ANSWER) and not _kills(program, judge.candidate):
+    whole, deadly, refused = judge.whole(program)
+    if not how.startswith(NO_ANSWER) and not _dies(lambda: results(whole, judge.candidate)):
         cell.left_out["ended a process that had run others, and does not end one alone"] += 1
         return ""
     cell.refused += refused
@@ -80,18 +78,18 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
     what = how + (f": {words}" if words else "")
     key = f"dies: {how}"
     message = f"{operator}: {judge.candidate.name} ends with {what}"
-    cell.diverged(_divergence("survives", key, message, sample, program))
+    cell.diverged(_divergence("survives", key, message, sample, whole))
     return deadly
 
 
-def _kills(program: Program, framework: Framework) -> bool:
-    """Whether `framework` alone ends a process with `program`, at once or, its memory damaged, a little later."""
+def _dies(work: Callable[[], object]) -> bool:
+    """Whether a process ends of `work` alone, at once or, its memory damaged, a little later."""
     pid = os.fork()
     if pid == 0:
         with contextlib.suppress(BaseException):
             for _ in range(_DAMAGED):
                 # What works on its own threads may die only while it is read.
-                results(program, framework)
+                work()
         os._exit(0)
     end = time.monotonic() + _ALONE
     while time.monotonic() < end:

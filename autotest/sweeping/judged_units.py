@@ -13,6 +13,7 @@ from autotest.results.sweep import Cell
 from autotest.sources.harvested import HarvestedCalls
 from autotest.sweeping.counting import count, count_death
 from autotest.sweeping.judging import Judge
+from autotest.sweeping.kept_samples import KeptSamples
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.trail import Trail
 from autotest.sweeping.units import FIRST, Unit
@@ -37,7 +38,9 @@ class Part:
     deadly: str = ""
 
 
-def judged(unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None = None) -> Iterator[Part]:
+def judged(
+    unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None = None, kept: KeptSamples | None = None
+) -> Iterator[Part]:
     """Judge the samples of `unit`, unless the candidate lacks all that they need."""
     lacking = Judge(pair).lacks_all(unit.path, unit.key.dtype)
     if lacking:
@@ -46,7 +49,7 @@ def judged(unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None
         cell.check("exists", passed=False)
         yield Part(0, cell, done=True)
     else:
-        yield from judged_samples(unit, samples(unit, database), pair, trail)
+        yield from judged_samples(unit, samples(unit, database, kept), pair, trail)
 
 
 def judged_samples(unit: Unit, made: Iterable[Sample], pair: Pair, trail: Trail | None = None) -> Iterator[Part]:

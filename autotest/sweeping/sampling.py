@@ -10,6 +10,7 @@ from autotest.program import Program
 from autotest.results.sweep import CellKey
 from autotest.sources.hard_inputs import hard_inputs
 from autotest.sources.mutations import mutations
+from autotest.sweeping.kept_samples import KeptSamples
 from autotest.sweeping.units import FIRST, Unit, digest
 
 #: About how many samples of a unit are mutated; into how many, by dtype, and elsewhere.
@@ -20,14 +21,16 @@ _FEW: Final = 24
 _HARD: Final = 40
 
 
-def samples(unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
-    """What a unit is made of."""
-    key = unit.key
+def samples(unit: Unit, database: SampleDatabase, kept: KeptSamples | None = None) -> Iterator[Sample]:
+    """What a unit is made of; ordinary samples are looked for in `kept` first."""
+    key, kept = unit.key, kept or KeptSamples()
+    if unit.kind == "sample":
+        yield from kept.ordinary(unit, database)
+        return
     if unit.kind not in ("mutation", "hard"):
         yield from database.samples(key.operator, key.form, key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
         return
-    originals = database.samples(key.operator, key.form, key.dtype, "sample", unit.seed)  # type: ignore[arg-type]
-    programs = [sample.program for sample in originals if sample.program is not None]
+    programs = [sample.program for sample in kept.ordinary(unit, database) if sample.program is not None]
     # Of many samples, some that lie far apart.
     some = programs[:: max(1, len(programs) // _MUTATED)]
     if unit.kind == "hard":

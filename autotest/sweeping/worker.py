@@ -17,6 +17,7 @@ from autotest.frameworks.samples import Entry, SampleDatabase
 from autotest.processes.endings import limit_memory
 from autotest.sweeping.coverage import shared_names
 from autotest.sweeping.judged_units import judged
+from autotest.sweeping.kept_samples import KeptSamples
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
 from autotest.sweeping.trail import Trail
@@ -90,6 +91,7 @@ def work(
 ) -> None:
     """Judge the units that are received, until the connection ends."""
     trail = Trail(trail_path)
+    kept = KeptSamples(trail_path.parent)
     pair = chosen()
     if memory is not None:
         limit_memory(pair, memory)
@@ -100,9 +102,9 @@ def work(
             database = by_name[unit.database]
             if unit.ended:
                 # What has ended a process once does so again.
-                parts = supervised(unit, list(samples(unit, database)), pair, trail, log)
+                parts = supervised(unit, list(samples(unit, database, kept)), pair, trail, log)
             else:
-                parts = judged(unit, pair, database, trail)
+                parts = judged(unit, pair, database, trail, kept)
             for part in parts:
                 connection.send(part)
             trail.rest()

@@ -42,7 +42,8 @@ def test_the_environment_says_what_a_worker_process_may_take(monkeypatch):
     made = []
 
     class Workers:
-        def __init__(self, conditions, jobs):
+        def __init__(self, conditions, jobs, *, in_turn):
+            assert (jobs, in_turn) == (1, True), "trials 0, 1, 2, ..., whatever one of them does"
             made.append(conditions)
 
         def prepare(self):

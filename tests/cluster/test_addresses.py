@@ -103,3 +103,10 @@ def test_a_machine_of_no_cluster_is_told_how_it_gets_one(command, monkeypatch):
     ended = command("fuzz", SUITE, "--executor", "ray://auto")
     assert ended.status == 3
     assert "--executor ray://auto: no Ray cluster runs on this machine; `ray start --head` starts one" in ended.errors
+
+
+@pytest.mark.parametrize("option", [("--each-group",), ("--group", "cuda")], ids=" ".join)
+def test_groups_of_machines_are_asked_for_with_a_cluster_only(command, option):
+    ended = command("fuzz", SUITE, *option)
+    assert ended.status == 2
+    assert f"{' '.join(option)}: expected with --executor ray" in ended.errors

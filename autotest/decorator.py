@@ -51,7 +51,7 @@ def autotest(
     check_dtype: bool = True,
     check_errors: bool = False,
     special_values: bool = True,
-    check_grad: Literal["dual", "numeric", "forward"] = "dual",
+    check_grad: Literal["dual", "intermediate", "numeric", "forward"] = "dual",
     grad_order: Literal[1, 2] = 1,
     seed: int | None = None,
     deadline: float | str | None = None,
@@ -78,7 +78,9 @@ def autotest(
         check_errors: try what the reference refuses on the candidate too, which must refuse it.
         special_values: whether NaN, infinities, -0.0, subnormal and the greatest numbers are drawn where the test
             leaves numbers open, and whether differences count that only these, or the edge of a domain, explain.
-        check_grad: what gradients are held against. ``"dual"``: the other framework's. ``"numeric"``: also, on
+        check_grad: what gradients are held against. ``"dual"``: the other framework's. ``"intermediate"``: the same,
+            and gradients of all intermediate results, where a fault may cancel before it reaches an input; for
+            cotangents that the trial pushes back. ``"numeric"``: as ``"dual"`` and also, on
             each side, central differences of its own forward, in float64; draw inputs of 100 elements or more, so
             that vectorised code is reached and no wrong element is missed. ``"forward"``: as ``"numeric"``, and
             forward mode where a framework has it.

@@ -96,7 +96,7 @@ class Settings:
     check_dtype: bool = True
     check_errors: bool = False
     special_values: bool = True
-    check_grad: Literal["dual", "numeric", "forward"] = "dual"
+    check_grad: Literal["dual", "intermediate", "numeric", "forward"] = "dual"
     grad_order: Literal[1, 2] = 1
     #: Base seed, unless the process asks for another one.
     seed: int | None = None
@@ -155,8 +155,8 @@ class Settings:
             _require_limit(name, getattr(self, name))
         for name in ("check_graph", "check_values", "check_dtype", "check_errors", "special_values"):
             _require(isinstance(getattr(self, name), bool), name, getattr(self, name), "True or False")
-        kinds = '"dual", "numeric" or "forward"'
-        _require(self.check_grad in ("dual", "numeric", "forward"), "check_grad", self.check_grad, kinds)
+        kinds = ("dual", "intermediate", "numeric", "forward")
+        _require(self.check_grad in kinds, "check_grad", self.check_grad, ", ".join(f'"{kind}"' for kind in kinds))
         _require(type(self.grad_order) is int and self.grad_order in (1, 2), "grad_order", self.grad_order, "1 or 2")
         _require(self.seed is None or _is_seed(self.seed), "seed", self.seed, "a whole number, 0 or more")
         allowed = "seconds above 0, as a number or as text such as '20s'"

@@ -30,6 +30,7 @@ from autotest.recording.recorder import Recorder, recording
 from autotest.replaying.replay import replay
 from autotest.replaying.updates import Update, Updates, check_updates
 from autotest.trials.body_errors import explained, own_lines
+from autotest.trials.intermediate_gradients import keep_gradients
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -134,6 +135,8 @@ def perform(
             tensors = returned_tensors(returned, recorder)
             if settings.auto_backward:
                 outputs = tensors if returned is not None else list(unused_results(recorder))
+                if settings.check_grad == "intermediate":
+                    keep_gradients(recorder)
                 push_back(recorder, outputs, twice=settings.grad_order == 2)
         except TrialEnd:
             pass
@@ -192,7 +195,7 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
         # A trial that diverged may have ended early: what it would have compared is not known.
         if not mismatches:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
-            if settings.check_grad != "dual":
+            if settings.check_grad in ("numeric", "forward"):
                 _hold_against_numbers(outcome, settings)
         if _may_be_of_a_step(outcome) and not settings.gives_tolerance:  # which is law, and rougher
             outcome.updates = check_updates(outcome.recorder)

@@ -1,0 +1,67 @@
+"""Gradients of intermediate results are compared where that is asked for, and a fault that cancels later is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import autotest as at
+from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.diagnosis.agreement import agree
+from autotest.diagnosis.referee import examine
+from autotest.frameworks import Pair, chosen
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import operator_of
+from autotest.trials.trial import Outcome, run_trial
+from tests.support import faults
+from tests.support.faulty import FaultyTorch, with_gradient
+
+ASKED = Settings(check_grad="intermediate")
+
+
+def added_up() -> Any:
+    """A sum over copies of one number, whose gradient does not tell in which order the copies' gradients come."""
+    x = at.random_tensor(shape=(1,), low=1, high=2, dtype="float32", layout="contiguous")
+    return dual.flip(x.expand(4) * 2, [0])
+
+
+def with_turned_gradient() -> FaultyTorch:
+    return FaultyTorch({"flip": with_gradient(lambda gradient: gradient.flip(0))})
+
+
+def trial(settings: Settings) -> tuple[Pair, Outcome]:
+    pair = Pair(TorchFramework(), with_turned_gradient())
+    return pair, run_trial(added_up, 3, settings, pair)
+
+
+def test_a_gradient_that_is_wrong_on_the_way_alone_is_found_where_it_is_asked_for() -> None:
+    assert not trial(Settings())[1].mismatches
+    pair, outcome = trial(ASKED)
+    assert [item.stage for item in outcome.mismatches] == ["backward"] * len(outcome.mismatches)
+    assert outcome.mismatches[0].symptom == "gradient"
+
+    agreement = agree(outcome.program, pair, ASKED)
+    opinion = examine(agreement, pair, ASKED)
+    assert opinion.located.slot is not None
+    assert operator_of(agreement.program.calls, opinion.located.slot) == "flip"
+    assert opinion.verdict.wrong == "candidate"
+
+
+def network() -> Any:
+    x = at.random_tensor(shape=(3, 4), low=-1, high=1)
+    y = dual.nn.Linear(4, 2)(x.float()) * 2
+    y.add_(1)
+    first, second = dual.split(y, 1, dim=1)
+    return dual.relu(first) + second.exp()
+
+
+@pytest.mark.parametrize(
+    "pair", [pytest.param(chosen, marks=pytest.mark.oneflow), lambda: Pair(TorchFramework(), faults.none())]
+)
+def test_sides_that_agree_agree_on_the_way_too(pair: Any) -> None:
+    outcome = run_trial(network, 1, ASKED, pair())
+    assert outcome.mismatches == []
+    assert outcome.rejection is None
+    assert outcome.gradients > run_trial(network, 1, Settings(), pair()).gradients

@@ -16,7 +16,7 @@ from autotest.cli.stored import find
 from autotest.emission.own_terms import without_place
 from autotest.results import ledger
 from autotest.results.finding import Finding
-from autotest.results.identity import placeless
+from autotest.results.identity import DEADLY, placeless
 from autotest.storage.store import Store
 
 
@@ -62,7 +62,8 @@ def add(arguments: argparse.Namespace) -> int:
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     if not before and candidate != options.DEFAULT_PAIR[1]:
         before = f"candidate = {_quoted(candidate)}\n"
-    path.write_text(before + entry_text(facts, separate=bool(before.strip())), encoding="utf-8")
+    refused = _in_refused_calls(entry.finding)
+    path.write_text(before + entry_text(facts, separate=bool(before.strip()), refused=refused), encoding="utf-8")
     ledger.read(path)
     print(f"{path}: {entry.key} is expected from now on")
     return NOTHING_NEW
@@ -77,9 +78,15 @@ def _releases(finding: Finding, candidate: str) -> dict[str, str]:
     return {name: f"=={release[0]}" for name, release in zip(names, found, strict=True) if release}
 
 
-def entry_text(facts: dict[str, str], *, separate: bool) -> str:
+def _in_refused_calls(finding: Finding) -> bool:
+    """Whether the candidate died in a call that the reference refuses, which is said of no other death."""
+    return finding.first.symptom in DEADLY and f"{finding.sides[0]} refuses (" in finding.first.message
+
+
+def entry_text(facts: dict[str, str], *, separate: bool, refused: bool = False) -> str:
     """One table of a ledger; what is empty is left out."""
     lines = ["[[divergence]]", *(f"{name} = {_quoted(value)}" for name, value in facts.items() if value)]
+    lines += ["refused = true"] if refused else []
     lines.append(f"date = {dt.datetime.now(dt.timezone.utc).date().isoformat()}")
     return ("\n" if separate else "") + "\n".join(lines) + "\n"
 

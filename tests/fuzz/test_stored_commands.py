@@ -70,6 +70,20 @@ def test_where_a_candidate_is_stands_neither_in_its_ledger_nor_in_its_reproducer
     assert (tmp_path / added.reproducer).read_text() == 'OTHER = ""\nprint(OTHER)\n'
 
 
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_death_in_a_refused_call_is_written_down_as_one(command, tmp_path, kept, refused):
+    store = Store(tmp_path / ".autotest")
+    entry = store.load(kept)
+    why = "torch refuses (RuntimeError: of another dtype), " if refused else ""
+    first = dataclasses.replace(entry.finding.first, symptom="crash", message=f"relu: {why}faulty dies (SIGABRT)")
+    dead = dataclasses.replace(entry.finding, mismatches=(first,), shown=None)
+    store.save(dead, entry.report)
+    (tmp_path / "twenty_six.py").write_text((SUITES / "twenty_six.py").read_text())
+    assert command("ledger", "add", dead.identity.key, "--reason", "dies").status == 0
+    (added,) = read(tmp_path / "ledger-faulty.toml")
+    assert (added.symptom, added.refused) == ("crash", refused)
+
+
 def test_what_is_expected_of_another_candidate_stands_in_its_own_ledger(command, tmp_path, kept):
     (tmp_path / "twenty_six.py").write_text((SUITES / "twenty_six.py").read_text())
     assert command("ledger", "add", kept, "--reason", "known").status == 0

@@ -22,7 +22,8 @@ _BINARY = _ARITHMETIC | {
 }  # fmt: skip
 _UNARY = {"neg": "-", "pos": "+", "invert": "~", "not_": "not "}
 #: ``iadd`` and its like, by the sign of the statement.
-_IN_PLACE = {f"i{name.rstrip('_')}": f"{sign}=" for name, sign in _ARITHMETIC.items()}
+#: Operators that write into their first operand where its type has such a form, and their signs.
+IN_PLACE = {f"i{name.rstrip('_')}": f"{sign}=" for name, sign in _ARITHMETIC.items()}
 
 
 #: Stands for the slot of an exit that the program does not have.
@@ -154,9 +155,9 @@ class Printer:
             return [f"{self._owner(args[0])}[{literals.index(args[1], self._leaf)}] = {self.text(args[2])}"]
         if kind == "operator" and call.target == "delitem":
             return [f"del {self._owner(args[0])}[{literals.index(args[1], self._leaf)}]"]
-        if kind == "operator" and call.target in _IN_PLACE and type(args[0]) is Ref:
+        if kind == "operator" and call.target in IN_PLACE and type(args[0]) is Ref:
             # A name of its own keeps the earlier name's value, should the type have no in-place form.
-            sign = _IN_PLACE[call.target]
+            sign = IN_PLACE[call.target]
             if used:
                 return [f"{name} = {self.text(args[0])}", f"{name} {sign} {self.text(args[1])}"]
             return [f"{self.text(args[0])} {sign} {self.text(args[1])}"]

@@ -8,9 +8,9 @@ import textwrap
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import forked, literals, naming
 from autotest.emission.checker import ONCE, Runs
-from autotest.emission.code import Printer
+from autotest.emission.code import IN_PLACE, Printer
 from autotest.emission.script import PACKED, Script, quotable
-from autotest.program import Program, refs
+from autotest.program import Program, Ref, refs
 from autotest.program.semantics import in_place, is_backward
 
 _TRY = """\
@@ -290,7 +290,7 @@ def function_body(
     packed, unless it may be `large`.
     """
     data = [literals.definition(name, program.arrays[at].data, 100) for at, name in naming.constants(program).items()]
-    printer = Printer(program, variable, [expression])
+    printer = Printer(program, variable, [expression, *_rebinding(program, naming.root(expression))])
     statements = printer.statements()
     if (not large and any(packed for _, packed in data)) or not variable.isidentifier() or printer.depth:
         return None
@@ -307,6 +307,17 @@ def function_body(
     body = f"{head}\nreturn {last}" if short else f"{body}\nreturn {returned or expression}"
     packs = {"base64", "zlib"} if any(packed for _, packed in data) else set()
     return body, constants, printer.imports | packs
+
+
+def _rebinding(program: Program, looked_at: str) -> list[str]:
+    """What operators in place make of the value called `looked_at`: by a name of its own, so that this one stays."""
+    own = naming.names(program)
+    return [
+        own[call.slot]
+        for call in program.calls
+        if call.kind == "operator" and call.target in IN_PLACE
+        if type(call.args[0]) is Ref and own[call.args[0].slot] == looked_at
+    ]
 
 
 def docstring(title: str, notes: list[str]) -> str:

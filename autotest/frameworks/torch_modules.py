@@ -33,6 +33,8 @@ _CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
 )  # fmt: skip
 #: Accepted inputs for one constructor, constructors of one module, and programs of one module.
 _INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 96
+#: Elements of a state that is too large to be read for nothing but its names.
+_LARGEST_STATE: Final = 1 << 12
 #: What the method that reads the state of a module is called.
 _STATE: Final = "nn.Module.state_dict"
 #: Constructors whose options are changed.
@@ -116,7 +118,7 @@ class ModuleDatabase:
             tried = (_Made(args, {}, (), {}, True) for args in _CONSTRUCTED)
             made = ((one, self._module(key, one, dtype)) for one in tried)
             one, module = next((pair for pair in made if pair[1] is not None), (None, None))
-            if one is not None and _state(module):
+            if one is not None and 0 < sum(tensor.numel() for tensor in _state(module).values()) < _LARGEST_STATE:
                 yield self._lowered(key, one, module, dtype, of_state=True)
 
     def _made(self, key: str, dtype: str, seed: int) -> Iterator[_Made]:

@@ -14,6 +14,7 @@ from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, raised, record_of, refused
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
+from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import Observed, compare, observe
@@ -234,7 +235,10 @@ class Judge:
         for mismatch in mismatches:
             if not complete and mismatch.stage == "backward" and mismatch.symptom != "exception":
                 continue  # what was not reached has no gradient
-            found.fail(check_of(mismatch, found.program), mismatch.key, mismatch.message)
+            # A new module that has other parameters shows it alone.
+            unlike = mismatch.symptom == "structure" and mismatch.stage == "build"
+            shown = assembled(found.program.calls[: mismatch.slot + 1], found.program.arrays)[0] if unlike else None
+            found.fail(check_of(mismatch, found.program), mismatch.key, mismatch.message, shown)
         if any(item.symptom in ("exception", "out of memory") and item.stage != "backward" for item in mismatches):
             found.failed = True
 

@@ -150,3 +150,13 @@ def test_what_is_not_plain_gets_the_full_form(tmp_path, build, found):
 
     assert compact.differing_tensor(item, sides, "item", [], "v1", found) is None
     assert compact.differing_tensor(large, sides, "relu", [], "v3", found) is None
+
+
+def test_an_operand_that_an_operator_writes_into_keeps_its_name(tmp_path, build, found):
+    """A candidate whose operator does not work in place gives a new tensor, and leaves the operand as it was."""
+    x = build.tensor([1.0])
+    build.operator("iadd", x, 2)
+    text = compact.differing_tensor(build.program(), toys(tmp_path, "toy", "healthy"), "iadd", [], "x0", found)
+
+    assert text is not None
+    assert "    v1 = x0\n    v1 += 2\n    return x0\n" in text

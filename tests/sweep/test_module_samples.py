@@ -93,3 +93,15 @@ def test_what_writes_beyond_its_memory_is_not_mutated(database: ModuleDatabase) 
     mutated = {entry.key: entry.mutated for entry in database.entries()}
     assert mutated["nn.NLLLoss"]
     assert not mutated["nn.CTCLoss"]
+
+
+@pytest.mark.slow
+def test_a_module_with_another_state_shows_it_without_being_called() -> None:
+    def stateless(kind: Any) -> Any:
+        return lambda *args, **kwargs: TORCH.resolve("nn.Linear")(*args, **{**kwargs, "bias": False})
+
+    cell = swept(fault("nn.Linear", stateless), "nn.Linear/module/float32", "sample")
+    (found,) = [one for one in cell.divergences.values() if "names of parameters" in one.message]
+    assert found.check == "shape"
+    assert found.program is not None
+    assert [call.target for call in found.program.calls] == ["nn.Linear"]

@@ -25,6 +25,7 @@ from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, run_trial
 from autotest.trials.trial import Test as ATest
 from tests.support.faulty import FaultyTorch, plus, with_gradient
+from tests.support.faulty_oneflow import FaultyOneFlow
 
 SETTINGS = Settings(n=1)
 
@@ -98,6 +99,37 @@ def test_it_is_shrunk_to_the_guilty_call_in_a_few_dozen_runs(stage: str, perform
     assert finding.program is not None
     assert {call.target for call in finding.program.calls if call.kind == "function"} == {"erf"}
     assert len(performed) <= 30 * len(agreement.program.calls)
+
+
+def _passing_twice(original: Any) -> Any:
+    """An operator of OneFlow that passes twice its gradient on."""
+    import oneflow
+
+    class Twice(oneflow.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return gradient * 2
+
+    return lambda x: original(Twice.apply(x))
+
+
+@pytest.mark.oneflow
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [plus(0.1), _passing_twice], ids=["forward", "backward"])
+def test_with_oneflow_it_takes_no_more_runs(fault: Any, performed: list[int]) -> None:
+    body = chain(2000)
+    pair = Pair(TorchFramework(), FaultyOneFlow({"erf": fault}))
+    outcome = run_trial(body, 0, SETTINGS, pair)
+    performed.clear()
+    finding = diagnosed(outcome, pair, body)
+    assert finding.operator == "erf"
+    assert finding.program is not None
+    assert len(finding.program.calls) <= 4
+    assert len(performed) <= 30 * len(outcome.program.calls)
 
 
 def test_a_gradient_that_raises_in_the_middle_is_located() -> None:

@@ -108,3 +108,9 @@ def wrong_tangent() -> FaultyTorch:
             return 2.01 * ctx.saved_tensors[0] * tangent
 
     return FaultyTorch({"square": lambda _: lambda x: Squares.apply(x)}, origin=f"{__name__}:wrong_tangent")  # noqa: PLW0108 - it has no signature
+
+
+def wrong_gradients() -> FaultyTorch:
+    """tanh, exp and sin pass more than their gradient on."""
+    twice = with_gradient(lambda gradient: gradient * 2)
+    return FaultyTorch(dict.fromkeys(("tanh", "exp", "sin"), twice), origin=f"{__name__}:wrong_gradients")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import types
 
 import pytest
 
@@ -79,7 +80,7 @@ class Silent:
 @pytest.mark.parametrize(("in_turn", "slots"), [(False, [2, 3, 2, 2]), (True, [2, 2, 2, 2])])
 def test_another_worker_goes_on_while_one_seems_to_hang(tmp_path, monkeypatch, in_turn, slots):
     now = [1000.0]
-    monkeypatch.setattr(workers_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(workers_module, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
     pool = Workers(Conditions(tmp_path / "kept", ("torch", "torch")), 2, in_turn=in_turn)
     for slot in range(2):
         pool._workers[slot] = _Worker(Silent(), tmp_path / "log", ready=True)

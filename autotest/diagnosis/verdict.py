@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +43,9 @@ ROUNDOFF = {
     "complex128": 2.0**-52,
 }
 _TINY = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
+_NARROW: Mapping[str, Any] = MappingProxyType(
+    {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "complex64": np.complex64}
+)
 _GREATEST = float(np.finfo(np.float64).max)
 #: How many roundoffs a roundoff of the inputs may become before a result is called ill-conditioned.
 _AMPLIFIED = 1000.0
@@ -190,6 +194,8 @@ def measure(
     finite = np.isfinite(allowed)
     wide_allowed = np.where(finite, ratio * np.maximum(64 * np.where(finite, allowed, 0.0), backdrop), np.inf)
     errors = [distance(_rounded(truth, dtype), np.asarray(side).astype(truth.dtype)) for side in pair]
+    may_overflow = _sums_overflow(truth, spread, np.where(few, 2.0, length), dtype)
+    errors = [np.where(may_overflow & np.isinf(side), 0.0, error) for side, error in zip(pair, errors, strict=True)]
     gap = distance(truth, np.asarray(wide[1]).astype(truth.dtype))
     # What is allowed anything is in excess of nothing, however far off it is.
     with np.errstate(over="ignore"):  # a finite error may be an infinite multiple of what is allowed
@@ -246,9 +252,23 @@ def _allowed(truth: Values, spread: Values, length: Values, dtype: str) -> Value
     return np.asarray(bound + 4 * _TINY.get(dtype, 2.0**-149))
 
 
+def _sums_overflow(truth: Values, spread: Values, length: Values, dtype: str) -> Values:
+    """Where some order of adding up overflows `dtype` on the way to a finite result.
+
+    Independent roundoffs of n terms move their sum by u / sqrt(3) of the terms' Euclidean norm, and no partial sum is
+    more than sqrt(n) times that norm. One or two terms have no order.
+    """
+    kind = _NARROW.get(dtype)
+    if kind is None or dtype not in ROUNDOFF:
+        return np.zeros(truth.shape, bool)
+    with np.errstate(all="ignore"):
+        reached = np.sqrt(3 * length) * spread / ROUNDOFF[dtype]
+    return np.asarray(np.isfinite(truth) & (length > 2) & (reached > float(np.finfo(kind).max)))
+
+
 def _rounded(truth: Values, dtype: str) -> Values:
     """`truth` with the overflow of `dtype`: an infinity there is no error of either side."""
-    kind = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "complex64": np.complex64}.get(dtype)
+    kind = _NARROW.get(dtype)
     if kind is None:
         return truth
     with np.errstate(all="ignore"):

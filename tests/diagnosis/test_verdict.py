@@ -48,3 +48,14 @@ def test_great_numbers_are_no_excuse(dtype: str, value: float) -> None:
     laboratory = Laboratory(program, Pair(TorchFramework(), TorchFramework()))
     assert np.isfinite(laboratory.backdrop())
     assert all(np.isfinite(run[0, ""].data).all() for run in laboratory.moved(dtype))
+
+
+@pytest.mark.parametrize(("size", "overflows"), [(3e38, True), (3e30, False)])
+def test_an_infinity_is_rounding_only_where_another_order_of_adding_up_overflows(size, overflows):
+    terms = np.array([size] * 4 + [-size] * 4 + [1e30])
+    random = np.random.Generator(np.random.SFC64(0))
+    moved = [np.array([(terms * (1 + random.uniform(-1, 1, terms.size) * 2.0**-24)).sum()]) for _ in range(8)]
+    truth, infinite = np.array([1e30]), np.array([np.inf], "float32")
+    pair = (truth.astype("float32"), infinite)
+    found = measure(pair, (truth, truth), moved, "float32", float(terms.size), np.array([True]))
+    assert found.wrong == (0, 0 if overflows else 1)

@@ -74,7 +74,7 @@ def test_exp():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_test_files_travel_to_a_cluster_that_runs_already_and_a_node_that_goes_away_costs_nothing(
     fuzz, cluster: RayCluster, tmp_path
 ):

@@ -1,0 +1,39 @@
+"""copy_: x0.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, paddle 3.3.1; test_elementwise.py::TestInPlace.test_copying, trial 0 of base seed 0.
+paddle: difference of its own forward gives 0 at (1, 0), as torch does"""
+import sys
+import numpy as np
+
+X0 = np.array([[0.3306479, 0.73865265], [0.9814976, 0.8533642]], "float32")
+X1 = np.array([[0.2245214, 0.0027301311], [0.97686297, 0.6283326]], "float32")
+C4 = np.array([[0.1656816, -0.1564889], [0.5464573, 0.093229055]], "float32")
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(X0, requires_grad=True)
+    x1 = torch.tensor(X1, requires_grad=True)
+    v2 = x0.clone()
+    v3 = v2.copy_(x1)
+    v3.backward(torch.tensor(C4))
+    return x0.grad.tolist()
+
+def in_paddle():
+    import paddle
+    x0 = paddle.to_tensor(np.array([[0.3306479, 0.73865265], [0.9814976, 0.8533642]], "float32")).requires_grad_()
+    x1 = paddle.to_tensor(np.array([[0.2245214, 0.0027301311], [0.97686297, 0.6283326]], "float32")).requires_grad_()
+    v2 = x0.clone()
+    v3 = v2.copy_(x1)
+    c4 = paddle.to_tensor(np.array([[0.1656816, -0.1564889], [0.5464573, 0.093229055]], "float32"))
+    v3.backward(c4)
+    t7 = x0.grad.detach()
+    return t7.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_paddle()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, paddle {actual}".split())[:1000])
+sys.exit(1)

@@ -1,0 +1,30 @@
+"""nn.functional.hardsigmoid: v1 differs in value between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, paddle 3.3.1; test_activation.py::test_function[name='hardsigmoid'], trial 1 of base seed 0.
+paddle: NumPy gives 0.0761725007 at (2,), as torch does"""
+import sys
+import numpy as np
+
+X0 = np.array([5.739527805856464, -3.6901121030346595, -2.5429649960301988, -7.911666393123834],
+    "float64")
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(X0)
+    v1 = torch.nn.functional.hardsigmoid(x0)
+    return v1.tolist()
+
+def in_paddle():
+    import paddle
+    x0 = paddle.to_tensor(np.array([5.739527805856464, -3.6901121030346595, -2.5429649960301988, -7.911666393123834], "float64"))
+    v1 = paddle.nn.functional.hardsigmoid(x0)
+    return v1.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_paddle()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 1e-09, 1e-09, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, paddle {actual}".split())[:1000])
+sys.exit(1)

@@ -1,0 +1,81 @@
+"""argmin: torch.compile(backend='inductor') of torch+compile=inductor differs from its eager mode. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, torch+compile=inductor 2.0.1+cu117; test_reduction.py::test_places_of_extremes_among_special_values[name='argmin'], trial 1 of base seed 0."""
+
+import sys
+
+import numpy as np
+
+try:
+    import torch
+except (ImportError, OSError) as error:
+    sys.exit(print("cannot tell:", error) or 2)
+
+X0 = np.array([[2.695945, 0.010823011, -1e-45, 2.4523346], [-np.inf, 2.3361428, -3.0795188,
+    -3.8493662], [np.inf, 2.1179297, 2.249605, -1.723878], [1e-45, -2.5451393, np.inf,
+    -3.4028235e+38], [-2.581633, -2.9103408, np.nan, 2.5680254]], "float32")
+given_back = []  # which of its results the graph has at all
+
+
+def before():
+    """What stands outside of the graph."""
+    x0 = torch.tensor(X0)
+    return (x0,), ()
+
+
+def forward(x0):
+    """What the graph holds."""
+    v1 = torch.argmin(x0, dim=0)
+    return (v1,)
+
+
+def program(x0, forward=forward):
+    """What eager mode and the graph do."""
+    (v1,) = forward(x0)
+    return (v1,)
+
+
+def gradients(x0):
+    """What pushing back left."""
+    return ()
+
+
+class Replay:
+    def __init__(self):
+        self.compiled = torch.compile(forward, backend='inductor')
+
+    def __call__(self, *given):
+        results = [*program(*given, *modules, forward=self.compiled), *gradients(*given, *modules)]
+        given_back[:] = [result is not None for result in results]
+        return [result for result in results if result is not None]
+
+
+def both(eager, graphed, rtol, atol, values):
+    """Whether the two are the same tensor; `values` says whether its contents count."""
+    if eager is None or graphed is None or eager.shape != graphed.shape or eager.dtype != graphed.dtype:
+        return eager is graphed
+    numbers = [np.array(side.detach().cpu().tolist()) for side in (graphed, eager)]
+    return not values or np.allclose(*numbers, rtol, atol, equal_nan=True)
+
+
+if __name__ == "__main__":
+    try:
+        tensors, modules = before()
+        eager = [*program(*tensors, *modules), *gradients(*tensors, *modules)]
+        [value.detach().numpy() for value in eager if value is not None]
+    except Exception as error:
+        sys.exit(print("cannot tell: eager mode raises", error) or 2)
+    tensors, modules = before()
+    try:
+        graphed = Replay()(*tensors)
+        graphed = [*graphed] if isinstance(graphed, (list, tuple)) else [graphed]
+        [value.detach().numpy() for value in graphed]
+    except Exception as error:
+        print(*f"DIFFERS: eager mode accepts it, torch.compile(backend='inductor') raises {type(error).__name__}: {error}".split())
+        sys.exit(1)
+    graphed = [graphed.pop(0) if there else None for there in given_back]
+    found = []
+    for name, one, other, limits in zip(['v1'], eager, graphed, [(0.0, 0.0, True)]):
+        if not both(one, other, *limits):
+            found.append(f"{name}: eager {one}, torch.compile(backend='inductor') {other}")
+    print(*("DIFFERS: " + "; ".join(found) if found else "same").split())
+    sys.exit(1 if found else 0)

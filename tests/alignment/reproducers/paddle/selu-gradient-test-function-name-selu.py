@@ -1,0 +1,31 @@
+"""nn.functional.selu: x0.grad differs in gradient between torch and paddle. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, paddle 3.3.1; test_activation.py::test_function[name='selu'], trial 8 of base seed 0.
+torch is the specification: paddle differs in gradient, in float64 too; nobody else has an opinion"""
+import sys
+import numpy as np
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(np.array(0.0, "float64"), requires_grad=True)
+    v1 = torch.nn.functional.selu(x0)
+    v1.backward(torch.tensor(np.array(-0.26573759818227166, "float64")))
+    return x0.grad.tolist()
+
+def in_paddle():
+    import paddle
+    x0 = paddle.to_tensor(np.array(0.0, "float64")).requires_grad_()
+    v1 = paddle.nn.functional.selu(x0)
+    c2 = paddle.to_tensor(np.array(-0.26573759818227166, "float64"))
+    v1.backward(c2)
+    t4 = x0.grad.detach()
+    return t4.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_paddle()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 1e-09, 1e-09, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, paddle {actual}".split())[:1000])
+sys.exit(1)

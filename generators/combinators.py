@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from generators import annotations as kinds
+from generators.choosing import choose
 from generators.core import Annotation, Generator
 from generators.errors import GeneratorError, of_the_test
 from generators.source import Source
@@ -112,7 +113,7 @@ class oneof(Generator):
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         children = self.children
-        return children[source.index(len(children), self._weights)].draw_in(source, annotation)
+        return children[choose(source, len(children), self._weights)].draw_in(source, annotation)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.value()(*args, **kwargs)

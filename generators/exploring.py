@@ -174,7 +174,7 @@ def _consistent(
         raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, for truth values have none")
     if isinstance(contents, str) and contents == "indices" and high is None:
         raise wrong(f"contents={contents!r}", "expected high=, which is how many there are to point at")
-    if contents == "distinct" and layout == "expanded":
+    if isinstance(contents, str) and contents == "distinct" and isinstance(layout, str) and layout == "expanded":
         raise wrong(
             f"contents={contents!r}, layout={layout!r}", "expected another layout, for this one repeats numbers"
         )

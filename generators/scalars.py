@@ -8,6 +8,7 @@ import numbers
 from typing import Any
 
 from generators import annotations as kinds
+from generators.choosing import choose
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, of_the_test
@@ -136,10 +137,10 @@ class random(Generator):
                     return float(source.integer(low, high))  # 1 and 2 are what exponents and factors are compared with
                 return source.uniform(float(low), float(high))
             if wanted is bool:
-                return source.boolean()
+                return choose(source, 2) == 1
             return complex(source.uniform(float(low), float(high)), source.uniform(float(low), float(high)))
         if isinstance(kind, kinds.Fixed):
-            return kind.values[source.index(len(kind.values))]
+            return kind.values[choose(source, len(kind.values))]
         if isinstance(kind, kinds.Items):
             return builtins.tuple([self._of(item, source, low, high) for item in kind.elements])
         if isinstance(kind, kinds.Many):
@@ -151,7 +152,7 @@ class random(Generator):
         if not (isinstance(low, int) and isinstance(high, int)) and kinds.FLOAT in options:
             # Bounds that are not whole ask for a float, where that is allowed.
             options = (kinds.FLOAT,)
-        return self._of(options[source.index(len(options))], source, low, high)
+        return self._of(options[choose(source, len(options))], source, low, high)
 
     def _bound(self, name: str, bound: Any) -> Any:
         """`bound` as a plain int or float."""

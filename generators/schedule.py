@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
 
+from generators.choosing import planned_alternative
 from generators.plan import BLOCK, NAMES, row
 
+_PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 #: How many of the trials that were not run yet are compared with each other, to find the next.
 WINDOW = 60
 #: A feature that was refused so often, and never accepted, is put off.
@@ -25,10 +29,10 @@ class Schedule:
     def __init__(self, attempts: int) -> None:
         """`attempts`: how many indices there are at most."""
         self._left: dict[int, None] = dict.fromkeys(range(attempts))
-        self._accepted: dict[tuple[str, int], int] = {}
-        self._refused: dict[tuple[str, int], int] = {}
-        #: The factors that the test leaves open, as far as that is known.
-        self._open: set[str] = set()
+        self._accepted: dict[tuple[Any, int | None], int] = {}
+        self._refused: dict[tuple[Any, int | None], int] = {}
+        #: The factors that the test leaves open, and its choices among alternatives, as far as they are known.
+        self._open: dict[Any, None] = {}
 
     def __iter__(self) -> Iterator[int]:
         while self._left:
@@ -36,11 +40,11 @@ class Schedule:
             del self._left[index]
             yield index
 
-    def tell(self, index: int, features: Mapping[str, int], *, refused: bool) -> None:
+    def tell(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
         """Say which `features` trial `index` drew, and whether the reference refused it."""
         counts = self._refused if refused else self._accepted
         for feature in features.items():
-            self._open.add(feature[0])
+            self._open[feature[0]] = None
             counts[feature] = counts.get(feature, 0) + 1
 
     def _next(self) -> int:
@@ -65,10 +69,9 @@ class Schedule:
         """How likely trial `index` is accepted, and how much of it no accepted trial had."""
         levels: tuple[int, ...] = row(index)
         likely, new = 1.0, 0
-        for place, name in enumerate(NAMES):
-            if name not in self._open:
-                continue
-            feature = (name, levels[place])
+        for name in self._open:
+            level = levels[_PLACES[name]] if name in _PLACES else planned_alternative(index, name)
+            feature = (name, level)
             accepted, refused = self._accepted.get(feature, 0), self._refused.get(feature, 0)
             new += not accepted
             if refused >= DOUBTFUL or accepted:

@@ -75,7 +75,18 @@ class Source:
     Raises `GeneratorError` when the seed or a forced choice cannot be read.
     """
 
-    __slots__ = ("_bits", "_forced", "_scripted", "_words", "choices", "features", "memo", "seed", "special_values")
+    __slots__ = (
+        "_bits",
+        "_forced",
+        "_scripted",
+        "_words",
+        "alternatives",
+        "choices",
+        "features",
+        "memo",
+        "seed",
+        "special_values",
+    )
 
     def __init__(
         self,
@@ -90,8 +101,11 @@ class Source:
         #: What was drawn in this trial. Keyed by the generator itself: the reference keeps it alive, so that no other
         #: can take its place (an ``id()`` alone is given again after it is freed).
         self.memo: dict[Any, Any] = {}
-        #: The level of each factor of the plan that the test left open, by the factor's name.
-        self.features: dict[str, int] = {}
+        #: The level of each factor of the plan that the test left open, by the factor's name, and of what it chose
+        #: among alternatives, by the choices up to there.
+        self.features: dict[Any, int] = {}
+        #: The choices among alternatives that the plan made so far: how many there were, with what chances.
+        self.alternatives: tuple[tuple[int, tuple[float, ...] | None], ...] = ()
         #: Whether NaN, infinities and the like are drawn where a test leaves numbers open.
         self.special_values = True
         self._forced: tuple[Choice, ...] = () if forced is None else _read(forced)

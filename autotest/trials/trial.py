@@ -63,7 +63,7 @@ class Outcome:
     recorder: Recorder
     choices: Sequence[generators.Choice]
     #: The features that it had of those which the test leaves open, see `generators.plan`.
-    features: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    features: Mapping[Any, int] = dataclasses.field(default_factory=dict)
     mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
     rejection: Rejection | None = None
     compared: int = 0
@@ -149,7 +149,7 @@ def perform(
 
 
 def to_compare(
-    seed: int, recorder: Recorder, choices: Sequence[generators.Choice], features: Mapping[str, int]
+    seed: int, recorder: Recorder, choices: Sequence[generators.Choice], features: Mapping[Any, int]
 ) -> Outcome:
     """The outcome of a trial that has run and was not compared yet."""
     observed = observe(recorder)

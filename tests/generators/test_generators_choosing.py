@@ -1,0 +1,115 @@
+"""Alternatives take turns: each within twenty trials, beside every feature, and given back where it was refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+
+from generators import Schedule, Source, explored_array, nothing, oneof, random, random_bool, using
+from generators.combinators import NOTHING
+from generators.plan import BLOCK, NAMES, row
+from generators.source import TRIAL_BITS
+
+
+def trials(draw: Callable[[], Any], start: int = 0, test: int = 7) -> list[Any]:
+    """What `draw` gives in twenty trials of a test, from trial `start` on."""
+    drawn = []
+    for index in range(start, start + BLOCK):
+        with using(Source(index << TRIAL_BITS | test)):
+            drawn.append(draw())
+    return drawn
+
+
+@pytest.mark.parametrize("test", range(3))
+@pytest.mark.parametrize("count", [2, 3, 7, 12])
+def test_each_alternative_comes_within_twenty_trials(count: int, test: int) -> None:
+    came = Counter(trials(lambda: oneof(*range(count)).value(), test=test))
+    assert set(came) == set(range(count))
+    assert max(came.values()) - min(came.values()) <= 2  # the first trial's is left to chance
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: random_bool().value(),
+        lambda: (random(1, 3) | nothing()).value() is NOTHING,
+        lambda: random().draw(Literal["reflect", "zeros"]),
+        lambda: isinstance(random(1, 9).draw(int | tuple[int, int]), int),
+    ],
+    ids=["bool", "nothing", "literal", "union"],
+)
+def test_whatever_has_two_alternatives_has_each_in_about_half_of_the_trials(draw: Callable[[], Any]) -> None:
+    assert set(Counter(trials(draw)).values()) <= {9, 10, 11}
+
+
+def test_every_two_choices_of_a_trial_come_in_all_their_combinations() -> None:
+    drawn = trials(lambda: (random_bool().value(), oneof("a", "b", "c").value(), random_bool().value()))
+    assert len({one[:2] for one in drawn}) == 6
+    assert len({one[1:] for one in drawn}) == 6
+    assert len({one[::2] for one in drawn}) == 4
+
+
+def test_an_alternative_comes_beside_nearly_every_feature() -> None:
+    drawn = trials(lambda: random_bool().value())
+    # What only one trial has, and what the first one has, whose choices are left to chance, cannot come beside both.
+    levels = Counter((name, row(index).level(name)) for index in range(1, BLOCK) for name in NAMES)
+    often = {level for level, times in levels.items() if times > 1}
+    pairs = {((name, row(index).level(name)), drawn[index]) for index in range(BLOCK) for name in NAMES}
+    both = {level for level in often if {(level, False), (level, True)} <= pairs}
+    assert len(both) >= 0.9 * len(often)
+
+
+def test_contents_out_of_several_are_each_drawn_in_every_layout() -> None:
+    def drawn() -> tuple[str, str]:
+        contents = oneof("uniform", "ties")
+        layout = explored_array(2, contents=contents).layout
+        return contents.value(), layout
+
+    assert len({*trials(drawn), *trials(drawn, BLOCK)}) == 10
+
+
+def test_chances_that_a_test_gives_are_kept() -> None:
+    assert Counter(trials(lambda: oneof(0, 1, possibility=0.75).value(), BLOCK)) == {0: 15, 1: 5}
+    assert Counter(trials(lambda: oneof(0, 1, 2, possibility=[0.0, 0.5, 0.5]).value(), BLOCK)) == {1: 10, 2: 10}
+    rare = [trials(lambda: oneof(0, 1, possibility=0.99).value(), block * BLOCK) for block in range(20)]
+    assert 0 < sum(map(sum, rare)) < 20
+
+
+def test_more_alternatives_than_trials_are_drawn_at_random() -> None:
+    assert len(set(trials(lambda: oneof(*range(50)).value()))) > 10
+
+
+def test_a_loop_draws_on_and_on() -> None:
+    assert all(len(set(one)) == 2 for one in trials(lambda: [random_bool().value() for _ in range(40)]))
+
+
+def test_a_choice_is_replayed_from_its_log_and_is_the_first_without_one() -> None:
+    with using(Source(13 << TRIAL_BITS | 7)) as source:
+        first = [oneof(*"abcd").value() for _ in range(4)]
+    with using(Source(1, source.choices)):
+        assert [oneof(*"abcd").value() for _ in range(4)] == first
+    with using(Source(13 << TRIAL_BITS | 7, then="simplest")):
+        assert [oneof(*"abcd").value() for _ in range(4)] == ["a"] * 4
+
+
+def test_a_filter_on_a_choice_is_offered_others() -> None:
+    assert set(trials(lambda: oneof(*"abc").filter(lambda one: one == "c").value())) == {"c"}
+
+
+def test_an_alternative_that_was_refused_is_given_back() -> None:
+    """What is accepted only beside another alternative still comes, and soon enough."""
+    schedule, accepted, ran = Schedule(400), [], 0
+    for index in schedule:
+        ran += 1
+        with using(Source(index << TRIAL_BITS | 7)) as source:
+            mode, padded = oneof("zeros", "reflect").value(), random_bool().value()
+        refused = mode == "reflect" and not padded
+        schedule.tell(index, source.features, refused=refused)
+        accepted += [] if refused else [mode]
+        if len(accepted) == BLOCK:
+            break
+    assert ran < 1.5 * BLOCK
+    assert Counter(accepted)["reflect"] >= 4

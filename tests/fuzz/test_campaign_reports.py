@@ -47,6 +47,13 @@ def test_the_summary_numbers_findings_and_names_how_to_see_each_again():
     assert "2 mismatches were only rounding" in text
 
 
+def test_the_summary_says_what_a_finding_needs_to_happen():
+    needs = dataclasses.replace(FOUND, happens="only with strided memory, needs 9 elements or more")
+    lines = campaign.summary(progress(found={IDENTITY: needs})).splitlines()
+    assert "   Happens only with strided memory, needs 9 elements or more" in lines
+    assert not any("Happens" in line for line in campaign.summary(progress()).splitlines())
+
+
 def test_a_message_of_several_lines_keeps_them_and_is_cut_where_it_is_long():
     message = "\n".join(["relu: accepts it", "", "  File  x.py ", "y" * 40 + " " + "z" * 90, "three", "four", "five"])
     text = campaign.summary(progress(found={IDENTITY: dataclasses.replace(FOUND, message=message)}))

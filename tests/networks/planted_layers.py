@@ -232,7 +232,8 @@ def possible(model: str, *, training: bool) -> Iterator[Planted]:
         elif "Norm" in name:
             kinds += ["epsilon", "no bias gradient", *(["buffer not updated"] if "Batch" in name and training else [])]
         elif weight is not None:
-            kinds += ["weight gradient", "flipped weight"] if weight.requires_grad else ["flipped weight"]
+            kinds += ["weight gradient"] if weight.requires_grad else []
+            kinds += ["flipped weight"] if weight.shape[0] > 1 else []
             kinds += ["transposed weight"] if weight.shape[0] > 1 and weight.shape[1] > 1 else []
             kinds += ["no bias"] if layer.bias is not None else []
             kinds += ["no bias gradient"] if layer.bias is not None and layer.bias.requires_grad else []

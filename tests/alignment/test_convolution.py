@@ -83,8 +83,8 @@ def test_functional_convolution(name):
 def test_functional_transposed_convolution(name):
     rank = int(name[-2])
     channels, out = random(1, 5).to(int), random(1, 5).to(int)
-    x = random_tensor(shape=(2, channels, *[4] * rank), low=-1, high=1)
-    # torch 2.0.1 reads memory that nobody wrote where a weight of kernel size 1 is a transposed view.
+    # torch 2.0.1 reads memory that nobody wrote where an input, or a weight of kernel size 1, is a transposed view.
+    x = random_tensor(shape=(2, channels, *[4] * rank), low=-1, high=1, layout="contiguous")
     size = (channels, out, *[random(1, 4).to(int) for _ in range(rank)])
     weight = random_tensor(shape=size, low=-1, high=1, layout="contiguous")
     stride = random(1, 3).to(int)

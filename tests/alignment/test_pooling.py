@@ -25,7 +25,8 @@ def test_maximum(rank):
         dilation=random(1, 3) | nothing(),
         ceil_mode=random_bool() | nothing(),
     )
-    return m(image(rank, 9 if rank < 3 else 6))
+    # No smaller than the widest window: OneFlow takes what leaves nothing, which torch refuses, see test_modules.
+    return m(image(rank, 9 if rank < 3 else 7))
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])

@@ -114,12 +114,16 @@ def symptoms_of(check: str) -> frozenset[str]:
     return _SYMPTOMS.get(check, frozenset())
 
 
-def known(found: Sequence[SweepFinding], entries: Sequence[Entry], candidate: str, version: str) -> None:
+def known(
+    found: Sequence[SweepFinding], entries: Sequence[Entry], candidate: str, version: str, reference_version: str = ""
+) -> None:
     """Note at each finding the reason of the ledger's entry that expects it, if any.
 
-    An entry counts if it is about `candidate` in its `version`, and names the operator; its test does not matter here.
+    An entry counts if it is about `candidate` in its `version`, beside the reference in its own, and names the
+    operator; its test does not matter here.
     """
-    about = [entry for entry in entries if entry.operator and entry.is_about(candidate, lambda: version)]
+    versions = (lambda: version), (lambda: reference_version)
+    about = [entry for entry in entries if entry.operator and entry.is_about(candidate, *versions)]
     for finding in found:
         finding.known = next((entry.reason for entry in about if _expects(entry, finding)), "")
 

@@ -42,6 +42,14 @@ def test_an_entry_is_about_an_operator_of_a_candidate_and_its_versions(
     assert found.known == reason
 
 
+def test_an_entry_may_be_about_some_versions_of_the_reference() -> None:
+    entry = Entry("key", "test.py::test", "dtype", "why", "neg", reference_versions=">=2.13")
+    for version, reason in {"2.13.1": "why", "2.0.1": ""}.items():
+        found = finding("neg", "actual float32")
+        known([found], [entry], "mine", "1", version)
+        assert found.known == reason
+
+
 def looked_into(calls: Callable[[], tuple[Call, ...]], *, special: bool) -> SweepFinding:
     found = finding("sub", "expected 1.0, actual nan")
     data = Array(np.ones(1, "float32"), "float32")

@@ -53,7 +53,7 @@ def test_triangles(name):
     return getattr(torch, name)(x, diagonal=random(-4, 5).to(int) | nothing())
 
 
-def baddbmm(beta):
+def baddbmm(beta, size=size):
     batch, rows, inner, columns = size(), size(), size(), size()
     x = random_tensor(shape=(batch, rows, columns), low=-1)
     y, z = random_tensor(shape=(batch, rows, inner), low=-1), random_tensor(shape=(batch, inner, columns), low=-1)
@@ -99,7 +99,8 @@ class TestProducts(unittest.TestCase):
 
     @autotest(n=5)
     def test_baddbmm_without_what_is_added_to(self):
-        return baddbmm(beta=0.0)
+        # Of less than 400 products, torch 2.0.1 multiplies memory by 0 that nobody wrote, and that may be NaN.
+        return baddbmm(beta=0.0, size=lambda: random(8, 12).to(int))
 
     @autotest()
     def test_einsum(self):

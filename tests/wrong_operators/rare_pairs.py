@@ -9,7 +9,6 @@ from tests.wrong_operators.numbers import one, two
 from tests.wrong_operators.wrong import Replacement, Wrong, off
 from tests.wrong_operators.wrong import torch as real
 
-F = torch.nn.functional
 WHOLE = {"int32": "float", "int64": "double"}
 
 
@@ -86,7 +85,7 @@ RARE_PAIRS = [
         "pad reflects as it replicates",
         "nn.functional.pad",
         lambda f: lambda x, pad, mode: f(x, pad, mode="replicate" if mode == "reflect" else mode),
-        lambda: F.pad(
+        lambda: torch.nn.functional.pad(
             random_tensor(ndim=3, dim2=random(4, 8)),
             (random(0, 3), random(0, 3)),
             mode=oneof("constant", "reflect", "replicate", "circular"),
@@ -96,19 +95,19 @@ RARE_PAIRS = [
         "max_pool2d ignores ceil_mode",
         "nn.functional.max_pool2d",
         without("ceil_mode"),
-        lambda: F.max_pool2d(image(), random(2, 4), stride=random(2, 4), ceil_mode=random_bool()),
+        lambda: torch.nn.functional.max_pool2d(image(), random(2, 4), stride=random(2, 4), ceil_mode=random_bool()),
     ),
     Wrong(
         "interpolate ignores align_corners",
         "nn.functional.interpolate",
         without("align_corners"),
-        lambda: F.interpolate(image(), size=(7, 5), mode="bilinear", align_corners=random_bool()),
+        lambda: torch.nn.functional.interpolate(image(), size=(7, 5), mode="bilinear", align_corners=random_bool()),
     ),
     Wrong(
         "smooth_l1_loss heeds beta without a reduction alone",
         "nn.functional.smooth_l1_loss",
         lambda f: lambda x, y, reduction, beta: f(x, y, reduction=reduction, beta=beta if reduction == "none" else 1.0),
-        lambda: F.smooth_l1_loss(
+        lambda: torch.nn.functional.smooth_l1_loss(
             random_tensor(ndim=2), random_tensor(ndim=2), reduction=oneof("mean", "sum", "none"), beta=oneof(0.5, 2.0)
         ),
     ),

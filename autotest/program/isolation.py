@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.program.calls import Array, Call, Captured, Operand, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, tensor_call
-from autotest.program.semantics import in_place, is_setting
+from autotest.program.semantics import in_place, is_setting, reparametrizes
 from autotest.program.values import TensorValue
 
 _MISSING = object()
@@ -154,7 +154,7 @@ class _Part:
             if not later.args or later.args[0] != Ref(at):
                 continue
             told = (is_setting(later) and later.kind != "load_state") or later.kind in ("enter", "exit")
-            if told or (later.kind == "load_state" and state is None):
+            if told or reparametrizes(later) or (later.kind == "load_state" and state is None):
                 for ref in refs(later):
                     self.bring(ref.slot)
                 self.keep(later)

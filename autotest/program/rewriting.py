@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, map_operand, refs
-from autotest.program.semantics import in_place, is_class, is_holder, is_setting
+from autotest.program.semantics import in_place, is_class, is_holder, is_setting, reparametrizes
 
 WIDER: Mapping[str, str] = {
     "float16": "float64",
@@ -146,7 +146,8 @@ def needed(program: Program, slots: Iterable[int]) -> set[int]:
             if call.slot in found:
                 found.update(ref.slot for ref in refs(call))
         for call in program.calls:
-            writes = in_place(call) or is_setting(call) or call.kind in ("overwrite", "enter", "exit")
+            writes = in_place(call) or is_setting(call) or reparametrizes(call)
+            writes = writes or call.kind in ("overwrite", "enter", "exit")
             if writes and call.args and type(call.args[0]) is Ref and call.args[0].slot in found:
                 found.add(call.slot)
         grown = len(found) > before

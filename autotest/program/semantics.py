@@ -50,6 +50,10 @@ _RETURN_GRADIENTS: Final = frozenset(("autograd.grad",))
 _LEAVE_GRADIENTS: Final = frozenset(("backward", "autograd.backward"))
 #: What a module or a tensor is told, which computes nothing.
 _SETTINGS: Final = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
+#: Functions after which a module computes one of its parameters of others, or no longer does.
+_REPARAMETRIZING: Final = frozenset(
+    "weight_norm spectral_norm orthogonal remove_weight_norm remove_spectral_norm remove_parametrizations".split()
+)
 
 
 def base_name(call: Call) -> str:
@@ -164,6 +168,13 @@ def is_class(call: Call) -> bool:
 def is_setting(call: Call) -> bool:
     """Whether `call` tells a module or a tensor something, and computes nothing."""
     return call.kind in ("load_state", "setattr") or (call.kind == "method" and call.target in _SETTINGS)
+
+
+def reparametrizes(call: Call) -> bool:
+    """Whether `call` changes which parameters its first operand, a module, has: ``nn.utils.weight_norm``."""
+    if call.kind != "function" or not call.target.startswith("nn.utils."):
+        return False
+    return base_name(call) in _REPARAMETRIZING or call.target.startswith("nn.utils.prune.")
 
 
 def is_holder(call: Call) -> bool:

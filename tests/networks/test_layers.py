@@ -44,6 +44,8 @@ FEW = [
     Planted("translator", True, "decoder.cell", "scaled"),
     Planted("relative", True, "1.attention.qkv", "transposed weight"),
     Planted("towers", True, "towers.right.1.other", "no bias gradient"),
+    # Of two layers that read the same input, the one with a normalised weight.
+    Planted("temporal", True, "0.conv", "input gradient"),
 ]
 
 

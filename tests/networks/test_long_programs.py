@@ -19,6 +19,7 @@ from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import Shrinker
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
+from autotest.program.rewriting import needed
 from autotest.replaying import replay
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
@@ -262,3 +263,38 @@ def test_a_wrong_step_of_an_optimizer_is_told_from_the_gradients_that_it_is_give
     located = locate(agreement.program, pair, SETTINGS, agreement.mismatches[0])
     steps = [call.slot for call in agreement.program.calls if call.target == "step"]
     assert located.slot == steps[0]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda layer: dual.nn.utils.weight_norm(layer, dim=None),
+        dual.nn.utils.spectral_norm,
+        lambda layer: dual.nn.utils.remove_weight_norm(dual.nn.utils.weight_norm(layer)),
+    ],
+    ids=["weight_norm", "spectral_norm", "removed"],
+)
+def test_a_layer_that_computes_its_weight_shows_its_fault_alone_and_with_what_it_needs(
+    changed: Callable[[Any], Any],
+) -> None:
+    def passing_half(original: Any) -> Any:
+        class Half(original):  # type: ignore[misc]
+            def forward(self, x: Any) -> Any:
+                return super().forward(with_gradient(lambda gradient: gradient * 0.5)(lambda y: y * 1)(x))
+
+        return Half
+
+    def body() -> Any:
+        x = at.random_tensor(2, 5, 4)
+        layer = changed(dual.nn.Linear(4, 3))
+        return layer(x).sum() + dual.tanh(x).sum()
+
+    _, agreement, pair = failed(body, FaultyTorch({"nn.Linear": passing_half}))
+    located = locate(agreement.program, pair, SETTINGS, agreement.mismatches[0])
+    assert located.slot is not None
+    assert agreement.program.calls[located.slot].target == "__call__"
+    assert located.alone is not None
+    wanted = [call.target for call in agreement.program.calls if call.target.startswith("nn.")]
+    assert [call.target for call in located.alone.program.calls if call.target.startswith("nn.")] == wanted
+    kept = needed(agreement.program, [located.slot])
+    assert [call.target for call in agreement.program.calls if call.slot in kept and call.target in wanted] == wanted

@@ -165,8 +165,8 @@ class Workers:
 
     def start(self, task: Task) -> None:
         slot = next(slot for slot in itertools.count() if not self._busy(slot))
-        if slot not in self._workers:
-            self._workers[slot] = self._new()
+        while slot not in self._workers:
+            self._try_new(slot)
         self._hand_over(slot, task)
 
     def _busy(self, slot: int) -> bool:
@@ -250,15 +250,15 @@ class Workers:
         if isinstance(worker.task, Explore) and death.index is not None and death.index in worker.task.indices:
             ran = _with(worker.ran, worker.task, worker.task.indices.index(death.index))
             death = dataclasses.replace(death, before=ran)
-        self._workers[slot] = self._spare or self._new()
-        self._spare = self._new()
+        spare, self._spare = self._spare, None
+        with contextlib.suppress(ServerLost):  # `start` asks for another one
+            self._workers[slot] = spare or self._new()
+            self._spare = self._new()
         return death
 
     def _begin_again(self, error: ServerLost) -> Iterator[tuple[Task, Result]]:
         """All workers ended with their server, hardly by what they were doing: do that again."""
-        self._lost += 1
-        if self._lost == _LOST:
-            raise AutotestError(f"the process server ended {_LOST} times: {self._server.last_words()}") from error
+        self._count_loss(error)
         tasks = [worker.task for worker in self._workers.values() if worker.task is not None]
         self._forget_workers()
         self._server.close()
@@ -268,6 +268,18 @@ class Workers:
                 self.start(task)
             else:
                 yield task, Death("", f"the process server ended {lost} times meanwhile", "", None, "", "")
+
+    def _try_new(self, slot: int) -> None:
+        """Put a new worker at `slot`, unless the server ends meanwhile."""
+        try:
+            self._workers[slot] = self._new()
+        except ServerLost as error:
+            self._count_loss(error)
+
+    def _count_loss(self, error: ServerLost) -> None:
+        self._lost += 1
+        if self._lost == _LOST:
+            raise AutotestError(f"the process server ended {_LOST} times: {self._server.last_words()}") from error
 
     def _crumb(self, slot: int) -> Path:
         return self._folder / f"{slot}.crumb"

@@ -173,19 +173,25 @@ class Server:
         """Have `function(connection, server, *arguments)` called in a new child of the server.
 
         Both must be picklable; `server` is a socket for `Server(inherited=...)`. What the child prints goes to `log`.
-        Raises `OSError` when the server cannot be reached.
+        Raises `ServerLost` when it ends before it was asked, twice; `OSError` when it cannot be asked at all.
         """
         self.start()
         try:
             return self._ask(function, arguments, log)
-        except (BrokenPipeError, ConnectionResetError) as error:
+        except ServerLost:
             if self._inherited is not None:
-                raise ServerLost("the process server ended") from error
-            self.close()
-            self.start()
-            return self._ask(function, arguments, log)
+                raise
+        self.close()
+        self.start()
+        return self._ask(function, arguments, log)
 
     def _ask(self, function: Callable[..., object], arguments: tuple[object, ...], log: Path | None) -> Process:
+        try:
+            return self._sent(function, arguments, log)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise ServerLost("the process server ended") from error
+
+    def _sent(self, function: Callable[..., object], arguments: tuple[object, ...], log: Path | None) -> Process:
         assert self._socket is not None
         own, theirs = socket.socketpair()
         reading, writing = os.pipe()

@@ -57,16 +57,23 @@ def _tracer(torch: Any) -> Any:
 
             class Patch:
                 def __enter__(self) -> None:
-                    self.before = torch.nn.Module.__call__
+                    self.before = torch.nn.Module.__call__, torch.nn.Module.__getattr__
+                    held = {**dict(own.root.named_parameters()), **dict(own.root.named_buffers())}
+                    names = {id(tensor): name for name, tensor in held.items()}
 
                     def call(module: Any, *args: Any, **kwargs: Any) -> Any:
                         forward = module.forward
                         return own.call_module(module, forward, args, kwargs)
 
-                    torch.nn.Module.__call__ = call
+                    def attribute(module: Any, name: str) -> Any:
+                        found = self.before[1](module, name)
+                        # A tensor itself would be computed with while tracing, and its numbers be constants.
+                        return own.create_proxy("get_attr", names[id(found)], (), {}) if id(found) in names else found
+
+                    torch.nn.Module.__call__, torch.nn.Module.__getattr__ = call, attribute
 
                 def __exit__(self, *details: object) -> None:
-                    torch.nn.Module.__call__ = self.before
+                    torch.nn.Module.__call__, torch.nn.Module.__getattr__ = self.before
 
             return Patch()
 

@@ -29,7 +29,10 @@ _INSTEAD: Final = (
             "function, such as torch.exp(x) for math.exp(x)."
         ),
     ),
-    (r"Invalid device string: '(u?int|b?float|bool|double|half|long)|\bdtype=str\b", _DTYPE),
+    (
+        r"Invalid device string: '(u?int|b?float|bool|double|half|long)|\bdtype=str\b|must be torch\.dtype, not str",
+        _DTYPE,
+    ),
     (r"Invalid device string|Expected one of cpu, cuda", "Write random_device(), which draws what both sides have."),
     (r"backward through the graph a second time", "Write backward(retain_graph=True), or build the graph again."),
     (

@@ -173,7 +173,10 @@ RETURNED = {
     "number": Mistake("return 3", "returned 3 \\(int\\), which is not dual"),
     "array": Mistake("return np.ones(3)", "returned array\\(\\[1., 1., 1.\\]\\) \\(ndarray\\)"),
     "truth": Mistake("return True", "returned True \\(bool\\), which is not dual"),
-    "number_of_numpy_returned": Mistake("return np.float32(3)", "returned 3.0 \\(float32\\), which is not dual"),
+    # NumPy 2 writes np.float32(3.0), NumPy 1 wrote 3.0.
+    "number_of_numpy_returned": Mistake(
+        "return np.float32(3)", "returned (3.0|np.float32\\(3.0\\)) \\(float32\\), which is not dual"
+    ),
     "generator": Mistake("return random(1, 3)", "returned random\\(1, 3\\) \\(random\\), which is not dual"),
     "generator_expression": Mistake(
         "return (row for row in x)", "returned <generator object .* \\(generator\\), which is not dual"

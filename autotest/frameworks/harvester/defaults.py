@@ -20,5 +20,12 @@ def without_defaults(function: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]
         name: value
         for name, value in kwargs.items()
         if not (name.startswith("_") or value is usual.get(name, inspect.Parameter.empty))
-        and not (type(value) in (bool, int, float, str) and value == usual.get(name))
+        and not (_is_plain(value) and value == usual.get(name))
     }
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether `value` is a number, a text, or a tuple of them, such as Adam's betas: a tensor has no one equality."""
+    if type(value) is tuple:
+        return all(_is_plain(item) for item in value)
+    return type(value) in (bool, int, float, str)

@@ -13,6 +13,7 @@ from autotest.program import Array, Call, Captured, Ref, captured, refs
 from autotest.program.semantics import (
     always_shares_memory,
     assigns_items,
+    clips_gradients,
     is_backward,
     is_step,
     reads_gradient,
@@ -245,6 +246,7 @@ class _Division:
         actual = self._record.actual[call.slot]
         for unfit, reason in (
             (is_step(call), "steps of optimizers"),
+            (clips_gradients(call), "gradients that are clipped"),
             (call.kind == "setattr", "assigned attributes"),
             (assigns_items(call), "assignments to items"),
         ):

@@ -136,10 +136,15 @@ def test_a_function_that_is_applied_to_modules_gets_dual_ones():
     assert agrees(trial(applied_function))
 
 
-@pytest.mark.parametrize("body", [closure_of_a_step, decorated_function])
-def test_a_function_that_one_side_calls_cannot_use_both(body):
+def test_a_function_under_a_context_runs_on_both_sides_within_it():
+    outcome = trial(decorated_function)
+    assert agrees(outcome)
+    assert [call.kind for call in outcome.recorder.calls][-3:] == ["enter", "function", "exit"]
+
+
+def test_a_function_that_one_side_calls_cannot_use_both():
     with pytest.raises(UsageError, match="given a function of the test"):
-        trial(body)
+        trial(closure_of_a_step)
 
 
 def test_each_side_writes_into_a_buffer_of_its_own():

@@ -153,15 +153,28 @@ def test_a_wrong_backend_is_found_and_has_a_script(backend, tmp_path):
     assert f"torch.compile(forward, backend='{name}')" in finding.script
 
 
-def test_what_cannot_be_traced_is_left_out_and_no_finding(backend):
+@pytest.mark.parametrize("clip", ["clip_grad_norm_", "clip_grad_value_"])
+def test_gradients_that_are_clipped_are_left_out_and_no_finding(backend, clip):
     def body():
         layer = torch.nn.Linear(2, 3)
-        layer(random_tensor(shape=(4, 2))).sum().backward()
-        return torch.nn.utils.clip_grad_norm_(list(layer.parameters()), max_norm=1.0)
+        made = layer(random_tensor(shape=(4, 2)))
+        made.sum().backward()
+        getattr(torch.nn.utils, clip)(list(layer.parameters()), 0.1)
+        return made
 
     report = compiled_alike(body, backend(compiles), trials=1)
     assert report.mismatches == [[]]
-    assert any("cannot be traced" in reason for reason in report.left_out) or report.left_out
+    assert report.left_out == {"gradients that are clipped": 1}
+
+
+def test_what_cannot_be_traced_is_left_out_and_no_finding(backend):
+    def body():
+        layer = torch.nn.Linear(2, 3)
+        return layer(random_tensor(shape=(4, 2))), torch.nn.utils.parameters_to_vector(list(layer.parameters()))
+
+    report = compiled_alike(body, backend(compiles), trials=1)
+    assert report.mismatches == [[]]
+    assert any("cannot be traced" in reason for reason in report.left_out)
 
 
 def test_an_unknown_backend_is_told_with_those_that_there_are():

@@ -325,7 +325,9 @@ class Campaign:
         """Tracing a death tells better than its trail which call it was, and whose; that may be known already."""
         self._settled[before] = after
         times = self.progress.seen.pop(before, 1)
-        self.progress.found.pop(before, None)
+        kept = self.progress.found.pop(before, None)
+        if kept is not None:
+            self._observer.renamed(kept.key, after.key if isinstance(after, Identity) else after)
         if isinstance(after, Identity):
             self.progress.seen[after] += times
         else:

@@ -31,6 +31,9 @@ class Observer(Protocol):
 
     def found(self, found: Found) -> None: ...
 
+    def renamed(self, key: str, other: str) -> None:
+        """What was found as `key` is `other`, now that it was looked into: another finding, or one of the ledger."""
+
 
 #: Writes down where a campaign stands, with the trials that are under way.
 SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]

@@ -189,3 +189,6 @@ class _Telling:
 
     def found(self, found: Found) -> None:
         pass
+
+    def renamed(self, key: str, other: str) -> None:
+        pass

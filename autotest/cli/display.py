@@ -37,6 +37,9 @@ class Log:
     def found(self, found: Found) -> None:
         print(report.announcement(found), flush=True)
 
+    def renamed(self, key: str, other: str) -> None:
+        print(report.renaming(key, other), flush=True)
+
 
 class Live:
     """A line that is kept up to date, with the findings above it."""
@@ -63,6 +66,9 @@ class Live:
 
     def found(self, found: Found) -> None:
         self._progress.console.print(report.announcement(found), markup=False, highlight=False)
+
+    def renamed(self, key: str, other: str) -> None:
+        self._progress.console.print(report.renaming(key, other), markup=False, highlight=False)
 
 
 @contextlib.contextmanager

@@ -63,6 +63,9 @@ class _Shown:
             self._announced.add(found.identity)
             self._shown.found(found)
 
+    def renamed(self, key: str, other: str) -> None:
+        self._shown.renamed(key, other)
+
 
 def run(
     cluster: object, collected: Collection, plan: Plan, shown: Observer, begun: Begun

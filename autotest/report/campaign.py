@@ -51,6 +51,11 @@ def announcement(found: Found) -> str:
     return f"found {found.key}: {identity.operator}, {identity.symptom} ({identity.stage}) in {found.where.test}"
 
 
+def renaming(key: str, other: str) -> str:
+    """One line for a finding that is kept under another key, or by the ledger, after it was looked into."""
+    return f"{key} turned out to be {other}"
+
+
 def _numbers(progress: CampaignProgress, width: int) -> str:
     ran = [test for test in progress.tests if test.tried]
     expected = sum(progress.expected.values())

@@ -38,6 +38,11 @@ class Campaign:
         return {words[1].rstrip(":") for words in lines}
 
     @property
+    def renamed(self) -> set[str]:
+        """What was announced and, looked into, turned out to be another finding."""
+        return {line.split()[0] for line in self.output.splitlines() if " turned out to be " in line}
+
+    @property
     def trials(self) -> dict[str, int]:
         """Trials of each test, those that died among them."""
         told = json.loads((self.folder / "out.json").read_text())

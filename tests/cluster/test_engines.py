@@ -67,6 +67,9 @@ class _Unseen:
     def found(self, found: Found) -> None:
         pass
 
+    def renamed(self, key: str, other: str) -> None:
+        pass
+
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)

@@ -184,6 +184,9 @@ class _Unseen:
     def found(self, found: Found) -> None:
         pass
 
+    def renamed(self, key: str, other: str) -> None:
+        pass
+
 
 def campaigns(**trouble: BaseException | None) -> dict[str, Campaign]:
     made = {}

@@ -86,12 +86,16 @@ def found(task, identity):
 class Silent:
     def __init__(self):
         self.announced = []
+        self.told = []
 
     def changed(self, progress):
         pass
 
     def found(self, found):
         self.announced.append(found)
+
+    def renamed(self, key, other):
+        self.told.append((key, other))
 
 
 def run(script, plan, tests=("a", "b", "c"), slots=2, progress=None):
@@ -262,6 +266,7 @@ def test_a_death_that_tracing_lays_to_another_call_is_found_and_counted_as_that_
     observer = Silent()
     Campaign(progress, Plan(0, trials=30), Tracing(script, 1), observer).run()
     assert progress.found.keys() == progress.seen.keys() == {actual}
+    assert observer.told == [("key", actual.key)], "what was announced is not just gone"
     assert progress.seen[actual] == 2
 
 
@@ -275,7 +280,9 @@ def test_a_death_that_tracing_shows_to_be_known_is_expected_and_no_finding():
         return Death("crash", "SIGABRT", "", index, "sum", "forward") if index in (3, 20) else None
 
     progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
-    Campaign(progress, Plan(0, trials=30), Tracing(script, 1), Silent()).run()
+    observer = Silent()
+    Campaign(progress, Plan(0, trials=30), Tracing(script, 1), observer).run()
+    assert observer.told == [("key", "entry")]
     assert not progress.found
     assert not progress.seen
     assert progress.expected == progress.known_deaths == {"entry": 2}

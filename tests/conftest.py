@@ -6,6 +6,8 @@ keeps findings in the test's own folder and leaves out what takes seconds.
 
 from __future__ import annotations
 
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -16,6 +18,13 @@ import pytest
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[1]
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach what tests start: a shell has what it runs in the background ignore it, and all below that."""
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

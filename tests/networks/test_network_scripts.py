@@ -15,7 +15,14 @@ from autotest.diagnosis.verification import run_script
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
 from autotest.trials.trial import run_trial
-from tests.networks.test_gradient_hooks import BODIES, own_function
+from tests.networks.test_gradient_hooks import (
+    full_backward_pre_hook,
+    hook_of_a_whole_class,
+    hook_of_an_input,
+    own_function,
+    own_function_of_two,
+    several_hooks,
+)
 from tests.support import faults
 from tests.support.running import pair_with
 
@@ -45,7 +52,16 @@ def network(torch: Any, x: Any) -> Any:
     return Net()(x)
 
 
-CASES = [*((body, 0.0) for body in BODIES), (network, 0.0), (network, 3.0), (own_function, 3.0)]
+#: One of each kind of hook and of function, as the program has them.
+CASES = [
+    (hook_of_an_input, 0.0),
+    (several_hooks, 0.0),
+    (full_backward_pre_hook, 0.0),
+    (hook_of_a_whole_class, 0.0),
+    (own_function_of_two, 0.0),
+    (own_function, 3.0),
+    (network, 3.0),
+]
 
 
 @pytest.mark.parametrize(("body", "shrink"), CASES)

@@ -7,6 +7,7 @@ import dataclasses
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from autotest.cli.display import Log
 from autotest.report import campaign, github, junit, markdown
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
@@ -45,6 +46,16 @@ def test_the_summary_numbers_findings_and_names_how_to_see_each_again():
     assert "1  value (forward): nn.ReLU" in text
     assert "1 worker process was lost" in text
     assert "2 mismatches were only rounding" in text
+
+
+def test_a_log_says_what_an_announced_finding_turned_out_to_be(capsys):
+    log = Log()
+    log.found(FOUND)
+    log.renamed("relu-value-1", "relu-crash-2")
+    assert capsys.readouterr().out.splitlines() == [
+        "found relu-value-1: nn.ReLU, value (forward) in test_x.py::test_relu[a='b']",
+        "relu-value-1 turned out to be relu-crash-2",
+    ]
 
 
 def test_the_summary_says_what_a_finding_needs_to_happen():

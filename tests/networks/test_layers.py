@@ -49,6 +49,7 @@ FEW = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated:FutureWarning")  # by later versions
 @pytest.mark.parametrize("planted", FEW, ids=str)
 def test_the_layer_with_the_fault_is_named(planted: Planted) -> None:
     network = found(planted).network

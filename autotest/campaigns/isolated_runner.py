@@ -16,7 +16,7 @@ from autotest.base.errors import (
     TooFewAccepted,
     UsageError,
 )
-from autotest.campaigns.campaign import Campaign, Plan
+from autotest.campaigns.campaign import INTERRUPTED, Campaign, Plan
 from autotest.campaigns.workers import Workers
 from autotest.frameworks import chosen_names
 from autotest.report import text
@@ -152,7 +152,7 @@ class _Trials:
         tally.expected += progress.expected
         tally.cleared += progress.cleared
         tally.compared += one.compared
-        if progress.stopped == "interrupted":
+        if progress.stopped == INTERRUPTED:
             raise KeyboardInterrupt
         for found in progress.found.values():
             raise Divergence(found.report, self._finding(found), found.place)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from autotest.base.errors import UsageError
+from autotest.campaigns.campaign import INTERRUPTED
 from autotest.cli.candidates import variables
 from autotest.cli.status import NOTHING_NEW
 from autotest.report.plural import several
@@ -40,7 +41,7 @@ def run(
         statuses.append(status)
         trials = several(sum(test.tried for test in progress.tests), "trial")
         lines.append(f"  {name}: {several(len(progress.found), 'finding')} in {trials}")
-        if progress.stopped == "interrupted":
+        if progress.stopped == INTERRUPTED:
             break
     print("\n".join([f"Candidates, base seed {seed}:", *lines]))
     return next((status for status in _ORDER if status in statuses), NOTHING_NEW)

@@ -134,9 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = sweep.found if sweep.found is not None else findings(session.map)
         trouble = verifying.kept(found, environment.directory, plan.seed)
     session.map.notes += filter(None, [written.trouble, trouble])
-    reference, candidate = session.map.sides
-    versions = session.map.versions
-    known(found, entries, candidate, versions.get(candidate, ""), versions.get(reference, ""))
+    known(found, entries, session.map.sides, session.map.versions)
     print(sweep_text.summary(session.map, found))
     if arguments.calls is not None:
         print("\n" + sweep_calls.answer(session.map, found, harvested.database(arguments.calls).inside()))

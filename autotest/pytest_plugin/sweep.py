@@ -72,8 +72,7 @@ class Operator(pytest.Item):
         sweep = self.parent
         assert isinstance(sweep, Sweep)
         swept = sweep.operators.swept(self.name)
-        candidate = swept.map.sides[1]
-        known(swept.findings, sweep.ledger, candidate, swept.map.versions.get(candidate, ""))
+        known(swept.findings, sweep.ledger, swept.map.sides, swept.map.versions)
         new = [finding for finding in swept.findings if not finding.known]
         status = worst(row.cell.status for row in swept.map.rows.values())
         if new:

@@ -115,15 +115,16 @@ def symptoms_of(check: str) -> frozenset[str]:
 
 
 def known(
-    found: Sequence[SweepFinding], entries: Sequence[Entry], candidate: str, version: str, reference_version: str = ""
+    found: Sequence[SweepFinding], entries: Sequence[Entry], sides: tuple[str, str], versions: Mapping[str, str]
 ) -> None:
     """Note at each finding the reason of the ledger's entry that expects it, if any.
 
-    An entry counts if it is about `candidate` in its `version`, beside the reference in its own, and names the
-    operator; its test does not matter here.
+    An entry counts if it is about the candidate of `sides` in its version, beside the reference in its own, and names
+    the operator; its test does not matter here.
     """
-    versions = (lambda: version), (lambda: reference_version)
-    about = [entry for entry in entries if entry.operator and entry.is_about(candidate, *versions)]
+    reference, candidate = sides
+    of_each = (lambda: versions.get(candidate, "")), (lambda: versions.get(reference, ""))
+    about = [entry for entry in entries if entry.operator and entry.is_about(candidate, *of_each)]
     for finding in found:
         finding.known = next((entry.reason for entry in about if _expects(entry, finding)), "")
 

@@ -38,7 +38,7 @@ def test_an_entry_is_about_an_operator_of_a_candidate_and_its_versions(
     operator: str, message: str, candidate: str, version: str, reason: str
 ) -> None:
     found = finding(operator, message)
-    known([found], [ENTRY], candidate, version)
+    known([found], [ENTRY], ("torch", candidate), {candidate: version})
     assert found.known == reason
 
 
@@ -46,7 +46,7 @@ def test_an_entry_may_be_about_some_versions_of_the_reference() -> None:
     entry = Entry("key", "test.py::test", "dtype", "why", "neg", reference_versions=">=2.13")
     for version, reason in {"2.13.1": "why", "2.0.1": ""}.items():
         found = finding("neg", "actual float32")
-        known([found], [entry], "mine", "1", version)
+        known([found], [entry], ("torch", "mine"), {"mine": "1", "torch": version})
         assert found.known == reason
 
 
@@ -63,8 +63,8 @@ def test_what_has_been_looked_into_is_known_by_what_it_was_found_to_be_as_in_tes
     """The cell is called ``sub``, and what differs in its samples is another operator, in special values only."""
     entry = Entry("key", "test.py::test", "special values", "why", "neg")
     found = looked_into(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=True)
-    known([found], [entry], "mine", "1")
+    known([found], [entry], ("torch", "mine"), {"mine": "1"})
     assert found.known == "why"
     ordinary = looked_into(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=False)
-    known([ordinary], [entry], "mine", "1")
+    known([ordinary], [entry], ("torch", "mine"), {"mine": "1"})
     assert not ordinary.known

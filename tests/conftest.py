@@ -7,12 +7,14 @@ keeps findings in the test's own folder and leaves out what takes seconds.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from _pytest import pytester
 
 #: For the tests of the pytest plugin. Only a conftest that is loaded at the start may name plugins.
 pytest_plugins = ["pytester"]
@@ -35,6 +37,20 @@ def pytest_runtest_call() -> Generator[None, None, None]:
     for one in shown:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     return result
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loaded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let pytester forget the inner run's own modules only: what is loaded twice is not itself, so pickle says."""
+    made = str(tmp_path_factory.getbasetemp())
+
+    def stays(name: str) -> bool:
+        return not (getattr(sys.modules[name], "__file__", None) or "").startswith(made)
+
+    snapshot = pytester.SysModulesSnapshot
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pytester, "SysModulesSnapshot", lambda preserve=None: snapshot(stays))
+        yield
 
 
 @pytest.fixture

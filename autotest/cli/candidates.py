@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
+from autotest.base.environment import variables
 from autotest.base.errors import AutotestError
 from autotest.frameworks.registry import candidates_in, framework, must_be_known
 from autotest.results.identity import placeless
@@ -47,21 +47,6 @@ def chosen_by(arguments: argparse.Namespace) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def variables(given: Mapping[str, str]) -> Iterator[None]:
-    """Variables of the environment for as long as the block lasts."""
-    before = {name: os.environ.get(name) for name in given}
-    os.environ.update(given)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
 def kept_as(asked: str) -> frozenset[str]:
     """What findings of the candidates that `asked` names are kept under; a name that nobody knows is as it is."""
     return frozenset(one for name in candidates_in(asked) for one in (placeless(name), _own_name(name)))
@@ -74,4 +59,4 @@ def _own_name(name: str) -> str:
         return placeless(name)
 
 
-__all__ = ["add_filter", "add_to", "chosen_by", "kept_as", "variables"]
+__all__ = ["add_filter", "add_to", "chosen_by", "kept_as"]

@@ -9,9 +9,9 @@ import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from autotest.base.environment import variables
 from autotest.base.errors import UsageError
 from autotest.campaigns.campaign import INTERRUPTED
-from autotest.cli.candidates import variables
 from autotest.cli.status import NOTHING_NEW
 from autotest.report.plural import several
 from autotest.results.progress import CampaignProgress

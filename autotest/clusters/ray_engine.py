@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import re
 import secrets
 import shutil
@@ -13,10 +12,11 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from autotest.base.environment import variables
 from autotest.base.errors import UsageError
 from autotest.clusters.agent import Agent
 from autotest.clusters.engine import ClusterUnreachable, Lost, Machine
@@ -76,7 +76,7 @@ class RayEngine:
         for attempt in range(ATTEMPTS):
             self._folder = tempfile.mkdtemp(prefix="autotest-")
             # Temporary files of all its processes go where they are removed with it.
-            with _environment({**_ALONE, "RAY_AUTH_TOKEN": _token(), "TMPDIR": self._folder}):
+            with variables({**_ALONE, "RAY_AUTH_TOKEN": _token(), "TMPDIR": self._folder}):
                 self._ray = _ray()
                 try:
                     self._ray.init(
@@ -235,21 +235,6 @@ def _handlers_kept() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set `variables` for what is imported and started meanwhile."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 __all__ = ["RayEngine"]

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from autotest.base.environment import variables
 from autotest.base.errors import UsageError
 
 #: With these, `torch.compile` leaves functions as they are, so that what they call is seen.
@@ -49,19 +50,11 @@ def harvest(path: str | Path, *, limit: int = 100) -> Iterator[None]:
 @contextlib.contextmanager
 def _nothing_compiled() -> Iterator[None]:
     """Let functions run as they were written, which `torch.compile` makes others of, or has made before."""
-    before = {name: os.environ.get(name) for name in _UNCOMPILED}
-    os.environ.update(_UNCOMPILED)
     compiler = getattr(sys.modules.get("torch"), "compiler", None)
     compiles = "torch._dynamo" in sys.modules and hasattr(compiler, "set_stance")
-    try:
-        with compiler.set_stance("force_eager") if compiler and compiles else contextlib.nullcontext():
-            yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    eager = compiler.set_stance("force_eager") if compiler and compiles else contextlib.nullcontext()
+    with variables(_UNCOMPILED), eager:
+        yield
 
 
 def begin(path: str | Path) -> None:

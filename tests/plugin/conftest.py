@@ -21,16 +21,6 @@ HEAD = "from autotest import autotest, constant, random, random_tensor, torch\n\
 Run = Callable[..., pytest.RunResult]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _imported(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Whatever a failing trial imports is here before pytester notes which modules there are: it drops later ones."""
-    from autotest import Divergence, random_tensor, torch
-    from tests.support import faults, running
-
-    with pytest.raises(Divergence):
-        running.trials(lambda: torch.relu(random_tensor()), tmp_path_factory.mktemp("kept"), faults.wrong_relu())
-
-
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> Callable[[str], Path]:
     """``suite(text)``: a test file in the folder of the inner run."""

@@ -44,6 +44,15 @@ def test_a_run_without_autotests_imports_neither_numpy_nor_a_framework(pytester,
     run_outside(*PLUGIN, "-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
 
+def test_a_module_that_an_inner_run_loads_is_loaded_once(pytester, run, monkeypatch):
+    """Or functions of it are other ones for whoever has it already, which a child process then refuses."""
+    monkeypatch.delitem(sys.modules, "wave", raising=False)
+    pytester.makepyfile(test_own="import wave\n\ndef test_plain(): pass")
+    run().assert_outcomes(passed=1)
+    assert "wave" in sys.modules
+    assert "test_own" not in sys.modules
+
+
 def test_a_divergence_is_told_without_the_plugin_too(suite, run_outside):
     suite(DIVERGES + AGREES)
     result = run_outside(*(("-p", "no:autotest") if INSTALLED else ()))

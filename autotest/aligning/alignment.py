@@ -231,7 +231,7 @@ def _arrays(framework: Framework, inputs: Any) -> list[Array]:
 
 def _matched(pair: Pair, own: Any, other: Any, mapping: Mapping_) -> Matches:
     shapes = [
-        {name: side.shape(value) for name, value in {**side.parameters(model), **side.buffers(model)}.items()}
+        {name: side.shape(value) for name, value in side.state(model).items()}
         for side, model in ((pair.reference, own), (pair.candidate, other))
     ]
     return match(shapes[0], shapes[1], mapping)
@@ -239,7 +239,7 @@ def _matched(pair: Pair, own: Any, other: Any, mapping: Mapping_) -> Matches:
 
 def _copy(pair: Pair, own: Any, other: Any, matched: Sequence[Match]) -> None:
     reference = pair.reference
-    live = {**reference.parameters(own), **reference.buffers(own)}
+    live = reference.state(own)
     values = reference.values([live[one.reference] for one in matched])
     state = {
         one.candidate: Array(one.carried(np.array(value.data)), value.dtype)

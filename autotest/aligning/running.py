@@ -65,7 +65,7 @@ def run(
         gradients = dict(zip(parameters, _gradients(framework, list(parameters.values())), strict=True))
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
-        own = {**framework.parameters(model), **framework.buffers(model)}
+        own = framework.state(model)
         state = dict(zip(own, map(_copied, freeze(framework, list(own.values()))), strict=True))
         yield Step(watched.calls, gradients, state, _gradients(framework, tensors))
 

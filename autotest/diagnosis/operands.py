@@ -74,7 +74,7 @@ def _given(call: Call, values: list[Any], framework: Framework) -> Any:
 
 
 def _state(module: Any, framework: Framework) -> ModuleState:
-    own = {**framework.parameters(module), **framework.buffers(module)}
+    own = framework.state(module)
     frozen = freeze(framework, list(own.values()))
     state = {name: _copied(value) for name, value in zip(own, frozen, strict=True)}
     return ModuleState(state, bool(framework.member(module, "training")))

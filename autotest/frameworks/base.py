@@ -246,6 +246,10 @@ class Framework(Operations, abc.ABC):
     def buffers(self, module: Any) -> dict[str, Any]:
         """The module's named buffers, nested ones by dotted name."""
 
+    def state(self, module: Any) -> dict[str, Any]:
+        """All that a module holds by name: its parameters, then its buffers."""
+        return {**self.parameters(module), **self.buffers(module)}
+
     def expect_state(self, module: Any, parameters: Shapes, buffers: Shapes) -> None:
         """The reference's new module holds these; one that is far away may take it that `module` does, too.
 

@@ -196,7 +196,7 @@ class Namespace(Framework):
         return any(map(_draws, module.modules()))
 
     def load_state(self, module: Any, state: Mapping[str, Array]) -> None:
-        own = {**self.parameters(module), **self.buffers(module)}
+        own = self.state(module)
         with self.root.no_grad():
             for name, array in state.items():
                 if _shares_memory(own[name]):

@@ -92,8 +92,7 @@ class Served:
         self.framework.keep_gradient(self.value(tensor))
 
     def part(self, module: int, name: str) -> Any:
-        value = self.value(module)
-        return {**self.framework.parameters(value), **self.framework.buffers(value)}[name]
+        return self.framework.state(self.value(module))[name]
 
     def expect(self, module: int, parameters: Sequence[tuple[str, Any]], buffers: Sequence[tuple[str, Any]]) -> None:
         """Let `module` count as not made where it holds other parameters and buffers than these."""

@@ -23,7 +23,7 @@ def synchronize_module(record: Recorder, slot: int) -> None:
     if unlike is not None:
         record.mismatches.append(unlike)
         record.end()
-    own = {**reference.parameters(expected), **reference.buffers(expected)}
+    own = reference.state(expected)
     fresh = [name for name, value in own.items() if id(value) not in record.synced]
     record.synced.update(id(value) for value in own.values())
     record.held.extend(own.values())

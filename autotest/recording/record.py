@@ -171,7 +171,7 @@ class Record:
             draws
             or pushed
             or any(self.is_undefined(earlier) for earlier in read)
-            or (called and any(id(value) in self.undefined for value in self._state(owner)))
+            or (called and any(id(value) in self.undefined for value in self.pair.reference.state(owner).values()))
         ):
             return
         if is_backward(call):
@@ -183,10 +183,6 @@ class Record:
         if is_step(call):
             self._hold_undefined(self.pair.reference.optimized(owner))
         self.mark_undefined(slot, expected)
-
-    def _state(self, module: Any) -> list[Any]:
-        reference = self.pair.reference
-        return [*reference.parameters(module).values(), *reference.buffers(module).values()]
 
     def _hold_undefined(self, tensors: Iterable[Any]) -> None:
         for tensor in tensors:

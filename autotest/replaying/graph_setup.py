@@ -43,7 +43,7 @@ class _Known:
         types = self._framework.module_types
         self.modules = {slot for slot, value in enumerate(record.actual) if isinstance(value, types)}
         self._held = {
-            id(tensor) for slot in self.modules for tensor in _state(self._framework, record.actual[slot]).values()
+            id(tensor) for slot in self.modules for tensor in self._framework.state(record.actual[slot]).values()
         }
 
     def is_part(self, call: Call, found: set[int]) -> bool:
@@ -117,7 +117,7 @@ class Reads:
         """`value`, and all that is in it where it is a module."""
         yield value
         if isinstance(value, self._framework.module_types):
-            yield from _state(self._framework, value).values()
+            yield from self._framework.state(value).values()
             for child in self._framework.children(value).values():
                 if child is not None:
                     yield from self._with_parts(child)
@@ -131,7 +131,7 @@ def members(framework: Framework, made: Mapping[int, Any], read: Iterable[int]) 
     held: dict[int, tuple[int, str]] = {}
     for slot, value in made.items():
         if isinstance(value, framework.module_types):
-            for name, tensor in _state(framework, value).items():
+            for name, tensor in framework.state(value).items():
                 known = held.get(id(tensor))
                 if known is None or ("." in known[1] and "." not in name):
                     held[id(tensor)] = slot, name
@@ -145,10 +145,6 @@ def contexts(calls: Iterable[Call]) -> frozenset[int]:
     """The slots of what is entered by ``with``."""
     entered: list[Operand] = [call.args[0] for call in calls if call.kind == "enter"]
     return frozenset(item.slot for item in entered if type(item) is Ref)
-
-
-def _state(framework: Framework, module: Any) -> dict[str, Any]:
-    return {**framework.parameters(module), **framework.buffers(module)}
 
 
 __all__ = ["CannotStage", "Reads", "contexts", "members", "setting_up"]

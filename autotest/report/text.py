@@ -152,6 +152,7 @@ def stale_entries(test: str, entries: Sequence[Entry]) -> str:
         [
             f"{test}: the ledger expects divergences that no trial showed any more:",
             *listed,
-            "If that is fixed, delete the entry and its reproducer; otherwise the test does not reach it any more.",
+            "If that is fixed, delete the entry and its reproducer; otherwise the test does not reach it any more,",
+            "or only in some runs: then give the entry `strict = false`.",
         ]
     )

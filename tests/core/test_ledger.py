@@ -105,6 +105,7 @@ def test_no_ledger_is_an_empty_one(tmp_path):
         (WHOLE.replace("NaN|nan", "(NaN"), "match is not a regular expression"),
         (WHOLE + WHOLE.replace('symptom = "value"\n', ""), "divergence 2 .*symptom missing"),
         (WHOLE + 'refused = "yes"\n', "refused = 'yes': expected true or false"),
+        (WHOLE + "strict = 0\n", "strict = 0: expected true or false"),
     ],
 )
 def test_a_bad_ledger_is_refused_by_file_and_entry(tmp_path, text, says):
@@ -176,6 +177,13 @@ def test_what_happens_in_refused_calls_is_stale_only_where_the_candidate_was_ask
     assert bool(ledger.stale("test_a.py::test_b", (), error_parity=False)) is not needs
     assert ledger.stale("test_a.py::test_b", (), error_parity=True)
     assert not ledger.stale("test_a.py::test_b", ("k",), error_parity=True)
+
+
+def test_what_is_too_seldom_for_every_run_is_expected_and_never_stale(tmp_path):
+    ledger = Ledger(tuple(read(written(tmp_path, WHOLE + "strict = false\n"))))
+    (entry,) = ledger.entries
+    assert not ledger.stale(entry.test, (), error_parity=True)
+    assert ledger.expects(entry.test, Mismatch("v", 1, "value", "forward", "candidate", "NaN"), entry.operator) is entry
 
 
 @pytest.mark.parametrize("refused", [True, False])

@@ -12,6 +12,7 @@ from autotest.base.errors import StoreUnwritable
 from autotest.campaigns.agenda import Agenda, Looking
 from autotest.campaigns.deadly_calls import DeadlyCalls
 from autotest.campaigns.executor import Executor, Observer, SaveProgress
+from autotest.campaigns.gaps import COUNTED, WINDOW, Gaps, taken
 from autotest.campaigns.pinned import PinnedTrials
 from autotest.campaigns.plan import Plan
 from autotest.campaigns.turns import Turns
@@ -76,6 +77,7 @@ class Campaign:
         self._observer = observer
         self._pinned = PinnedTrials(progress.tests, plan)
         self._by_where = self._pinned.by_where | {test.where: test for test in progress.tests}
+        self._gaps = Gaps(progress.covered)
         self._turns = Turns(progress.tests, plan.base_seed, self._has_more)
         #: What is being carried out, and since when, by the task object's own identity: trials, and all else.
         self._exploring: dict[int, tuple[Explore, float]] = {}
@@ -213,7 +215,15 @@ class Campaign:
                 return None
             where, indices = chosen.where, self._indices(chosen)
         aside, watched = self._deadly.set_aside(where.test), self._deadly.watched()
-        return Explore(where, indices, self._length * TASK_SECONDS, aside, watched)
+        return Explore(where, indices, self._length * TASK_SECONDS, aside, watched, self._counts(where))
+
+    @property
+    def _goes_for_gaps(self) -> bool:
+        """Where trials are counted, all of them are run, in their order."""
+        return self.plan.trials is None
+
+    def _counts(self, where: Where) -> bool:
+        return self.plan.coverage or (self._goes_for_gaps and self._by_where[where].tried < COUNTED)
 
     @property
     def _length(self) -> float:
@@ -221,15 +231,26 @@ class Campaign:
         return max(1.0, self._executor.slots / (TASKS_A_SECOND * TASK_SECONDS))
 
     def _indices(self, test: TestProgress) -> range:
-        """The next trials of `test`: what an earlier task could not do, or as many new ones as fit into one."""
+        """The next trials of `test`: one that may close a gap, what an earlier task could not do, or as many new ones
+        as fit into one."""
+        upcoming = self._range(range(test.next, test.next + WINDOW))
+        place = self._gaps.closed_by(test.where, [*test.returned, upcoming]) if self._goes_for_gaps else None
+        if place is not None:
+            new = max(0, place + 1 - sum(map(len, test.returned)))
+            test.returned += [upcoming[:new]] if new else []
+            test.next += new
+            return taken(test.returned, place)
         if test.returned:
             return test.returned.pop()
         pace, length = TASK_SECONDS / 10 if test.pace is None else test.pace, self._length
         fitting = int(length * TASK_SECONDS / max(pace, 1e-6))
         count = max(1, min(int(length * TASK_TRIALS), self._remaining(test), fitting))
-        indices = range(self.plan.index(test.next), self.plan.index(test.next + count), self.plan.shard[1])
         test.next += count
-        return indices
+        return self._range(range(test.next - count, test.next))
+
+    def _range(self, positions: range) -> range:
+        """The indices of the trials at these `positions` of this shard."""
+        return range(self.plan.index(positions.start), self.plan.index(positions.stop), self.plan.shard[1])
 
     def _has_more(self, test: TestProgress) -> bool:
         return not test.over and bool(test.returned or self._remaining(test) > 0)
@@ -265,6 +286,7 @@ class Campaign:
     def _explored(self, task: Explore, result: Explored) -> None:
         test = self._by_where[task.where]
         test.add(result)
+        self._gaps.take(test, result.covered)
         test.idle = test.idle + result.done if result.done and _all_set_aside(result) else 0
         # Where trials are counted, all of them are run: which ones had run before this would depend on the workers.
         if test.idle >= IDLE_TRIALS and self.plan.trials is None:

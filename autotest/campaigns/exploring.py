@@ -17,9 +17,11 @@ from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.processes.client import Server
 from autotest.program import Call, CallKind, Operand
+from autotest.recording.given import given
 from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
 from autotest.replaying import graph_check
+from autotest.results import coverage
 from autotest.results.tasks import (
     EVERY_CALL,
     SET_ASIDE,
@@ -81,7 +83,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
         with _watching(task.where, trail, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
                 outcome = _trial(test, pair, task.where, index, trail)
-                _count(outcome, index, test, context, result)
+                _count(outcome, index, test, context, result, counted=task.counted)
                 result.done += 1
                 if _wants_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
@@ -96,7 +98,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
     return result
 
 
-def _count(outcome: Outcome, index: int, test: Test, context: RunContext, result: Explored) -> None:
+def _count(outcome: Outcome, index: int, test: Test, context: RunContext, result: Explored, *, counted: bool) -> None:
     """Add one trial to `result`."""
     result.compared += outcome.compared
     result.gradients += outcome.gradients
@@ -107,6 +109,8 @@ def _count(outcome: Outcome, index: int, test: Test, context: RunContext, result
         result.places.setdefault(refusal.reason, refusal.place)
         return
     result.accepted += 1
+    if counted:
+        coverage.add(result.covered, given(outcome.recorder, outcome.gradients))
     _count_calls(outcome.recorder.calls, result)
     if isinstance(judgement, GradientMissing):
         result.forgotten[judgement.complaint] += 1

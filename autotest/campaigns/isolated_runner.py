@@ -143,7 +143,8 @@ class _Trials:
         test = self.test
         one = TestProgress(Where(self.file, test.id, base), next=indices.start)
         progress = CampaignProgress(base, [one], deaths=self.deaths, fatal_arguments=self.fatal_arguments)
-        plan = Plan(base, trials=indices.stop, fail_fast=True, deaths=1, candidate=self.context.pair.candidate.name)
+        options, candidate = self.context.options, self.context.pair.candidate.name
+        plan = Plan(base, None, indices.stop, fail_fast=True, deaths=1, candidate=candidate, coverage=options.coverage)
         with contextlib.ExitStack() as stack:
             Campaign(progress, plan, self.workers, _Telling(stack)).run()
         left_out = collections.Counter({why: times for why, times in one.rejections.items() if is_set_aside(why)})
@@ -152,6 +153,7 @@ class _Trials:
         tally.expected += progress.expected
         tally.cleared += progress.cleared
         tally.compared += one.compared
+        tally.coverage.append(progress.covered)
         if progress.stopped == INTERRUPTED:
             raise KeyboardInterrupt
         for found in progress.found.values():

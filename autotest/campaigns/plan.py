@@ -24,6 +24,8 @@ class Plan:
     deaths: int = DEATHS_ALLOWED
     #: The name of the candidate, whose ledgers count; "" for those of any.
     candidate: str = ""
+    #: Count what operators are given, in every trial.
+    coverage: bool = False
 
     def index(self, position: int) -> int:
         """The index of the trial at `position` of this shard."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import textwrap
 
+from autotest.report import coverage
 from autotest.report import groups as by_group
 from autotest.report.plural import rounding, several, were
 from autotest.results.groups import of_campaign
@@ -177,6 +178,9 @@ def _troubles(progress: CampaignProgress) -> list[str]:
             for test in rare[:LISTED]
         ]
         blocks.append("\n".join(["Hardly ever accepted by the reference:", *shown]))
+    never_drawn = coverage.closing(progress.covered, "")
+    if never_drawn:
+        blocks.append("\n".join(never_drawn))
     if progress.vanished:
         shown = [f"  {where.test}, trial {index}" for where, index in progress.vanished[:LISTED]]
         blocks.append("\n".join(["Seen once, and not again when the same trial was repeated:", *shown]))

@@ -9,12 +9,15 @@ SHOWN = 8
 _COLUMNS = ("negative", "zero", "special", "ties", "past a block", "large", "broadcast", "gradient")
 
 
-def closing(coverage: Coverage) -> list[str]:
-    """The operators whose domain was poorly covered; nothing where there is nothing to say."""
+def closing(coverage: Coverage, more: str = " (see --autotest-coverage)") -> list[str]:
+    """The operators whose domain was poorly covered; nothing where there is nothing to say.
+
+    `more` is where there is more of it.
+    """
     found = gaps(coverage)
     if not found:
         return []
-    lines = ["never drawn (see --autotest-coverage):"]
+    lines = [f"never drawn{more}:"]
     lines += [f"  {operator}: {', '.join(told)}" for operator, told in [*found.items()][:SHOWN]]
     if len(found) > SHOWN:
         lines.append(f"  and {len(found) - SHOWN} more operators")

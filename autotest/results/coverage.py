@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterable, Iterator, Mapping
 
 #: Operator -> feature -> in how many trials. Plain data, so that it goes through JSON.
@@ -13,27 +12,36 @@ FLOATING, WHOLE, TRIALS = "floating", "whole", "trials"
 #: Fewer trials than this say nothing about what is never tried.
 ENOUGH = 20
 
-#: What an operator that was given floating numbers should have had, and what is said where it had not.
-_NUMBERS = {
+#: What an operator should have been given, and what is said where it was not.
+_SAID = {
     "negative": "a negative value",
     "positive": "a positive value",
     "zero": "a zero",
     "special": "NaN or an infinity",
-}
-_SHAPES = {
+    "negative whole": "a negative integer",
     "past a block": "more than 8 elements",
     "large": "a few thousand elements",
+    "not contiguous": "memory that is not contiguous",
 }
+_OF_FLOATING = ("negative", "positive", "zero", "special")
+_OF_ANY = ("past a block", "large")
 _LAYOUTS = ("contiguous", "transposed", "strided", "offset", "expanded")
 
 
 def merged(parts: Iterable[Coverage]) -> Coverage:
     """The sum of several."""
-    whole: dict[str, collections.Counter[str]] = {}
+    whole: Coverage = {}
     for part in parts:
-        for operator, features in part.items():
-            whole.setdefault(operator, collections.Counter()).update(features)
-    return {operator: dict(features) for operator, features in whole.items()}
+        add(whole, part)
+    return whole
+
+
+def add(whole: Coverage, part: Coverage) -> None:
+    """Count `part` in `whole`."""
+    for operator, features in part.items():
+        counts = whole.setdefault(operator, {})
+        for feature, trials in features.items():
+            counts[feature] = counts.get(feature, 0) + trials
 
 
 def gaps(coverage: Coverage) -> dict[str, list[str]]:
@@ -42,18 +50,22 @@ def gaps(coverage: Coverage) -> dict[str, list[str]]:
     return {operator: lines for operator, lines in told.items() if lines}
 
 
+def lacking(features: Mapping[str, int]) -> Iterator[str]:
+    """What an operator with these features was not given, of what can be drawn for any: keys of what is told."""
+    if features.get(FLOATING):
+        yield from (name for name in _OF_FLOATING if not features.get(name))
+    if features.get(WHOLE) and not features.get("negative whole"):
+        yield "negative whole"
+    if features.get(FLOATING) or features.get(WHOLE):
+        yield from (name for name in _OF_ANY if not features.get(name))
+        if [name for name in _LAYOUTS if features.get(f"layout {name}")] == ["contiguous"]:
+            yield "not contiguous"
+
+
 def _gaps(features: Mapping[str, int]) -> Iterator[str]:
     if features.get(TRIALS, 0) < ENOUGH:
         return
-    if features.get(FLOATING):
-        yield from (f"never {said}" for name, said in _NUMBERS.items() if not features.get(name))
-    if features.get(WHOLE) and not features.get("negative whole"):
-        yield "never a negative integer"
-    if features.get(FLOATING) or features.get(WHOLE):
-        yield from (f"never {said}" for name, said in _SHAPES.items() if not features.get(name))
-        lying = [name for name in _LAYOUTS if features.get(f"layout {name}")]
-        if lying == ["contiguous"]:
-            yield "never memory that is not contiguous"
+    yield from (f"never {_SAID[name]}" for name in lacking(features))
     yield from _constant_arguments(features)
     if features.get("differentiable") and not features.get("gradient"):
         yield "never a gradient compared"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
 from autotest.results.tasks import Explored, Found, LeftOut, Where, is_set_aside
 
@@ -118,6 +119,8 @@ class CampaignProgress:
     files_broken: list[LeftOut] = dataclasses.field(default_factory=list)
     #: Calls that are not tried any more because they kill, for people to read.
     set_aside: set[str] = dataclasses.field(default_factory=set)
+    #: What operators were given, in the trials of this run in which that was counted.
+    covered: Coverage = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
     #: How many workers explore at the moment.
     workers: int = 0

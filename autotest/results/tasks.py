@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from autotest.base.options import DEFAULT_PAIR
 from autotest.comparison import Mismatch, Side
+from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
 from autotest.results.verification import Verification
 
@@ -72,6 +73,8 @@ class Explore:
     set_aside: frozenset[str] = frozenset()
     #: Calls that have killed, whose arguments are noted before they are made; or `EVERY_CALL`.
     watched: frozenset[str] = frozenset()
+    #: Count what operators are given.
+    counted: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -140,6 +143,8 @@ class Explored:
     operators: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: Plain arguments that they were given, such as ``conv2d stride=2``.
     arguments: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: What they were given, in accepted trials, where that was to be counted.
+    covered: Coverage = dataclasses.field(default_factory=dict)
     #: The traceback of a body that is itself at fault; the trials after it were not tried.
     broken: str = ""
     seconds: float = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from autotest.results.coverage import add
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.verification import State
 
@@ -42,6 +43,7 @@ def _add(whole: CampaignProgress, group: CampaignProgress) -> None:
         whole.fatal_arguments.setdefault(call, set()).update(arguments)
     whole.known_deaths += group.known_deaths
     whole.set_aside |= group.set_aside
+    add(whole.covered, group.covered)
     whole.seconds = max(whole.seconds, group.seconds)
     whole.workers += group.workers
     whole.unwritten = whole.unwritten or group.unwritten

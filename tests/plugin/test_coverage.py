@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autotest import autotest, random, random_tensor, torch
+from autotest.campaigns import isolated_runner
+from autotest.campaigns.isolation import InProcess
 from autotest.report.coverage import closing, table
 from autotest.results.coverage import Coverage, gaps, merged
 from autotest.running.run_hooks import run_hook
@@ -68,3 +70,11 @@ def test_a_gradient_that_was_never_compared_shows_in_the_table():
 def test_nothing_is_counted_where_nobody_asks(monkeypatch):
     monkeypatch.setenv("AUTOTEST_COVERAGE", "0")
     assert covered(lambda: torch.relu(random_tensor(ndim=2))) == {}
+
+
+def test_trials_in_worker_processes_count_as_well(suite, run, monkeypatch):
+    monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
+    suite("@autotest()\ndef test_it():\n    return torch.relu(random_tensor(ndim=2, low=1))\n")
+    result = run("--autotest-isolate", "--autotest-coverage")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*relu: never a negative value*", "relu *20 *", "*never a negative value"])

@@ -195,16 +195,16 @@ class _Operator:
             builder.call("function", self.name, tuple(operands), keywords)
 
     def _results(self, sample: Any) -> Any:
-        """Tensors like those that the operator gives, which `out=` is given."""
+        """Tensors like those that the operator gives, which `out=` is given; not zero, so that adding to them shows."""
         inputs, args, kwargs = _without_gradients((sample.input, sample.args, sample.kwargs))
         try:
             given = self._callables.op(inputs, *args, **kwargs)
         except Exception:  # noqa: BLE001 - then the call with out= is refused, too
             return torch.zeros(())
         if isinstance(given, torch.Tensor):
-            return torch.zeros(given.shape, dtype=given.dtype)
+            return torch.ones(given.shape, dtype=given.dtype)
         if isinstance(given, (tuple, list)) and all(isinstance(item, torch.Tensor) for item in given):
-            return tuple(torch.zeros(item.shape, dtype=item.dtype) for item in given)
+            return tuple(torch.ones(item.shape, dtype=item.dtype) for item in given)
         raise NotReplayable(f"gives a {type(given).__name__}, for which there is no out=")
 
     def _record(self, builder: Builder, function: Callable[..., Any], sample: Any) -> None:

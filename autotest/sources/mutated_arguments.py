@@ -8,13 +8,15 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from autotest.program import Call, Program, Ref, leaves, map_operand
+from autotest.program import Call, Program, Ref, Root, leaves, map_operand
 from autotest.program.semantics import is_class, is_setting
 
 #: Calls that put an input into its place.
 _ARRANGING: Final = frozenset("clone permute expand as_strided view_as".split())
 #: Fractions that single precision does not hold exactly, limits, and nothing.
 _FRACTIONS: Final = (0.0, 0.1, -0.1, 1.0, -1.0, 0.7, 1.1, 2.5, 1e-30, 1e30, float("inf"), float("-inf"), float("nan"))
+#: The dtypes that are asked for.
+_DTYPES: Final = ("float32", "float64", "int64", "int32", "bool")
 #: What makes of most fractions one that is half a unit of single precision off.
 _FACTOR: Final = 0.9876543210123
 
@@ -69,6 +71,30 @@ def number(program: Program, source: random.Random) -> Program | None:
     """One whole number, such as a dim, negative, zero, one off, or out of range."""
     return _changed(
         program, source, lambda item: type(item) is int, lambda old: (-1, 0, 1, 2, old - 1, old + 1, -old, 7, -7, 100)
+    )
+
+
+def from_the_end(program: Program, source: random.Random) -> Program | None:
+    """One whole number that may be a dim counted from behind: for an input's rank, or for one dimension more."""
+    ranks = sorted({program.arrays[call.args[0].index].data.ndim for call in program.inputs()} - {0})
+    if not ranks:
+        return None
+    rank = source.choice(ranks)
+    return _changed(
+        program,
+        source,
+        lambda item: type(item) is int and 0 <= item <= rank,
+        lambda old: (old - rank, old - rank - 1),
+    )
+
+
+def dtype(program: Program, source: random.Random) -> Program | None:
+    """Another dtype where one is asked for, as in ``sum(x, dtype=torch.float64)``."""
+    return _changed(
+        program,
+        source,
+        lambda item: type(item) is Root and item.path in _DTYPES,
+        lambda old: [Root(name) for name in _DTYPES],
     )
 
 
@@ -127,13 +153,20 @@ def dropped(program: Program, source: random.Random) -> Program | None:
 
 
 def twice(program: Program, source: random.Random) -> Program | None:
-    """The same tensor in place of two."""
+    """The same tensor in place of two of those that the last call reads, or of all; also of those in a list."""
     last = program.calls[-1]
-    tensors = [item for item in last.args if type(item) is Ref]
+    read = {name: value for name, value in last.kwargs.items() if name != "out"}
+    slots = {item.slot: None for item in leaves((last.args, read)) if type(item) is Ref}
+    tensors = [slot for slot in slots if not is_class(program.calls[slot])]
     if len(tensors) < 2:
         return None
-    args = tuple(tensors[0] if item == tensors[1] else item for item in last.args)
-    return _with_call(program, last._replace(args=args))
+    kept, *gone = sorted(source.sample(tensors, source.choice((2, len(tensors)))), key=tensors.index)
+
+    def leaf(item: Any) -> Any:
+        return Ref(kept) if type(item) is Ref and item.slot in gone else item
+
+    args, kwargs = map_operand((last.args, read), leaf)
+    return _with_call(program, last._replace(args=args, kwargs={**last.kwargs, **kwargs}))
 
 
 def number_of_a_tensor(program: Program, source: random.Random) -> Program | None:

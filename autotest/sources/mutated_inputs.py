@@ -229,8 +229,8 @@ def ties(program: Program, source: random.Random) -> Program | None:
     return with_array(program, index, np.full_like(data, data.reshape(-1)[0]))
 
 
-def integers(choose: Callable[[np.ndarray[Any, Any]], tuple[int, ...]]) -> Mutation:
-    """One element of a whole-numbered input set to what `choose` offers for it."""
+def integers(choose: Callable[[np.ndarray[Any, Any]], tuple[int, ...]], *, most: int = 1) -> Mutation:
+    """One element of a whole-numbered input, or `most`, set to what `choose` offers for it."""
 
     def mutated(program: Program, source: random.Random) -> Program | None:
         index = one(program, source, lambda array: array.data.dtype.kind in "iu" and array.data.size > 0)
@@ -238,8 +238,10 @@ def integers(choose: Callable[[np.ndarray[Any, Any]], tuple[int, ...]]) -> Mutat
             return None
         data = np.array(program.arrays[index].data)
         limits = np.iinfo(data.dtype)
-        value = min(max(source.choice(choose(data)), int(limits.min)), int(limits.max))
-        data.reshape(-1)[source.randrange(data.size)] = value
+        offered = choose(data)
+        count = min(most, data.size)
+        for place, value in zip(source.sample(range(data.size), count), source.sample(offered, count), strict=True):
+            data.reshape(-1)[place] = min(max(value, int(limits.min)), int(limits.max))
         return with_array(program, index, data)
 
     return mutated

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.program import Call, Program, Ref, map_operand
+from autotest.program import Call, Program, Ref, leaves, map_operand
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import in_place
-from autotest.sources.mutated_inputs import one, with_array
+from autotest.sources.mutated_inputs import inputs, one, with_array
 
 #: A call that makes a view: its kind, its target, and its operands after the first.
 View = tuple[str, str, tuple[Any, ...]]
@@ -92,3 +92,25 @@ def through_a_view(program: Program, source: random.Random) -> Program | None:
     written = last._replace(args=(Ref(end + 1), *last.args[1:]))
     read = Call("method", "clone", (Ref(end),), {}, end + 2)
     return assembled([*program.calls[:-1], base, view, written, read], program.arrays, program.undefined)[0]
+
+
+def into_gaps(program: Program, source: random.Random) -> Program | None:
+    """A call in place on every second element of a tensor, which is read afterwards."""
+    last = program.calls[-1]
+    copied = last.args[0] if in_place(last) and last.args else None
+    copy = program.calls[copied.slot] if type(copied) is Ref else last
+    given = copy.args[0] if copy.target == "clone" else None
+    if type(given) is not Ref or program.calls[given.slot].kind != "tensor":
+        return None
+    index = program.calls[given.slot].args[0].index
+    data = program.arrays[index].data
+    # Nothing else may read it: what is written into is twice as long.
+    readers = sum(item == given for call in program.calls for item in leaves((call.args, call.kwargs)))
+    if index not in inputs(program) or readers > 1 or not data.size or not data.ndim:
+        return None
+    doubled = with_array(program, index, np.repeat(data, 2, axis=-1))
+    end = len(program.calls)
+    view = Call("operator", "getitem", (copied, (Ellipsis, slice(None, None, 2))), {}, end, "view")
+    written = last._replace(args=(Ref(end), *last.args[1:]))
+    read = Call("method", "clone", (copied,), {}, end + 1)
+    return assembled([*doubled.calls[:-1], view, written, read], doubled.arrays, doubled.undefined)[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import collections
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -22,14 +22,17 @@ from autotest.sources.mutated_inputs import Mutation
 _TWO: Final = 0.25
 
 
-def mutations(programs: Sequence[Program], seed: int, count: int) -> Iterator[tuple[str, Program]]:
+def mutations(
+    programs: Sequence[Program], seed: int, count: int, first: Collection[str] = ()
+) -> Iterator[tuple[str, Program]]:
     """At most `count` mutations of `programs`, each with its name; the same ones for the same `seed`.
 
-    Programs take turns, and every mutation has its turn before one comes again.
+    Programs take turns, and every mutation has its turn before one comes again; those of the names in `first` begin.
     """
     source = random.Random(seed)
     names = list(MUTATIONS)
     source.shuffle(names)
+    names.sort(key=lambda name: name not in first)
     used: collections.Counter[str] = collections.Counter()
     found = 0
     for turn in range(count * 2):
@@ -55,7 +58,8 @@ def _again(name: str, program: Program, source: random.Random) -> tuple[str, Pro
     return name, program
 
 
-MUTATIONS: Final[Mapping[str, Mutation]] = {
+#: Of what shape tensors are, and how they lie in memory.
+PLACES: Final[Mapping[str, Mutation]] = {
     "zero-size": inputs.zero_size,
     "no rows": inputs.no_rows,
     "size 1": inputs.size_one,
@@ -72,6 +76,10 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     "offset view": layouts.offset,
     "gaps": layouts.gaps,
     "in place through a view": layouts.through_a_view,
+    "in place with gaps": layouts.into_gaps,
+}
+#: What tensors hold, and what calls are given besides.
+CONTENTS: Final[Mapping[str, Mutation]] = {
     "another dtype": inputs.one_dtype,
     "another dtype everywhere": inputs.all_dtypes,
     "NaN": inputs.special((float("nan"),)),
@@ -85,15 +93,18 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     "a hundred times greater": inputs.computed(lambda data: data * 100),
     "tiny numbers": inputs.computed(lambda data: data * 1e-20),
     "ties": inputs.ties,
-    "extremes of integers": inputs.integers(lambda data: (-(1 << 63), (1 << 63) - 1)),
+    "extremes of integers": inputs.integers(lambda data: (-(1 << 63), (1 << 63) - 1), most=2),
     "an index too great": inputs.integers(lambda data: (int(data.max()) + 1, 100, -1, -100)),
     "no gradient of one input": inputs.no_gradient,
     "another number": arguments.number,
+    "counted from the end": arguments.from_the_end,
     "another fraction": arguments.fraction,
     "fractions of double precision": arguments.exact_fractions,
     "another flag": arguments.flag,
     "a number of another type": arguments.other_type,
+    "another dtype asked for": arguments.dtype,
     "an argument left out": arguments.dropped,
     "the same tensor twice": arguments.twice,
     "a number for a tensor": arguments.number_of_a_tensor,
 }
+MUTATIONS: Final[Mapping[str, Mutation]] = {**PLACES, **CONTENTS}

@@ -9,7 +9,7 @@ from autotest.frameworks.samples import Sample, SampleDatabase
 from autotest.program import Program
 from autotest.results.sweep import CellKey
 from autotest.sources.hard_inputs import hard_inputs
-from autotest.sources.mutations import mutations
+from autotest.sources.mutations import CONTENTS, PLACES, mutations
 from autotest.sweeping.kept_samples import KeptSamples
 from autotest.sweeping.units import FIRST, Unit, digest
 
@@ -37,7 +37,9 @@ def samples(unit: Unit, database: SampleDatabase, kept: KeptSamples | None = Non
         yield from (Sample(program) for _, program in hard_inputs(some, _HARD))
         return
     drawn = f"{key.form}/{unit.turn}" if unit.turn else key.form
-    for _, mutated in mutations(some, digest(unit.seed, drawn), _times(key)):
+    # The other forms compute the same elsewhere in memory; with other dtypes it is the numbers that are others.
+    first = PLACES if key.form not in FIRST else CONTENTS if key.dtype != "float32" else ()
+    for _, mutated in mutations(some, digest(unit.seed, drawn), _times(key), first):
         if not _belongs_elsewhere(mutated, unit):
             yield Sample(mutated)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from autotest.frameworks import framework
-from autotest.program import Array, Call, Program, Ref
+from autotest.program import Array, Call, Program, Ref, Root
 from autotest.program.rewriting import tensor_call
 from autotest.program.serialisation import pack_arrays, to_json
 from autotest.replaying.replay import replay
-from autotest.sources.mutations import MUTATIONS, mutations
+from autotest.sources.mutations import CONTENTS, MUTATIONS, mutations
 
 TORCH = framework("torch")
 
@@ -25,7 +25,7 @@ def program() -> Program:
     )
     calls = [tensor_call(at, at, array, requires_grad=at < 2) for at, array in enumerate(arrays)]
     calls.append(Call("method", "index_select", (Ref(0), 0, Ref(2)), {}, 3))
-    calls.append(Call("function", "cross_entropy_like", (Ref(0), Ref(1), 1), {"rounding_mode": "floor"}, 4))
+    calls.append(Call("function", "cross_entropy_like", (Ref(0), Ref(1), 1), {"rounding_mode": "floor", "dtype": Root("float32")}, 4))
     return Program(tuple(calls), arrays)
 
 
@@ -73,6 +73,43 @@ def test_a_call_in_place_through_a_view_changes_what_is_read_of_its_base() -> No
     ran = replay(changed("in place through a view"), TORCH)
     assert ran.error is None
     assert np.array_equal(ran.values[-1].detach().numpy(), in_place().arrays[0].data + 0.5)
+
+
+def test_a_call_in_place_with_gaps_leaves_what_lies_between_alone() -> None:
+    ran = replay(changed("in place with gaps"), TORCH)
+    assert ran.error is None
+    view, base, data = ran.values[-3], ran.values[-1].detach().numpy(), in_place().arrays[0].data
+    assert not view.is_contiguous()
+    assert np.array_equal(base[..., ::2], data + 0.5)
+    assert np.array_equal(base[..., 1::2], data)
+
+
+def test_a_dim_is_counted_from_the_end() -> None:
+    drawn = {changed("counted from the end", seed).calls[3].args[1] for seed in range(20)}
+    assert {-1, -2, -3} <= drawn
+
+
+def test_any_two_tensors_may_be_the_same_one_also_in_a_list() -> None:
+    arrays = tuple(Array(np.ones(2, "float32"), "float32") for _ in range(3))
+    calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
+    calls.append(Call("function", "cat", ([Ref(0), Ref(1), Ref(2)],), {}, 3))
+    listed = Program(tuple(calls), arrays)
+    drawn = [MUTATIONS["the same tensor twice"](listed, random.Random(seed)) for seed in range(20)]
+    given = {tuple(ref.slot for ref in one.calls[-1].args[0]) for one in drawn if one is not None}
+    assert given == {(0, 0, 2), (0, 1, 0), (0, 1, 1), (0, 0, 0)}
+
+
+def test_both_extremes_of_integers_are_set_where_there_is_room() -> None:
+    array = Array(np.arange(4, dtype="int32"), "int32")
+    one = Program((tensor_call(0, 0, array, requires_grad=False), Call("function", "abs", (Ref(0),), {}, 1)), (array,))
+    mutated = MUTATIONS["extremes of integers"](one, random.Random(0))
+    assert mutated is not None
+    assert {-(1 << 31), (1 << 31) - 1} <= set(mutated.arrays[0].data.tolist())
+
+
+def test_what_is_to_come_first_comes_first() -> None:
+    names = [name.partition(",")[0] for name, _ in mutations([program(), in_place()], 0, 12, CONTENTS)]
+    assert set(names) <= set(CONTENTS)
 
 
 @pytest.mark.parametrize("name", ["permuted", "expanded", "offset view", "gaps"])

@@ -83,10 +83,11 @@ class Judge:
         if self._deadly and self._deadly[arguments(program, refused=expected.error is not None)] >= KNOWN:
             found.left_out = SET_ASIDE
             return found
+        drawn = pair.reference.random_state() != before
         if expected.error is not None:
-            self._judge_refusal(found, expected)
+            self._judge_refusal(found, expected, drawn=drawn)
             return found
-        plain = marked(program, drawn=pair.reference.random_state() != before)
+        plain = marked(program, drawn=drawn)
         found.program = with_backward(plain, expected, gaps=gaps)
         found.vacuous = says_nothing(found.program, expected) or is_constant(plain, expected)
         self._asks(1)
@@ -195,11 +196,15 @@ class Judge:
         told = arguments(program, refused=refuses)
         return program if refuses else with_backward(program, expected), told, refuses
 
-    def _judge_refusal(self, found: Judgement, expected: Replayed) -> None:
+    def _judge_refusal(self, found: Judgement, expected: Replayed, *, drawn: bool) -> None:
         found.refused = True
         self._asks(1)
         agreement = refused(found.program, self._pair, self._settings, expected)
-        if agreement.mismatches:
+        if agreement.mismatches and drawn:
+            found.left_out = (
+                f"{self._pair.sides[0]} refuses it after it has drawn random numbers, and may for these only"
+            )
+        elif agreement.mismatches:
             (accepted,) = agreement.mismatches
             found.fail("errors", f"accepts what {self._pair.sides[0]} refuses", accepted.message)
         elif expected.failed_at == len(found.program.calls) - 1:

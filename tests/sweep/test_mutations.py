@@ -25,7 +25,15 @@ def program() -> Program:
     )
     calls = [tensor_call(at, at, array, requires_grad=at < 2) for at, array in enumerate(arrays)]
     calls.append(Call("method", "index_select", (Ref(0), 0, Ref(2)), {}, 3))
-    calls.append(Call("function", "cross_entropy_like", (Ref(0), Ref(1), 1), {"rounding_mode": "floor", "dtype": Root("float32")}, 4))
+    calls.append(
+        Call(
+            "function",
+            "cross_entropy_like",
+            (Ref(0), Ref(1), 1),
+            {"rounding_mode": "floor", "dtype": Root("float32")},
+            4,
+        )
+    )
     return Program(tuple(calls), arrays)
 
 

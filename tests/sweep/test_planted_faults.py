@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from autotest.frameworks import Pair
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
+from autotest.sweeping.judging import Judge
 from autotest.sweeping.probing import wavers
 from autotest.sweeping.surroundings import reads_beyond
 from tests.support.faulty import FaultyTorch
@@ -95,6 +98,30 @@ def test_what_refuses_for_some_random_numbers_only_is_no_finding() -> None:
     found = swept(fault("bernoulli", now_and_then), "bernoulli/function/float32", "sample")
     assert failing(found) == set()
     assert any("some random numbers" in reason for reason in found.left_out)
+
+
+def test_what_the_reference_refuses_for_the_numbers_that_it_drew_is_no_finding() -> None:
+    """`lobpcg` of torch 2.0.1 begins at a random place, and ends in a refusal from some of them."""
+
+    def refuses_its_own_numbers(exp: Any) -> Any:
+        def wrong(x: Any) -> Any:
+            raise RuntimeError(f"cannot go on from {torch.rand(1)}")
+
+        return wrong
+
+    def refuses_all(exp: Any) -> Any:
+        def wrong(x: Any) -> Any:
+            raise RuntimeError("cannot")
+
+        return wrong
+
+    array = Array(np.ones(2, "float32"), "float32")
+    calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
+    program = Program(calls, (array,))
+    for replacement, failed in ((refuses_its_own_numbers, []), (refuses_all, ["errors"])):
+        found = Judge(Pair(fault("exp", replacement), TORCH)).judge(program)
+        assert [failure.check for failure in found.failures] == failed
+        assert bool(found.left_out) is not bool(failed)
 
 
 def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:

@@ -14,6 +14,7 @@ from autotest.diagnosis.gradient_flow import hands_on, suspects
 from autotest.diagnosis.locating import Located
 from autotest.frameworks import Pair
 from autotest.program import Call, operator_of, refs
+from autotest.program.semantics import is_class
 from autotest.results.layers import ByLayer, Layer, without_root
 
 
@@ -25,7 +26,11 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
     if not paths:
         return None
     slot = located.hint if located.slot is None else located.slot
-    if slot is None or not calls[slot].scope:
+    outside = located.slot is not None and not calls[located.slot].scope and hands_on(calls[located.slot])
+    if outside:
+        # What a body does beside its networks is none of their layers' fault; where it made one, that is told.
+        slot = _seen_at(calls, [first]) if is_class(calls[first.slot]) else None
+    elif slot is None or not calls[slot].scope:
         slot = _seen_at(calls, agreement.mismatches)
     rows = dict.fromkeys(paths[call.scope] for call in calls if call.scope and hands_on(call))
     forward: dict[str, list[float]] = {path: [] for path in rows}
@@ -59,7 +64,7 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
         for path in rows
     )
     path = "" if slot is None else paths.get(calls[slot].scope, "")
-    return ByLayer(path, located.alone is not None, first.stage, layers)
+    return ByLayer(path, located.alone is not None and not outside, first.stage, layers)
 
 
 def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer | None:

@@ -13,6 +13,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN, freeze
 from autotest.program import Array, Call, Program, refs
 from autotest.program.semantics import is_backward, is_class, is_step
+from autotest.recording.pairing import is_data
 from autotest.replaying.replay import Contexts, perform
 
 _SILENT = frozenset(("tensor", "load_state", "overwrite", "setattr", "enter", "exit"))
@@ -128,7 +129,7 @@ class _Lockstep:
             if isinstance(expected[slot], self._pair.reference.module_types):
                 parts = (Framework.buffers,) if call.target != "step" else ()
                 yield from self._parts(slot, *parts)
-            elif not isinstance(expected[slot], PLAIN):
+            elif is_data(self._pair.reference, expected[slot]):
                 yield expected[slot], actual[slot]
         if is_step(call):
             for slot in self._modules:

@@ -16,7 +16,7 @@ from autotest.diagnosis.verdict import Witness
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, Ref, operator_of
 from autotest.program.rewriting import with_arrays
-from autotest.program.semantics import is_backward, returns_gradients
+from autotest.program.semantics import is_backward, pushed, returns_gradients
 from autotest.replaying.replay import replay
 
 #: Operators whose integer result is right when it selects the right value.
@@ -175,12 +175,7 @@ def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
     replayed = replay(program, side, upto=pushing)
     if replayed.error is not None:
         return None
-    call = program.calls[pushing]
-    if returns_gradients(call):
-        roots, _, cotangents = (*call.args, None, None)[:3]
-        cotangents = call.kwargs.get("grad_outputs", cotangents)
-    else:
-        roots, cotangents = (*call.args, None)[:2]
+    roots, cotangents = pushed(program.calls[pushing])
     pairs: Sequence[tuple[Any, Any]] = [(roots, cotangents)]
     if isinstance(roots, (list, tuple)):
         pairs = list(zip(roots, cotangents or [None] * len(roots), strict=True))

@@ -22,7 +22,7 @@ from autotest.diagnosis.operands import values_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
 from autotest.program.rewriting import widened, with_arrays
-from autotest.program.semantics import in_place, pushes_gradients, returns_gradients
+from autotest.program.semantics import in_place, pushed, pushes_gradients
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 from autotest.trials.trial import Outcome, Test, run_trial
@@ -266,10 +266,13 @@ def mend(program: Program, framework: Framework) -> Program | None:
 
 def _mended(program: Program, push: Call, framework: Framework) -> Program | None:
     """`program` with fitting cotangents for `push`, if `framework` comes that far."""
-    roots, cotangents = push.args[0], push.args[2 if returns_gradients(push) else 1 :][:1]
-    given = cotangents[0] if cotangents else None
+    roots, given = pushed(push)
     pairs = list(zip(roots, given or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, given)]
-    pairs = [(root, one) for root, one in pairs if type(one) is Ref and program.calls[one.slot].kind == "tensor"]
+    pairs = [
+        (root, one)
+        for root, one in pairs
+        if type(root) is type(one) is Ref and program.calls[one.slot].kind == "tensor"
+    ]
     if not pairs:
         return program
     replayed = replay(program, framework, upto=push.slot)

@@ -118,7 +118,9 @@ def path(owner: str, name: str) -> str:
 
 
 def _indexed(steps: str) -> str:
-    return re.sub(r"\.(\d+)(?=[.\[]|$)", r"[\1]", steps)
+    """`steps` with numbers as indices, but for those in the keys of a dict."""
+    parts = re.split(r"""(\['[^']*'\]|\["[^"]*"\])""", steps)
+    return "".join(part if at % 2 else re.sub(r"\.(\d+)(?=[.\[]|$)", r"[\1]", part) for at, part in enumerate(parts))
 
 
 def is_observable(name: str, own: dict[int, str]) -> bool:

@@ -66,6 +66,9 @@ class OneFlowFramework(Namespace):
         neutral = super().literal(value)
         if neutral is ABSENT and isinstance(value, self.root._oneflow_internal.TensorTuple):
             return tuple(value)
+        if neutral is ABSENT and isinstance(value, self.root.nn.utils.rnn.PackedSequence):
+            parts = "data", "batch_sizes", "sorted_indices", "unsorted_indices"
+            return tuple(getattr(value, part, None) for part in parts)
         if neutral is ABSENT and isinstance(value, self.root.placement):
             return Made("placement", (value.type, value.ranks.tolist()))
         if neutral is ABSENT and isinstance(value, self.root.sbp.sbp):

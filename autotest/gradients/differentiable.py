@@ -10,7 +10,14 @@ import numpy as np
 from autotest.gradients.gate import GradientUse
 from autotest.gradients.nondifferentiable import Listed, listed
 from autotest.program import Call, Ref, operator_of, refs
-from autotest.program.semantics import OPERATIONS, is_step, pushes_gradients, returns_gradients
+from autotest.program.semantics import (
+    OPERATIONS,
+    is_step,
+    may_share_memory,
+    pushes_gradients,
+    returns_gradients,
+    written,
+)
 from autotest.recording.record import Record
 
 #: Calls that hand on or set up a tensor and compute nothing that has a derivative.
@@ -81,7 +88,7 @@ def tensors_in(record: Record, slot: int) -> list[Any]:
 def _wrongly_listed(record: Record, known: Iterable[tuple[Call, Listed]]) -> Iterator[str]:
     reference = record.pair.reference
     for call, entry in known:
-        if entry.kind != "none":
+        if entry.kind != "none" or _is_written_later(record, call.slot):
             continue
         # An in-place form returns its operand, which may have been part of a graph before.
         operands = {id(record.expected[ref.slot]) for ref in refs(call)}
@@ -92,6 +99,17 @@ def _wrongly_listed(record: Record, known: Iterable[tuple[Call, Listed]]) -> Ite
                 and not reference.holds_gradient(tensor)
             ):
                 yield operator_of(record.calls, call.slot)
+
+
+def _is_written_later(record: Record, slot: int) -> bool:
+    """Whether a later call may have written into what call `slot` gave, or into a view of it."""
+    views = {slot}
+    for call in record.calls[slot + 1 :]:
+        if any(ref.slot in views for ref in written(call)):
+            return True
+        if may_share_memory(call) and call.args and type(call.args[0]) is Ref and call.args[0].slot in views:
+            views.add(call.slot)
+    return False
 
 
 def _only_listed(operators: Iterable[Call]) -> bool:

@@ -16,7 +16,7 @@ from autotest.gradients.function import Real, from_reals, overlaps, real_shape, 
 from autotest.gradients.programs import Replays, differentiated
 from autotest.program import Array, Call, Captured, Program, Ref, leaves
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
-from autotest.program.semantics import pushes_gradients, returns_gradients
+from autotest.program.semantics import pushed, pushes_gradients, returns_gradients
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.gradient_rows import Row, failing, row_of
 
@@ -93,7 +93,7 @@ def _backward(push: Call) -> Call:
     """`push` as a call that leaves gradients in the leaves."""
     if not returns_gradients(push):
         return push
-    return Call("function", "autograd.backward", (push.args[0], push.args[2]), {}, push.slot)
+    return Call("function", "autograd.backward", pushed(push), {}, push.slot)
 
 
 def constant(program: Program, slot: int, array: Array, device: str) -> Program:
@@ -140,10 +140,9 @@ class _Pushed:
         self._program, self._framework, self._rule = program, framework, rule
         self._push = next(call for call in reversed(program.calls) if pushes_gradients(call))
         self._run = self._replayed(program, None)
-        items = self._push.args[:2] if self._push.kind == "function" else ([item] for item in self._push.args[:2])
-        roots, *cotangents = ([item.slot for item in leaves(one)] for one in items)
+        roots, cotangents = ([item.slot for item in leaves(one) if type(item) is Ref] for one in pushed(self._push))
         self._roots = roots
-        held = self._numbers(self._run, cotangents[0]) if cotangents else []
+        held = self._numbers(self._run, cotangents)
         self._cotangents = held or [np.ones(())] * len(roots)
 
     def _replayed(self, program: Program, upto: int | None) -> Replayed:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from autotest.program.calls import Call, Ref, leaves
+from autotest.program.calls import Call, Operand, Ref, leaves
 from autotest.program.randomness import FILLING
 
 #: Kinds of calls that carry out an operation of a framework.
@@ -138,6 +138,16 @@ def returns_gradients(call: Call) -> bool:
 def pushes_gradients(call: Call) -> bool:
     """Whether `call` runs autograd backwards, leaving gradients in leaves or returning them."""
     return is_backward(call) or returns_gradients(call)
+
+
+def pushed(call: Call) -> tuple[Operand, Operand]:
+    """What `call` pushes back from, and what it pushes into that: by position or keyword, None for what is left out."""
+    if call.kind == "method":
+        names: tuple[str, ...] = ("", "gradient")
+    else:
+        names = ("outputs", "inputs", "grad_outputs") if returns_gradients(call) else ("tensors", "grad_tensors")
+    given = [*call.args, *(call.kwargs.get(name) for name in names[len(call.args) :])]
+    return given[0], given[len(names) - 1]
 
 
 def reads_gradient(call: Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from autotest.program.semantics import (
     clips_gradients,
     is_backward,
     is_step,
+    pushed,
     reads_gradient,
     returns_gradients,
     writes,
@@ -88,12 +90,12 @@ class Stage:
             for index in result.path:
                 built = built[index]
             outputs.append(built)
-        pushed: list[tuple[Any, Any]] = []
+        back: list[tuple[Any, Any]] = []
         for call in self.backward:
             self.at = call.slot
             for output, cotangent in pushed_by(call):
-                pushed.append((values[output], None if cotangent is None else values[cotangent]))
-        return outputs, pushed
+                back.append((values[output], None if cotangent is None else values[cotangent]))
+        return outputs, back
 
     def kind(self) -> str:
         """Equal for programs that one graph serves: those that differ in nothing but the numbers they start from."""
@@ -312,13 +314,9 @@ def _choose_inputs(staged: Stage, outside: dict[int, Any], backward: bool) -> No
 
 def pushed_by(call: Call) -> Iterator[tuple[int, int | None]]:
     """(slot of an output, slot of its cotangent) of a recorded backward."""
-    if call.kind == "method":
-        rest = [*call.args[1:], *(call.kwargs[key] for key in ("gradient",) if key in call.kwargs)]
-        yield call.args[0].slot, rest[0].slot if rest and type(rest[0]) is Ref else None
-        return
-    outputs, cotangents = call.args[0], call.args[1] if len(call.args) > 1 else None
-    for index, output in enumerate(outputs if isinstance(outputs, (list, tuple)) else [outputs]):
-        yield output.slot, None if cotangents is None else cotangents[index].slot
+    outputs, cotangents = (one if isinstance(one, (list, tuple)) else [one] for one in pushed(call))
+    for output, cotangent in itertools.zip_longest(outputs, cotangents[: len(outputs)]):
+        yield output.slot, cotangent.slot if type(cotangent) is Ref else None
 
 
 def _tensors(framework: Framework, value: Any) -> Iterator[tuple[tuple[int, ...], Any]]:

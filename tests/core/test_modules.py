@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import pytest
 import torch as real
 
@@ -144,6 +146,34 @@ def test_learning_rates_are_reached_through_parameter_groups():
         optimizer.step()
 
     assert agrees(trial(body))
+
+
+def test_how_an_optimizer_keeps_its_settings_is_its_own_matter():
+    def keeping(original):
+        class Keeping(original):
+            def __init__(self, *args, **kwargs):
+                super().__init__(*args, **kwargs)
+                self.param_groups = [collections.UserDict(group) for group in self.param_groups]
+
+            def state_dict(self):
+                return {"param_groups": [], "kept": super().state_dict()}
+
+            def load_state_dict(self, state):
+                super().load_state_dict(state["kept"])
+
+        return Keeping
+
+    def body():
+        layer = linear(3, 1)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.5)
+        for _ in range(2):
+            layer(x(5, 3)).sum().backward()
+            optimizer.step()
+            optimizer.load_state_dict(optimizer.state_dict())
+            for group in optimizer.param_groups:
+                group["lr"] *= 0.5
+
+    assert agrees(trial(body, FaultyTorch({"optim.SGD": keeping})))
 
 
 def test_evaluation_mode_and_dropout():

@@ -168,3 +168,20 @@ def test_a_cotangent_is_known_by_what_it_is_pushed_back_through():
         method("backward", Ref(2))._replace(args=(Ref(1), Ref(2))),
     )
     assert operator_of(calls, 2) == "exp"
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        (method("backward"), (Ref(0), None)),
+        (method("backward", Ref(1)), (Ref(0), Ref(1))),
+        (method("backward", gradient=Ref(1)), (Ref(0), Ref(1))),
+        (function("autograd.backward", [Ref(0)], [Ref(1)]), ([Ref(0)], [Ref(1)])),
+        (function("autograd.backward", Ref(0), grad_tensors=Ref(1)), (Ref(0), Ref(1))),
+        (function("autograd.grad", Ref(0), Ref(2)), (Ref(0), None)),
+        (function("autograd.grad", Ref(0), inputs=Ref(2), grad_outputs=Ref(1)), (Ref(0), Ref(1))),
+        (function("autograd.grad", outputs=Ref(0), inputs=Ref(2), grad_outputs=Ref(1)), (Ref(0), Ref(1))),
+    ],
+)
+def test_what_is_pushed_back_is_found_by_position_and_by_keyword(call, found):
+    assert of.pushed(call) == found

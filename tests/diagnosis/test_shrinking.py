@@ -67,6 +67,28 @@ def test_planted_bugs_shrink_to_their_smallest_case_in_few_executions() -> None:
     assert executions[math.ceil(0.95 * len(executions)) - 1] <= 600
 
 
+def test_a_backward_that_is_told_by_keywords_shrinks_too() -> None:
+    def body() -> Any:
+        x = at.random_tensor(shape=(3, 2), requires_grad=True)
+        y = dual.tanh(x).sum(1)
+        return dual.autograd.grad(outputs=y, inputs=x, grad_outputs=dual.ones_like(y), only_inputs=True)
+
+    def without(grad: Any) -> Any:
+        def refusing(*args: Any, **kwargs: Any) -> Any:
+            if "only_inputs" in kwargs:
+                raise TypeError("grad() got an unexpected keyword argument 'only_inputs'")
+            return grad(*args, **kwargs)
+
+        return refusing
+
+    outcome = run_trial(body, 0, SETTINGS, pair := Pair(TorchFramework(), FaultyTorch({"autograd.grad": without})))
+    test = ATest("file.py::test", body, SETTINGS)
+    finding = failed_trial.diagnose(test, outcome, RunContext(pair, Options(verify=False)), 0)
+    assert not finding.verdict[0].startswith("no verdict")
+    assert finding.program is not None
+    assert [call.kind for call in finding.program.calls] == ["tensor", "function"]
+
+
 def test_what_is_left_still_fails_when_it_is_run_again() -> None:
     bug = next(bug for bug in BUGS if bug.name == "gradient of two rows")
     result, _ = shrunk(bug)

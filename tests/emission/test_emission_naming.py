@@ -48,6 +48,7 @@ def test_observables_are_inputs_with_their_gradients_and_results(relu_gradient):
         ("m2.block.12.bias.grad", "m2.block[12].bias.grad"),
         ("m2[1]", "m2[1]"),
         ('m2["key"][0]', 'm2["key"][0]'),
+        ("m2['body.0.weight'].0", "m2['body.0.weight'][0]"),
     ],
 )
 def test_observed_names_become_expressions(name, text):

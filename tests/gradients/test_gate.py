@@ -155,6 +155,18 @@ def test_a_listed_operator_that_turns_out_to_have_a_gradient_fails():
     assert "argmax turned out to have a gradient" in outcome.complaint
 
 
+def test_what_is_written_into_the_result_of_a_listed_operator_may_have_a_gradient():
+    def body():
+        x = random_tensor(shape=(3, 2))
+        total = x.new_zeros(3)
+        total += x.sum(1)
+        filled = torch.zeros_like(x)
+        filled[0][1] = x[1, 0]
+        return total, filled
+
+    assert passes(body)
+
+
 def test_a_listed_operator_whose_gradient_is_not_zero_fails():
     straight = FaultyTorch({"floor": lambda _: lambda x: x * 1})
     outcome = trial(lambda: torch.floor(random_tensor(ndim=1)), straight, reference=straight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.networks.further_models import FURTHER_MODELS
 from tests.networks.models import MODELS
 from tests.networks.planted_layers import Planted
 from tests.networks.score import diagnosed, score
+from tests.support.faulty import FaultyTorch
 from tests.support.running import pair_with
 
 SETTINGS = Settings(n=1)
@@ -102,6 +104,30 @@ FURTHER = [
 def test_of_some_faults_in_each_further_model_the_guilty_layer_is_named(model: str, candidate: str) -> None:
     wrong = [f"{one.planted}: {one.path}" for one in score(model, candidate, every=3) if not one.right]
     assert not wrong
+
+
+def test_no_layer_is_blamed_for_what_a_body_does_beside_its_network() -> None:
+    from autotest import torch
+
+    def body() -> object:
+        network = MODELS["mlp"](torch)
+        network(*_inputs())
+        return network.state_dict()
+
+    def attached(original: Any) -> Any:
+        class Attached(original):  # type: ignore[misc]
+            def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+                return {name: value.requires_grad_() for name, value in super().state_dict(*args, **kwargs).items()}
+
+        return Attached
+
+    pair = pair_with(FaultyTorch({"nn.Module": attached}))
+    outcome = run_trial(body, 0, SETTINGS, pair)
+    test = ATest("file.py::test", body, SETTINGS)
+    finding = failed_trial.diagnose(test, outcome, RunContext(pair, Options(verify=False, shrink=0.0)), 0)
+    assert finding.operator == "state_dict"
+    assert finding.network is not None
+    assert (finding.network.path, finding.network.alone) == ("", False)
 
 
 def test_the_report_says_whose_fault_it_is_and_shows_the_modules_in_order(tmp_path: Path) -> None:

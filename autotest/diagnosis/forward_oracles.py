@@ -39,7 +39,8 @@ def opinions(
     slot = place[0] if writer is None or writer < place[0] else writer
     if program.calls[slot].kind not in ("function", "method", "operator") or _under_autocast(program, slot):
         return ()
-    asked = _asked(program, slot, pair.reference)
+    # A module of one side may do more than call its function.
+    asked = _asked(program, slot, pair.reference) or _asked(program, slot, pair.candidate)
     if asked is None:
         return ()
     if contents_of(asked.path, asked.args, asked.kwargs) is not Contents.DEFINED or slot in program.undefined:

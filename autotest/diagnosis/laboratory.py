@@ -90,7 +90,7 @@ class Laboratory:
         mask = differing(expected, actual.astype(expected.dtype), *tolerated)
         if not mask.any():
             return None
-        moved = [] if dtype.startswith("complex") else [_array(run.get(at)) for run in self.moved(dtype, into)]
+        moved = [_array(run.get(at)) for run in self.moved(dtype, into)]
         same = [item for item in moved if item is not None and item.shape == expected.shape]
         return measure(
             (expected, actual), (true, claimed), same, dtype, self._length(expected.size), mask, self.backdrop()
@@ -134,13 +134,14 @@ def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     random = np.random.Generator(np.random.SFC64(run))
     moved = []
     for array in arrays:
-        if not array.dtype.startswith("float"):
+        if not array.dtype.startswith(("float", "complex")):
             moved.append(array)
             continue
-        shape = array.data.shape
-        step = random.uniform(-roundoff, roundoff, shape) * random.integers(0, 2, shape)
+        # Of a complex number, both parts are rounded.
+        parts = array.data[..., None].view(array.data.real.dtype) if array.data.dtype.kind == "c" else array.data
+        step = random.uniform(-roundoff, roundoff, parts.shape) * random.integers(0, 2, parts.shape)
         with np.errstate(over="ignore"):
-            data = np.asarray(array.data * (1 + step))
+            data = np.ascontiguousarray(parts * (1 + step)).view(array.data.dtype).reshape(array.data.shape)
         # The greatest numbers stay where they are: what moves to infinity makes everything look ill-conditioned.
         moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
     return moved

@@ -8,12 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from autotest.diagnosis.numpy_algebra import ALGEBRA, LINALG
 from autotest.diagnosis.numpy_counterparts import COUNTERPARTS
 from autotest.diagnosis.numpy_indexing import INDEXING
+from autotest.diagnosis.numpy_layers import LAYERS
 from autotest.diagnosis.numpy_losses import LOSSES
+from autotest.diagnosis.numpy_statistics import STATISTICS
 from autotest.diagnosis.numpy_windows import WINDOWS
+from autotest.diagnosis.numpy_writing import WRITING
 
-_ALL: Mapping[str, Callable[..., Any]] = MappingProxyType({**COUNTERPARTS, **INDEXING, **LOSSES, **WINDOWS})
+_ALL: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {**COUNTERPARTS, **INDEXING, **LOSSES, **WINDOWS, **ALGEBRA, **LAYERS, **STATISTICS, **WRITING}
+)
 _ALIASES: Mapping[str, str] = MappingProxyType({
     "view": "reshape", "absolute": "abs", "multiply": "mul", "divide": "div", "subtract": "sub", "concat": "cat",
     "mod": "remainder", "floordiv": "floor_divide", "concatenate": "cat",
@@ -27,12 +33,12 @@ _ALIASES: Mapping[str, str] = MappingProxyType({
 def vote(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of operator `name`, a tuple of arrays for several; None without an opinion."""
     folder, _, plain = name.rpartition(".")
-    if folder in ("linalg", "fft", "special") or (folder, plain) == ("Tensor", "unfold"):
+    if folder in ("fft", "special") or (folder, plain) == ("Tensor", "unfold"):
         return None  # of which norm and others mean something else
     plain = plain.rstrip("_")
     if folder == "Tensor" and plain == "where":
         args = (args[1], args[0], *args[2:])  # x.where(condition, y)
-    function = _ALL.get(_ALIASES.get(plain, plain))
+    function = LINALG.get(plain) if folder == "linalg" else _ALL.get(_ALIASES.get(plain, plain))
     if function is None:
         return None
     with np.errstate(all="ignore"):

@@ -73,7 +73,8 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
         allowed = 16 * max(item[1] for item in closer if item is not None) + 1e-10 * scale
     errors = (abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1]))
     agreed = abs(found[0] - found[1]) <= allowed
-    witness = Witness("difference of its own forward", f"{found[0]:.9g} at {at}", errors, allowed)
+    shown = f"{found[0]:.9g}" + (f" at {at}" if at else "")
+    witness = Witness("difference of its own forward", shown, errors, allowed)
     return (None if any(kinks) or not agreed else witness), kink
 
 
@@ -93,6 +94,7 @@ def _leaf(program: Program, place: Place) -> int | None:
     if returns_gradients(call):
         inputs = call.args[1] if len(call.args) > 1 else call.kwargs.get("inputs")
         part = suffix[1:-1]
+        inputs = [inputs] if type(inputs) is Ref else inputs
         wanted = inputs[int(part)] if isinstance(inputs, (list, tuple)) and part.isdigit() else None
         made = program.calls[wanted.slot] if type(wanted) is Ref else call
         return int(made.args[0].index) if made.kind == "tensor" else None
@@ -181,11 +183,19 @@ def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
         pairs = list(zip(roots, cotangents or [None] * len(roots), strict=True))
     total = 0.0
     for root, cotangent in pairs:
-        wanted = [replayed.values[item.slot] for item in (root, cotangent) if type(item) is Ref]
-        arrays = [np.asarray(value.data, dtype=np.float64) for value in side.values(wanted)]
+        held = [_tensors(replayed.values[item.slot]) for item in (root, cotangent) if type(item) is Ref]
+        if any(item is None for part in held for item in part):
+            return None  # a gradient that is not there
+        frozen = [[np.asarray(value.data, dtype=np.float64) for value in side.values(part)] for part in held]
+        weights = frozen[1] if len(frozen) > 1 else [np.ones(())] * len(frozen[0])
         with np.errstate(all="ignore"):  # what is not finite is no difference, and left out by whoever asked
-            total += float((arrays[0] * (arrays[1] if len(arrays) > 1 else 1.0)).sum())
+            total += sum(float((array * weight).sum()) for array, weight in zip(frozen[0], weights, strict=True))
     return total
+
+
+def _tensors(value: Any) -> list[Any]:
+    """What is pushed into: a tensor, or several, such as the gradients that an earlier call returned."""
+    return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
 # -- ties ---------------------------------------------------------------------------------------------------

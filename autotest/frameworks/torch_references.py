@@ -43,7 +43,9 @@ class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
         with torch.no_grad():
             held = _copied((args, kwargs)) if name else ((), {})
         result = function(*args, **kwargs)
-        if name and isinstance(result, (torch.Tensor, tuple, list)) and not isinstance(result, torch.Size):
+        computed = isinstance(result, (torch.Tensor, tuple, list)) and not isinstance(result, torch.Size)
+        # What is made of no tensor, such as a first state of zeros, is known by its value.
+        if name and computed and _has_tensor((args, kwargs)):
             written = args[0] if args and (kwargs.get("inplace") is True or name.endswith("_")) else None
             self.seen.append((FunctionCalled(name, held[0], held[1], written), result))
         return result
@@ -125,6 +127,12 @@ def _independent(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             return function(*args, **kwargs)
 
     return computed
+
+
+def _has_tensor(value: Any) -> bool:
+    if isinstance(value, (tuple, list, dict)):
+        return any(_has_tensor(item) for item in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, torch.Tensor)
 
 
 def _copied(value: Any) -> Any:

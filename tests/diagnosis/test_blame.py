@@ -106,6 +106,93 @@ def test_a_fault_of_single_precision_alone_is_seen_against_double(flipped: bool)
     assert blame == ("reference" if flipped else "candidate")
 
 
+def wrong_second_derivative(_: Any) -> Any:
+    """sinh with its gradient, whose own derivative is twice what it should be."""
+    import torch
+
+    class Sinh(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.sinh()
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            gradient = x.cosh()
+            return cotangent * (2 * gradient - gradient.detach())
+
+    return lambda x: Sinh.apply(x)  # noqa: PLW0108 - apply has no signature
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_second_derivative_is_held_against_differences_of_the_first(flipped: bool, listed: bool) -> None:
+    def body() -> Any:
+        x = at.random_tensor(1, 1, low=1, high=2)
+        first = dual.autograd.grad(dual.sinh(x).sum(), [x] if listed else x, create_graph=True)
+        return dual.autograd.grad(first if listed else first[0].sum(), x)
+
+    sides: list[Framework] = [FaultyTorch({"sinh": wrong_second_derivative}), TorchFramework()]
+    pair = Pair(*(sides if flipped else reversed(sides)))
+    outcome = run_trial(body, 0, Settings(auto_backward=False), pair)
+    verdict = examine(agree(outcome.program, pair, SETTINGS), pair, SETTINGS).verdict
+    assert verdict.blame == ("reference" if flipped else "candidate")
+    assert "difference of its own forward" in verdict.line
+
+
+def test_what_rounds_away_in_complex_numbers_is_nobodys_fault() -> None:
+    # Great numbers cancel to small ones.
+    def body() -> Any:
+        return dual.fft.fft(at.random_tensor(1, 211, low=900, high=1000, requires_grad=False))
+
+    import torch
+
+    def more_precise(fft: Any) -> Any:
+        return lambda x: fft(x.double()).to(torch.complex64 if x.dtype == torch.float32 else torch.complex128)
+
+    settings = Settings(auto_backward=False, rtol=1e-9, atol=1e-9)
+    pair = Pair(TorchFramework(), FaultyTorch({"fft.fft": more_precise}))
+    outcome = run_trial(body, 0, settings, pair)
+    verdict = examine(agree(outcome.program, pair, settings), pair, settings).verdict
+    assert verdict.wrong == "nobody"
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_module_that_does_more_than_its_function_is_asked_about_by_the_other_sides(flipped: bool) -> None:
+    import torch
+
+    class Scaled(torch.nn.GRUCell):
+        def forward(self, *args: Any) -> Any:
+            return super().forward(*args) * 1.5
+
+    def body() -> Any:
+        return dual.nn.GRUCell(3, 2)(at.random_tensor(2, 2, 3))  # its first state is made of zeros
+
+    sides: list[Framework] = [FaultyTorch({"nn.GRUCell": lambda cell: Scaled}), TorchFramework()]
+    assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("linalg.inv", lambda: dual.linalg.inv(at.random_tensor(2, 3, 3) + 3 * dual.eye(3))),
+        ("cdist", lambda: dual.cdist(at.random_tensor(2, 3, 2), at.random_tensor(2, 4, 2))),
+        ("quantile", lambda: dual.quantile(at.random_tensor(1, 6), 0.3)),
+        ("index_copy", lambda: dual.index_copy(
+            at.random_tensor(2, 3, 4), 0, dual.tensor([1]), at.random_tensor(2, 1, 4))),
+        ("nn.functional.embedding_bag", lambda: dual.nn.functional.embedding_bag(
+            at.random_tensor(2, 2, 3, low=0, high=4, dtype=int), at.random_tensor(2, 4, 3))),
+    ],
+)  # fmt: skip
+def test_numpy_is_an_oracle_of_linear_algebra_statistics_writing_and_layers(
+    name: str, body: Any, flipped: bool
+) -> None:
+    sides: list[Framework] = [FaultyTorch({name: UNKNOWN}), TorchFramework()]
+    assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
+
+
 def without_nan(argmax: Any) -> Any:
     return lambda tensor: argmax(tensor.nan_to_num(nan=float("-inf")))
 

@@ -28,7 +28,10 @@ OPERATORS = (
     "nn.functional.adaptive_avg_pool2d", "nn.functional.pad", "nn.functional.interpolate", "gather",
     "nn.functional.cross_entropy",
     "nn.functional.binary_cross_entropy_with_logits", "__getitem__", "scatter", "scatter_add", "index_add", "topk",
-    "median", "lgamma", "tile", "squeeze",
+    "median", "lgamma", "tile", "squeeze", "linalg.inv", "linalg.slogdet", "linalg.cholesky", "cdist", "kron", "cov",
+    "quantile", "mode", "kthvalue", "logcumsumexp", "cummax", "diff", "histc", "isin", "take_along_dim", "index_copy",
+    "scatter_reduce", "masked_scatter", "nn.functional.embedding_bag", "nn.functional.grid_sample",
+    "nn.functional.scaled_dot_product_attention", "nn.functional.gaussian_nll_loss", "gcd", "heaviside",
 )  # fmt: skip
 
 

@@ -1,0 +1,83 @@
+"""NumPy's counterparts of what torch has no samples for: torch itself agrees with each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from autotest.diagnosis.numpy_vote import vote
+
+F = torch.nn.functional
+RANDOM = np.random.Generator(np.random.SFC64(0))
+
+
+def some(*shape: int) -> Any:
+    return RANDOM.uniform(-2, 2, shape)
+
+
+SYMMETRIC = some(3, 3) + 5 * np.eye(3)
+SYMMETRIC = SYMMETRIC + SYMMETRIC.T
+CASES: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], ...] = (
+    ("nn.functional.affine_grid", F.affine_grid, (some(2, 2, 3), (2, 1, 3, 4)), {"align_corners": False}),
+    ("nn.functional.affine_grid", F.affine_grid, (some(2, 2, 3), (2, 1, 3, 1)), {"align_corners": True}),
+    ("chain_matmul", torch.chain_matmul, (some(2, 3), some(3, 4), some(4, 2)), {}),
+    ("linalg.multi_dot", torch.linalg.multi_dot, ((some(2, 3), some(3, 4), some(4, 2)),), {}),
+    ("nn.functional.channel_shuffle", F.channel_shuffle, (some(1, 6, 2, 2), 2), {}),
+    ("nn.functional.pixel_shuffle", F.pixel_shuffle, (some(2, 8, 2, 3), 2), {}),
+    ("nn.functional.pixel_shuffle", F.pixel_shuffle, (some(4, 2, 3), 2), {}),
+    ("nn.functional.pixel_unshuffle", F.pixel_unshuffle, (some(2, 2, 4, 6), 2), {}),
+    ("gru_cell", torch.gru_cell, (some(2, 3), some(2, 4), some(12, 3), some(12, 4), some(12), some(12)), {}),
+    ("lstm_cell", torch.lstm_cell, (some(2, 3), (some(2, 4), some(2, 4)), some(16, 3), some(16, 4)), {}),
+    ("rnn_tanh_cell", torch.rnn_tanh_cell, (some(2, 3), some(2, 4), some(4, 3), some(4, 4), some(4), some(4)), {}),
+    ("rnn_relu_cell", torch.rnn_relu_cell, (some(2, 3), some(2, 4), some(4, 3), some(4, 4)), {}),
+    ("vander", torch.vander, (some(4),), {"increasing": True}),
+    ("linalg.vander", torch.linalg.vander, (some(4),), {}),
+    ("slogdet", torch.slogdet, (SYMMETRIC,), {}),
+    ("linalg.eigvalsh", torch.linalg.eigvalsh, (SYMMETRIC,), {}),
+    ("linalg.pinv", torch.linalg.pinv, (some(4, 3),), {}),
+    ("linalg.cholesky", torch.linalg.cholesky, (SYMMETRIC,), {"upper": True}),
+    ("nn.functional.grid_sample", F.grid_sample, (some(1, 2, 4, 5), some(1, 3, 3, 2) / 2), {"align_corners": False}),
+    ("nn.functional.grid_sample", F.grid_sample, (some(1, 2, 4, 5), some(1, 3, 3, 2)),
+     {"align_corners": True, "padding_mode": "border"}),
+    ("renorm", torch.renorm, (some(3, 4), 2, 1, 1.0), {}),
+    ("cdist", torch.cdist, (some(3, 4), some(5, 4)), {"p": 1.5}),
+    ("histc", torch.histc, (some(30),), {"bins": 5, "min": -1, "max": 2}),
+)  # fmt: skip
+
+
+def tensors(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return torch.from_numpy(value)
+    if isinstance(value, tuple) and any(isinstance(item, np.ndarray) for item in value):
+        return tuple(tensors(item) for item in value)
+    return value
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "function", "args", "kwargs"), CASES)
+def test_torch_agrees(name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> None:
+    said = vote(name, args, kwargs)
+    given = function(*map(tensors, args), **kwargs)
+    several = isinstance(given, tuple)
+    assert said is not None
+    for one, other in zip(said if several else (said,), given if several else (given,), strict=True):
+        assert one.shape == tuple(other.shape)
+        np.testing.assert_allclose(one, other.numpy(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("linalg.inv", (np.array([[1.0, 1.0], [1.0, 1.0 + 1e-9]]),)),
+        ("mode", (np.array([1.0, 2.0]),)),
+        ("histc", (np.array([0.0, 1.0]), 2, 0, 2)),
+        ("index_put", (np.zeros(3), (np.array([1, 1]),), np.array([1.0, 2.0]))),
+        ("heaviside", (np.array([np.nan]), np.array([0.5]))),
+    ],
+)
+def test_numpy_has_no_opinion_where_the_answer_is_anybodys(name: str, args: Any) -> None:
+    assert vote(name, args, {}) is None

@@ -13,12 +13,13 @@ from autotest.emission import names
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, operator_of
-from autotest.program.semantics import is_backward, is_class, pushes_gradients, reads_gradient
+from autotest.program.semantics import is_class, pushes_gradients, reads_gradient
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import compare_trial
 from autotest.recording.pairing import pair_up
 from autotest.recording.record import Record
 from autotest.replaying.naming import operator_shown
+from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 
 #: A result's slot and the rest of its path: ``(3, "[1]")``, ``(0, ".grad")``, ``(2, ".weight.grad")``.
@@ -96,19 +97,6 @@ def _run(program: Program, framework: Framework, look: Look | None = None) -> Re
     if program.undefined:
         framework.seed(0)
     return replay(program, framework, look=look)
-
-
-def record_of(program: Program, pair: Pair, expected: Replayed, actual: Replayed) -> Record:
-    """The record that a live run of `program` would have left."""
-    record = Record(pair)
-    came = len(actual.values) + (actual.error is not None)
-    record.calls = list(program.calls[:came])
-    record.arrays = list(program.arrays)
-    record.expected = expected.values[:came]
-    record.actual = [*actual.values, None][:came]
-    record.undefined_slots = {slot for slot in program.undefined if slot < came}
-    record.backward_undefined = any(is_backward(program.calls[slot]) for slot in record.undefined_slots)
-    return record
 
 
 def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed) -> Agreement:

@@ -279,11 +279,13 @@ def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Set
 
 def _told(finding: Finding, agreement: Agreement, opinion: Opinion, pair: Pair) -> Finding:
     """`finding` about `agreement`'s program, with the verdict on it."""
-    verdict = opinion.verdict
+    verdict, (first, *others) = opinion.verdict, agreement.mismatches
+    if first.symptom in _CLEARABLE:  # what only special numbers show, its trial knows best
+        first = dataclasses.replace(first, special=finding.first.special)
     return dataclasses.replace(
         finding,
         program=agreement.program,
-        mismatches=tuple(agreement.mismatches),
+        mismatches=(first, *others),
         verdict=(verdict.line, *verdict.numbers, *differing_defaults(agreement.program, pair)),
         blame=verdict.blame,
         divergent=opinion.located.hint if opinion.located.slot is None else opinion.located.slot,

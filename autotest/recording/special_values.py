@@ -11,7 +11,8 @@ from autotest.comparison import Mismatch
 from autotest.program import Array
 from autotest.recording.record import Record
 
-_ABOUT_NUMBERS = frozenset(("value", "gradient"))
+#: Symptoms of differences in numbers.
+ABOUT_NUMBERS = frozenset(("value", "gradient"))
 
 
 def marked(record: Record, found: Sequence[Mismatch], *, wanted: bool) -> list[Mismatch]:
@@ -19,9 +20,9 @@ def marked(record: Record, found: Sequence[Mismatch], *, wanted: bool) -> list[M
 
     Those that are special are left out unless they are `wanted`.
     """
-    ordinary = any(item.symptom in _ABOUT_NUMBERS and not item.special for item in found)
+    ordinary = any(item.symptom in ABOUT_NUMBERS and not item.special for item in found)
     if ordinary and _has_special_inputs(record):
-        found = [dataclasses.replace(item, special=True) if item.symptom in _ABOUT_NUMBERS else item for item in found]
+        found = [dataclasses.replace(item, special=True) if item.symptom in ABOUT_NUMBERS else item for item in found]
     return [item for item in found if wanted or not item.special]
 
 

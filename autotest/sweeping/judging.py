@@ -11,13 +11,14 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis import referee
-from autotest.diagnosis.agreement import Agreement, raised, record_of, refused
+from autotest.diagnosis.agreement import Agreement, raised, refused
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import Observed, compare, observe
+from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping import probing

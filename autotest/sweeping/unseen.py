@@ -8,12 +8,12 @@ from typing import Final
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Symptom
-from autotest.diagnosis.agreement import record_of
 from autotest.emission import names, unseen
 from autotest.emission.script import Script
 from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.recording.observation import observe
+from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import replay
 from autotest.results.finding import Finding
 from autotest.results.sweep import Check

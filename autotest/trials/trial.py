@@ -31,6 +31,7 @@ from autotest.replaying.replay import replay
 from autotest.replaying.updates import Update, Updates, check_updates
 from autotest.trials.body_errors import explained, own_lines
 from autotest.trials.intermediate_gradients import keep_gradients
+from autotest.trials.special_values import told_apart
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -183,12 +184,13 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
     open_ones = [outcome for outcome in outcomes if outcome.pending is not None]
     if not open_ones:
         return
+    every = dataclasses.replace(settings, special_values=True)  # which ones are not wanted is asked below
     try:
-        found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
+        found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], every)
     except CandidateDied:  # of one of them: each is run again by itself
-        found = [_once_more(outcome, settings) for outcome in open_ones]
+        found = [_once_more(outcome, every) for outcome in open_ones]
     for outcome, mismatches in zip(open_ones, found, strict=True):
-        outcome.mismatches, outcome.pending = mismatches, None
+        outcome.mismatches, outcome.pending = told_apart(outcome.recorder, mismatches, settings), None
         if outcome.recorder.rejection is not None and not mismatches:  # the candidate told of it only now
             outcome.rejection = outcome.recorder.rejection
             continue

@@ -60,6 +60,128 @@ def test_what_the_edge_of_a_domain_shows_is_called_so_without_any_nan_among_the_
     assert not any(np.isnan(array.data).any() for array in finding.program.arrays)
 
 
+NAN, INF = float("nan"), float("inf")
+
+
+def tensor(*numbers, grad=False):
+    return torch.tensor(numbers, dtype=torch.float32, requires_grad=grad)
+
+
+def plus_one(function):
+    return lambda *operands: function(*operands) + 1
+
+
+def with_gradient(change):
+    return lambda relu: lambda x: relu(x) + change(x)
+
+
+#: What is run, which fault the candidate has, what the difference is called.
+CASES = {
+    "a NaN is lost": (lambda: torch.relu(tensor(NAN, 1)), LOSES_NAN, "special values"),
+    "a NaN comes of an ordinary number": (
+        lambda: torch.relu(tensor(1, 2)),
+        {"relu": lambda relu: lambda x: relu(x) * NAN},
+        "value",
+    ),
+    "a NaN comes of an ordinary number, beside one that is given": (
+        lambda: torch.relu(tensor(NAN, 1)),
+        {"relu": lambda relu: lambda x: relu(x) * NAN},
+        "value",
+    ),
+    "a NaN spreads": (
+        lambda: torch.relu(tensor(NAN, 1)),
+        {"relu": lambda relu: lambda x: relu(x) + x.sum() * 0},
+        "special values",
+    ),
+    "an ordinary number is wrong beside a NaN": (lambda: torch.relu(tensor(NAN, 1)), {"relu": plus_one}, "value"),
+    "an ordinary number is wrong in a call that no NaN goes into": (
+        lambda: (torch.neg(tensor(NAN, 1)), torch.relu(tensor(1, 2))),
+        {"relu": plus_one},
+        "value",
+    ),
+    "an index is another with a NaN": (
+        lambda: torch.argmax(tensor(3, NAN, 1)),
+        {"argmax": lambda argmax: lambda x: argmax(x.nan_to_num(nan=-9.0))},
+        "special values",
+    ),
+    "an index is another with a NaN, and without": (
+        lambda: torch.argmax(tensor(3, NAN, 1)),
+        {"argmax": plus_one},
+        "value",
+    ),
+    "a sum leaves an infinity out": (
+        lambda: torch.sum(tensor(INF, 1, 2)),
+        {"sum": lambda total: lambda x: total(x.nan_to_num(posinf=0.0))},
+        "special values",
+    ),
+    "beyond the edge of a domain": (
+        lambda: torch.log(tensor(-1)),
+        {"log": lambda log: lambda x: log(x.abs())},
+        "special values",
+    ),
+    "at a pole": (
+        lambda: torch.reciprocal(tensor(0, 1)),
+        {"reciprocal": lambda reciprocal: lambda x: reciprocal(x).clamp(max=1e30)},
+        "special values",
+    ),
+    "a result that is too great": (
+        lambda: torch.exp(tensor(200)),
+        {"exp": lambda exp: lambda x: exp(x.clamp(max=80.0))},
+        "special values",
+    ),
+    "of what lies beyond an edge": (lambda: torch.isnan(torch.log(tensor(-1, 2))), SEES_NO_NAN, "special values"),
+    "an ordinary number beside what lies beyond an edge": (
+        lambda: torch.relu(torch.log(tensor(-1, 2))),
+        {"relu": plus_one},
+        "value",
+    ),
+    "what comes of a difference beyond an edge": (
+        lambda: torch.isfinite(torch.log(tensor(-1, 2))),
+        {"log": lambda log: lambda x: log(x.abs())},
+        "special values",
+    ),
+    "the gradient of ordinary numbers beside a NaN": (
+        lambda: torch.relu(tensor(NAN, 1, grad=True)),
+        {"relu": with_gradient(lambda x: x - x.detach())},
+        "gradient",
+    ),
+    "the gradient at an infinity": (
+        lambda: torch.relu(tensor(INF, 1, grad=True)),
+        {"relu": lambda relu: lambda x: relu(x.clamp(max=1e30))},
+        "special values",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_difference_is_called_depends_on_the_operands_of_its_call(against, case):
+    body, fault, heading = CASES[case]
+    against(FaultyTorch(fault))
+    finding = found(body, n=1)
+    assert (finding.first.heading, finding.identity.symptom) == (heading, heading)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_left_out_where_it_is_called_special_and_not_where_it_is_ordinary(against, case):
+    body, fault, heading = CASES[case]
+    against(FaultyTorch(fault))
+    if heading == "special values":
+        autotest(n=1, auto_backward="auto", special_values=False)(body)()
+    else:
+        assert found(body, n=1, special_values=False).first.heading == heading
+
+
+SHRUNK = ("a NaN is lost", "an ordinary number is wrong beside a NaN", "of what lies beyond an edge")
+
+
+@pytest.mark.parametrize("case", SHRUNK)
+def test_a_smaller_program_is_called_what_its_trial_was(against, case, monkeypatch):
+    body, fault, heading = CASES[case]
+    monkeypatch.setenv("AUTOTEST_SHRINK", "20")
+    against(FaultyTorch(fault))
+    assert found(body, n=1).first.heading == heading
+
+
 def test_what_ordinary_numbers_show_is_not(against):
     against(FaultyTorch({"relu": plus(1.0)}))
     finding = found(relu)

@@ -1,0 +1,152 @@
+"""Asks whether a difference is still there with ordinary numbers in place of NaN, infinities and their like."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.base.errors import NotReplayable
+from autotest.base.settings import Settings
+from autotest.comparison import Mismatch, TensorValue
+from autotest.frameworks import Pair
+from autotest.frameworks.freezing import PLAIN, freeze
+from autotest.program import Array, Call, Program, refs
+from autotest.program.isolation import isolated
+from autotest.program.rewriting import needed, with_arrays
+from autotest.program.semantics import is_class
+from autotest.recording.observation import compare_trial
+from autotest.recording.overwritten import is_kept_copy
+from autotest.recording.record import Record
+from autotest.recording.special_values import ABOUT_NUMBERS, has_special_numbers
+from autotest.replaying.recorded import record_of
+from autotest.replaying.replay import replay
+
+
+def told_apart(record: Record, found: Sequence[Mismatch], settings: Settings) -> list[Mismatch]:
+    """`found` with those marked that only special numbers show, and those of ordinary ones not, up to the first that
+    counts; those that are not wanted are left out.
+
+    A call is judged by itself, on the operands that the reference had: a difference that stays when these are ordinary
+    is an ordinary one. What was computed from a special difference is one, too.
+    """
+    if not any(item.symptom in ABOUT_NUMBERS for item in found):
+        return [*found]
+    try:
+        program = record.program()
+    except NotReplayable:
+        return [*found]
+    judge = _Judge(program, record, settings)
+    told: list[Mismatch] = []
+    for place, item in enumerate(found):
+        numeric = item.symptom in ABOUT_NUMBERS
+        told.append(dataclasses.replace(item, special=judge.is_special(item)) if numeric else item)
+        if settings.special_values or not told[-1].special:
+            told += found[place + 1 :]  # what comes first is what the failure is named after
+            break
+    return [item for item in told if settings.special_values or not item.special]
+
+
+class _Judge:
+    """Judges the differences of one program, in their order."""
+
+    def __init__(self, program: Program, record: Record, settings: Settings) -> None:
+        self._program, self._record, self._settings = program, record, settings
+        #: The slots of calls whose results differ for special numbers alone.
+        self._special: set[int] = set()
+
+    def is_special(self, item: Mismatch) -> bool:
+        if item.stage == "backward":
+            return bool(self._special) or self._gradient_is_special(item)
+        earlier = needed(self._program, [item.slot])
+        special = bool(self._special & earlier) or self._call_is_special(item)
+        if special:
+            self._special.add(item.slot)
+        return special
+
+    def _call_is_special(self, item: Mismatch) -> bool:
+        pair, slot = self._record.pair, item.slot
+        if not _computes(self._program.calls[slot]):
+            return item.special  # what another call wrote into
+        read = list(dict.fromkeys(ref.slot for ref in refs(self._program.calls[slot])))
+        if not item.special and not any(map(_may_be_special, freeze(pair.reference, self._live(read)))):
+            return False  # the commonest: ordinary operands, with an ordinary number expected
+        before = replay(self._program, pair.reference, upto=slot)
+        if before.error is not None:
+            return item.special
+        held = dict(zip(read, freeze(pair.reference, [before.values[at] for at in read]), strict=True))
+        values = {at: value for at, value in held.items() if type(value) is TensorValue or isinstance(value, PLAIN)}
+        # Of what was computed, great and tiny numbers are ordinary ones.
+        odd = {
+            at: _ordinary_value(value)
+            for at, value in values.items()
+            if type(value) is TensorValue and _may_be_special(value, given=self._is_given(at))
+        }
+        differences = _differences(isolated(self._program, slot, {**values, **odd})[0], pair, self._settings)
+        if any(one.symptom in ABOUT_NUMBERS and not one.special for one in differences):
+            return False
+        return bool(odd) or item.special
+
+    def _live(self, slots: Iterable[int]) -> list[Any]:
+        return [self._record.expected[at] for at in slots]
+
+    def _is_given(self, slot: int) -> bool:
+        return self._program.calls[slot].kind == "tensor"
+
+    def _gradient_is_special(self, item: Mismatch) -> bool:
+        arrays = [_ordinary(array) for array in self._program.arrays]
+        if not item.special or all(one is other for one, other in zip(arrays, self._program.arrays, strict=True)):
+            return item.special
+        found = _differences(with_arrays(self._program, arrays), self._record.pair, self._settings)
+        return not any(one.name == item.name and not one.special for one in found)
+
+
+def _computes(call: Call) -> bool:
+    """Whether what differs in the result of `call` is its own doing."""
+    return call.kind in ("function", "method", "operator") and not (is_class(call) or is_kept_copy(call))
+
+
+def _may_be_special(value: Any, *, given: bool = False) -> bool:
+    if type(value) is not TensorValue or value.data.dtype.kind not in "fc":
+        return False
+    return not np.isfinite(value.data).all() or (given and has_special_numbers(Array(value.data, value.dtype)))
+
+
+def _differences(program: Program, pair: Pair, settings: Settings) -> list[Mismatch]:
+    """What differs when both sides run `program`; nothing where one refuses."""
+    sides = []
+    for side in (pair.reference, pair.candidate):
+        if program.undefined:
+            side.seed(0)
+        sides.append(replay(program, side))
+    if any(side.error is not None for side in sides):
+        return []
+    wanted = dataclasses.replace(settings, special_values=True)
+    return compare_trial(record_of(program, pair, *sides), wanted)
+
+
+def _ordinary_value(value: TensorValue) -> TensorValue:
+    return dataclasses.replace(value, data=_ordinary(Array(value.data, value.dtype)).data)
+
+
+def _ordinary(array: Array) -> Array:
+    """`array` with different ordinary numbers, between those that it holds, in place of the special ones."""
+    data = array.data
+    if data.dtype.kind != "f" or not has_special_numbers(array):
+        return array
+    about = np.finfo(np.float32 if array.dtype == "bfloat16" else data.dtype)
+    magnitude = np.abs(data)
+    usual = np.isfinite(data) & (magnitude <= np.sqrt(about.max)) & ((magnitude == 0) | (magnitude >= about.tiny))
+    low, high = (float(data[usual].min()), float(data[usual].max())) if usual.any() else (0.5, 0.5)
+    if low == high:
+        high = low + abs(low) / 2 or 1.0
+    count = int(np.count_nonzero(~usual))
+    instead = low + (high - low) * (np.arange(count) + 1) / (count + 1.5)
+    changed = data.copy()
+    changed[~usual] = instead.astype(data.dtype)
+    return dataclasses.replace(array, data=changed)
+
+
+__all__ = ["told_apart"]

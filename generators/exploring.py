@@ -174,6 +174,12 @@ def _consistent(
         raise wrong(f"dtype={dtype!r}, low={low!r}, high={high!r}", "expected no bounds, for truth values have none")
     if isinstance(contents, str) and contents == "indices" and high is None:
         raise wrong(f"contents={contents!r}", "expected high=, which is how many there are to point at")
+    if isinstance(contents, str) and contents == "one_hot":
+        for name, bound, fits in (("low", low, 0), ("high", high, 1)):
+            if isinstance(bound, (int, float)) and (bound > fits if name == "low" else bound < fits):
+                raise wrong(
+                    f"contents={contents!r}, {name}={bound!r}", "expected no bounds, for it holds zeros and ones"
+                )
     if isinstance(contents, str) and contents == "distinct" and isinstance(layout, str) and layout == "expanded":
         raise wrong(
             f"contents={contents!r}, layout={layout!r}", "expected another layout, for this one repeats numbers"
@@ -191,5 +197,10 @@ def drawn_large() -> bool:
 
 
 def explored_shapes(count: int, ndim: Any = None) -> tuple[Shape, ...]:
-    """`count` shapes of the current trial that broadcast together; rank `ndim`, or any when it is None."""
+    """`count` shapes of the current trial that broadcast together; rank `ndim`, or any when it is None.
+
+    Raises `GeneratorError` for what is no number of shapes.
+    """
+    if type(count) is not int or count < 1:
+        raise GeneratorError(f"broadcast_tensors({count!r}) at {text(here())}: expected how many tensors, at least 1")
     return Exploration.of(current()).broadcasting(count, ndim)

@@ -34,6 +34,10 @@ _INSTEAD: Final = (
         _DTYPE,
     ),
     (r"Invalid device string|Expected one of cpu, cuda", "Write random_device(), which draws what both sides have."),
+    (
+        r"derivative for .* is not implemented|does not have (a |an? )?(grad_fn|derivative)",
+        "Write random_tensor(..., requires_grad=False): it has no derivative, and what it returns is compared.",
+    ),
     (r"backward through the graph a second time", "Write backward(retain_graph=True), or build the graph again."),
     (
         r"grad can be implicitly created only for scalar",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from autotest.comparison.rejection import Rejection, is_mistake
+from autotest.report.advice import advice_on
 
 
 @pytest.mark.parametrize(
@@ -70,3 +73,16 @@ def test_a_reason_is_one_line_of_readable_length():
 
 def test_an_exception_without_text_still_has_a_reason():
     assert Rejection("f", "StopIteration", "").reason == "f: StopIteration: "
+
+
+@pytest.mark.parametrize(
+    ("said", "advised"),
+    [
+        ("derivative for aten::aminmax is not implemented", r"requires_grad=False\): it has no derivative"),
+        ("the derivative for 'nextafter' is not implemented", r"requires_grad=False\): it has no derivative"),
+        ("element 0 of tensors does not require grad and does not have a grad_fn", "it has no derivative"),
+        ("sizes must match", "Draw arguments that fit together"),
+    ],
+)
+def test_what_is_advised_fits_what_was_refused(said, advised):
+    assert re.search(advised, advice_on(f"autograd.backward: RuntimeError: {said}"))

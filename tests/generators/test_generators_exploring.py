@@ -263,6 +263,8 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
         ({"ndim": 1, "layout": "transposed"}, "expected rank 2 or more, got 1"),
         ({"shape": (), "layout": "strided"}, "expected rank 1 or more, got 0"),
         ({"contents": "distinct", "layout": "expanded"}, "this one repeats numbers"),
+        ({"contents": "one_hot", "low": 3, "high": 5}, "expected no bounds, for it holds zeros and ones"),
+        ({"contents": "one_hot", "high": 0.5}, "expected no bounds, for it holds zeros and ones"),
         ({"low": 2, "high": 2}, "expected finite numbers with low < high"),
         ({"low": math.inf}, "expected a finite number"),
         ({"ndim": -1}, "expected a whole number >= 0"),
@@ -272,6 +274,12 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
 def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GeneratorError, match=rf"(?s)test_generators_exploring\.py:\d+.*{message}|{message}"):
         trials(lambda: explored_array(**arguments), count=1)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, None])
+def test_no_tensors_broadcast_with_each_other(count: Any) -> None:
+    with pytest.raises(GeneratorError, match=rf"broadcast_tensors\({count}\) at .*expected how many tensors"):
+        trials(lambda: explored_shapes(count), count=1)
 
 
 def test_a_number_without_bounds_is_of_every_kind_that_its_parameter_takes() -> None:

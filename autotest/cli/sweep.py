@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import contextlib
 import datetime as dt
 import shlex
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from autotest.base import options
-from autotest.base.errors import UsageError
+from autotest.base.errors import AutotestError, UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors, sweep_files
@@ -25,7 +26,7 @@ from autotest.frameworks import chosen_names
 from autotest.frameworks.samples import SampleDatabase
 from autotest.report import sweep_calls, sweep_text
 from autotest.results import ledger
-from autotest.results.sweep import Cell, CellKey
+from autotest.results.sweep import Cell, CellKey, SweepMap
 from autotest.results.sweep_findings import SweepFinding, findings, known
 from autotest.results.sweep_format import Baseline
 from autotest.results.sweep_gate import Change, Changes, changes
@@ -143,11 +144,23 @@ def run(arguments: argparse.Namespace) -> int:
     sweep_files.write_all(arguments, session.map, found, sweep.compared)
     if sweep.interrupted is not None:
         raise sweep.interrupted
+    _check_judged(session.map)
     if arguments.bless is not None:
         return NOTHING_NEW
     if sweep.compared is not None:
         return FINDINGS if sweep.compared.worse else NOTHING_NEW
     return FINDINGS if any(not finding.known for finding in found) else NOTHING_NEW
+
+
+def _check_judged(swept: SweepMap) -> None:
+    """Say that a run in which nothing at all could be judged is no pass; raises `AutotestError`."""
+    cells = [row.cell for row in swept.rows.values()]
+    if all(cell.status == "left out" for cell in cells):
+        reasons: collections.Counter[str] = sum((cell.left_out for cell in cells), collections.Counter())
+        ((reason, count),) = reasons.most_common(1)
+        raise AutotestError(
+            f"nothing could be judged: {count:,} of {reasons.total():,} samples were left out for this reason: {reason}"
+        )
 
 
 def _resumed(arguments: argparse.Namespace, place: Path) -> Mapping[str, Sequence[Cell]]:

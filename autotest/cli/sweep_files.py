@@ -39,6 +39,10 @@ def check(arguments: argparse.Namespace) -> None:
         path = getattr(arguments, option)
         if path is not None and not path.absolute().parent.is_dir():
             raise UsageError(f"{path} cannot be written: there is no folder {path.parent}")
+        if path is not None and path.is_dir():
+            raise UsageError(f"{path} cannot be written: it is a folder; name a file in it")
+        if path is not None and not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+            raise UsageError(f"{path} cannot be written: permission denied")
 
 
 def write_all(

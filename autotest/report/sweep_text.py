@@ -15,6 +15,8 @@ from autotest.results.sweep_gate import Change, Changes
 
 #: Of operators and changes, how many are listed.
 LISTED = 20
+#: Of reasons why samples were left out.
+_REASONS = 5
 
 
 def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
@@ -45,6 +47,7 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         for name in CHECKS
         if name in totals
     ]
+    lines += _left_out(swept)
     names, modules = of_names(swept), of_modules(swept)
     if names.names:
         lines += ["", f"accepted samples: {names} shared public names, {modules} shared classes of modules"]
@@ -60,6 +63,16 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
         by_operator = collections.Counter(finding.operator for finding in findings)
         lines += ["", f"{len(findings):,} distinct findings about {len(by_operator):,} operators"]
     return "\n".join(lines)
+
+
+def _left_out(swept: SweepMap) -> list[str]:
+    """The commonest reasons why samples were not judged."""
+    reasons: collections.Counter[str] = sum((row.cell.left_out for row in swept.rows.values()), collections.Counter())
+    if not reasons:
+        return []
+    lines = [f"  {count:7,} {' '.join(reason.split())}" for reason, count in reasons.most_common(_REASONS)]
+    more = [f"  and {len(reasons) - _REASONS} more reasons, which --markdown and --json tell"]
+    return ["", "samples left out:", *lines, *(more if len(reasons) > _REASONS else [])]
 
 
 def _percent(passed: int, total: int) -> str:

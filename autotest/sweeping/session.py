@@ -35,6 +35,11 @@ class Plan:
         """Whether a cell, by its name, is asked for; raises `UsageError` for an expression that makes no sense."""
         return selection(self.expression) if self.expression else lambda name: True
 
+    def asks_for(self, name: str) -> bool:
+        """Whether a public name such as ``"Tensor.add_"`` would be asked for if it had a cell of float32."""
+        form = "method" if name.startswith("Tensor.") else "function"
+        return self.chosen()(str(CellKey(name, form, "float32")))
+
 
 @dataclasses.dataclass(slots=True)
 class Progress:
@@ -59,7 +64,8 @@ class Session:
         self._plan = plan
         self._entries: Mapping[str, Entry] = {entry.key: entry for entry in listed.entries}
         self.map = SweepMap(listed.sides, listed.versions, plan.seed, command, notes=list(listed.notes), date=date)
-        self.map.shared = listed.shared
+        # What a part of the cells does not call, another part may.
+        self.map.shared = [name for name in listed.shared if plan.asks_for(name)] if plan.shard == (1, 1) else []
         all_units = list(units(_with_cells(listed.entries), plan.chosen(), plan.seed))
         if not all_units:
             raise UsageError(_nothing(plan, listed))

@@ -224,6 +224,11 @@ def deadly_relu() -> FaultyTorch:
     return fault("nn.functional.relu", dying)
 
 
+def incomplete() -> FaultyTorch:
+    """A candidate whose namespace lacks what its adapter itself needs."""
+    return FaultyTorch(missing=["get_num_threads"])
+
+
 def lies_otherwise() -> FaultyTorch:
     """What permute and transpose give is a copy, and cosh gives another number every time. For scripts."""
     return FaultyTorch(

@@ -71,3 +71,18 @@ def test_a_report_without_a_folder_is_told_before_anything_runs(sweep: Sweep) ->
     ended = sweep("--json", "nowhere/map.json")
     assert ended.status == 2
     assert "there is no folder nowhere" in ended.errors
+
+
+def test_a_report_that_is_a_folder_is_told_before_anything_runs(sweep: Sweep, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    ended = sweep("--html", "pages")
+    assert ended.status == 2
+    assert "pages cannot be written: it is a folder; name a file in it" in ended.errors
+
+
+def test_a_run_that_could_judge_nothing_is_no_pass_and_says_why(sweep: Sweep) -> None:
+    ended = sweep("-k", RELU, "--jobs", 1, candidate="tests.sweep.planted:incomplete")
+    assert ended.status == 3
+    assert "samples left out:" in ended.output
+    assert "nothing could be judged" in ended.errors
+    assert "no get_num_threads" in ended.errors

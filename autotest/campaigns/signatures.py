@@ -39,8 +39,8 @@ def _leaf(recorder: Recorder, leaf: Any) -> str:
 def _value(recorder: Recorder, value: Any, made_by: Call) -> str:
     framework = recorder.pair.reference
     if isinstance(value, framework.tensor_types):
-        shape = tuple(value.shape)
-        return f"{framework.dtype_name(value.dtype)} {'empty' if 0 in shape else f'{len(shape)}-d'}"
+        shape = framework.shape(value)
+        return f"{framework.dtype_of(value)} {'empty' if 0 in shape else f'{len(shape)}-d'}"
     if isinstance(value, framework.module_types):
         # What it was made with is what it goes by; its own arguments are plain.
         given = [_told(recorder, item) for item in made_by.args]

@@ -91,6 +91,8 @@ class Framework(Operations, abc.ABC):
 
     #: Whether its tensors hold numbers at all; else everything is compared by all but value.
     holds_values: bool = True
+    #: Whether its users see where in memory the elements of a tensor lie.
+    has_strides: bool = True
     #: Whether each trial is checked in graph mode, whatever the test says.
     always_in_graph: bool = False
     #: What its graph mode is called, such as ``"nn.Graph"``; empty where it has none.

@@ -53,6 +53,7 @@ class Functional(Framework):
     gradient_lines: tuple[str, ...] = ()
     dtypes: Sequence[str] = DTYPES
     translates = True
+    has_strides = False
     tensor_types = (Tensor,)
     module_types = (Module,)
 
@@ -112,6 +113,9 @@ class Functional(Framework):
         except AttributeError:
             return False
         return True
+
+    def declares(self, name: str, *, modules: bool = False) -> bool:
+        return calls.is_member(self, name) or (modules and super().declares(name, modules=True))
 
     def spelt(self, path: str) -> Pure:
         """The function that torch calls `path`; raises `Absent` where there is none."""

@@ -73,6 +73,11 @@ def operation(framework: Functional, kind: CallKind, target: str) -> Callable[..
     raise Absent(framework.name, f"{kind} {target}")
 
 
+def is_member(framework: Functional, name: str) -> bool:
+    """Whether torch's tensors have an attribute called `name` that can be carried out here."""
+    return name in _METHODS or name in _ATTRIBUTES or framework.provides("function", name, None)
+
+
 def _named(framework: Functional, path: str) -> Callable[..., Any]:
     """The function that torch calls `path`, out of place or, by an underscore or ``inplace=True``, in place."""
     prefix, _, name = path.rpartition(".")

@@ -58,19 +58,25 @@ class Interpreter(Framework):
 
     def __init__(self, python: str, inner: str = "torch") -> None:
         self.python, self.inner = python, inner
-        self.translates = _translates(inner)
+        known = _known_here(inner)
+        if known is not None:
+            self.translates, self.has_strides = known.translates, known.has_strides
+            self.holds_values = known.holds_values
         self.name = self.alias = f"{inner}@{Path(python).parent.parent.name or python}"
         #: Source that the other interpreter begins with.
         self.start = START
         self._peer: Peer | None = None
         #: Whether it ever answered.
         self._met = False
+        #: Why it cannot be started, which is not tried again for the next test.
+        self._missing = ""
         self._keys = itertools.count()
         self._waiting: list[tuple[Any, ...]] = []
         self._dropped: list[int] = []
         self._failed: dict[int, Failure] = {}
         self._known: dict[tuple[str, str], tuple[bool, bool]] = {}
         self._paths: dict[str, bool] = {}
+        self._declared: dict[tuple[str, bool], bool] = {}
 
     @property
     def place(self) -> str:
@@ -86,6 +92,8 @@ class Interpreter(Framework):
 
     def _ask(self, *question: Any) -> Any:
         """Send what waits and one question; its answer. Raises `CandidateDied`, or `FrameworkMissing` at the start."""
+        if self._missing:
+            raise FrameworkMissing(self._missing)
         fresh, peer = self._peer is None, self._peer
         if peer is None:
             peer = self._peer = Peer(self.python, self.inner, self.start)
@@ -98,9 +106,8 @@ class Interpreter(Framework):
         except Gone as gone:
             self._peer = None
             if fresh and not self._met:
-                raise FrameworkMissing(
-                    f"{self.inner!r} cannot be served by {self.python}: {gone}; install it and NumPy there"
-                ) from gone
+                self._missing = _not_served(self.inner, self.python, str(gone))
+                raise FrameworkMissing(self._missing) from gone
             raise CandidateDied(f"{self.name}: {gone}") from gone
         self._met = True
         self._failed |= failed
@@ -165,6 +172,11 @@ class Interpreter(Framework):
     def provides(self, kind: CallKind, target: str, owner: Any) -> bool:
         return bool(self._ask("provides", kind, target, owner.key if isinstance(owner, Far) else None)[0])
 
+    def declares(self, name: str, *, modules: bool = False) -> bool:
+        if (name, modules) not in self._declared:
+            self._declared[name, modules] = bool(self._ask("declares", name, modules))
+        return self._declared[name, modules]
+
     def is_method(self, owner: Any, name: str) -> bool:
         return False
 
@@ -188,14 +200,22 @@ class Interpreter(Framework):
         return read
 
     def known(self, value: Any) -> Any:
-        """What both processes have, where `value` is such a thing; else `value` itself."""
         if not isinstance(value, Far):
             return value
         failure = self.first_failure([value])
         if failure is not None:
             raise failure[1]
         facts = self._facts(value)
+        if "length" in facts:
+            item = self.operation("operator", "getitem")
+            return tuple([self.known(item(value, at)) for at in range(facts["length"])])
         return facts["plain"] if facts["known"] else value
+
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, Far) and bool(self._facts(value)["tensor"])
+
+    def same(self, one: Any, other: Any) -> bool:
+        return bool(self._ask("same", one.key, other.key))
 
     def _facts(self, tensor: Any) -> dict[str, Any]:
         facts: dict[str, Any] = self._ask("facts", tensor.key)
@@ -315,12 +335,30 @@ class Interpreter(Framework):
         return Script(self.name, lines, "other")
 
 
-def _translates(inner: str) -> bool:
-    """Whether the framework called `inner` spells things otherwise than torch, as far as this side knows it."""
+def _known_here(inner: str) -> Framework | None:
+    """The adapter of the framework called `inner`, which this side need not be able to import; None without one.
+
+    Raises `UsageError` for one that is compared in its graph mode, to which programs of this side cannot be handed.
+    """
     try:
-        return registry.framework(inner).translates
+        adapter = registry.framework(inner)
     except (FrameworkMissing, UsageError):  # which the other side will tell of
-        return False
+        return None
+    if adapter.always_in_graph:
+        raise UsageError(
+            f"python:PATH:{inner}: what it does to a whole program is compared in its own process only; "
+            f"run pytest or autotest by that interpreter, with {inner} as its candidate"
+        )
+    return adapter
+
+
+def _not_served(inner: str, python: str, why: str) -> str:
+    """Why `python` cannot serve `inner`, and what to do: what its process said last may tell that itself."""
+    if why.endswith("without a word"):
+        advice = f"; give the interpreter of an environment that has {inner} and NumPy"
+    else:
+        advice = "" if "install" in why else "; install it and NumPy there"
+    return f"{inner!r} cannot be served by {python}: {why}{advice}"
 
 
 def _linked(item: Any) -> Any:
@@ -329,11 +367,17 @@ def _linked(item: Any) -> Any:
     return Name(item.path) if type(item) is FarName else item
 
 
+def _path_and_name(place: str) -> tuple[str, str]:
+    """What ``PATH:NAME`` consists of. Both may hold colons: ``torch:meta``, ``MODULE:FACTORY``, a folder that does."""
+    parts = place.split(":")
+    ends = [at for at in range(len(parts), 0, -1) if Path(":".join(parts[:at])).exists()]
+    end = next(iter(ends), 1)
+    return ":".join(parts[:end]), ":".join(parts[end:]) or "torch"
+
+
 def framework(place: str) -> Interpreter:
     """The adapter for what follows ``python:`` in a candidate's name: ``PATH`` for torch there, or ``PATH:NAME``."""
-    path, colon, inner = place.rpartition(":")
-    if not colon or os.sep in inner:
-        path, inner = place, "torch"
+    path, inner = _path_and_name(place)
     if not path:
         raise UsageError("python: expected python:PATH of an interpreter, such as python:.venv/bin/python")
     if Path(path).is_dir():

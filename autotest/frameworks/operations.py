@@ -106,13 +106,29 @@ class Operations:
             return False
         return True
 
+    def declares(self, name: str, *, modules: bool = False) -> bool:
+        """Whether its tensors have an attribute called `name`, as their class tells; with `modules`, or its modules."""
+        kinds = (*self.tensor_types, *self.module_types) if modules else self.tensor_types
+        return any(hasattr(kind, name) for kind in kinds)
+
     def first_failure(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
         """Which of `values` is first to stand for a call that failed, where a framework tells of that only later."""
         return None
 
     def known(self, value: Any) -> Any:
-        """The plain value that one of its objects stands for, where it keeps such elsewhere; else the object itself."""
+        """What one of its objects stands for, where it keeps such elsewhere: a plain value, or a tuple of its objects.
+
+        Any other is returned as it is.
+        """
         return value
+
+    def is_tensor(self, value: Any) -> bool:
+        """Whether `value` is one of its tensors."""
+        return isinstance(value, self.tensor_types)
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two of its values are one object."""
+        return one is other
 
     def is_method(self, owner: Any, name: str) -> bool:
         """Whether `name` is a method of `owner`, one of its objects, to be called and not a value to be read."""

@@ -83,7 +83,7 @@ class Peer:
         self._words.seek(0)
         lines = [line for line in self._words.read().decode(errors="replace").splitlines() if line.strip()]
         ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        return f"its process {ended}{': ' + lines[-1][:300] if lines else ''}"
+        return f"its process {ended}{': ' + lines[-1][:300] if lines else ' without a word'}"
 
     def close(self) -> None:
         """End the process."""

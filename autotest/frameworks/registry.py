@@ -62,8 +62,13 @@ def names() -> list[str]:
 
 
 def must_be_known(name: str) -> None:
-    """Raise `UsageError` where no framework is called `name`; one that is known need not be installed."""
-    _target(name)
+    """Raise `UsageError` where no framework is called `name`; one that is known need not be installed.
+
+    Raises `FrameworkMissing` for an interpreter that is not there.
+    """
+    _, given = _target(name)
+    if given:  # the adapter of a family looks at what follows, and imports no framework yet
+        framework(name)
 
 
 def _target(name: str) -> tuple[str, tuple[str, ...]]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from autotest.base.errors import AutotestError
 from autotest.frameworks.base import Absent, Framework
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.registry import framework
@@ -144,6 +145,12 @@ class Served:
             return False
         return True
 
+    def same(self, one: int, other: int) -> bool:
+        return self.framework.same(self.values[one], self.values[other])
+
+    def declares(self, name: str, modules: bool) -> bool:
+        return self.framework.declares(name, modules=modules)
+
     def held(self, module: int) -> tuple[list[tuple[str, tuple[int, ...]]], list[tuple[str, tuple[int, ...]]]]:
         """Names and shapes of a module's parameters and buffers."""
         return self._state(self.values[module])
@@ -161,6 +168,8 @@ class Served:
         """What is known of a tensor without its contents."""
         value, own = self.values[key], self.framework
         if not isinstance(value, own.tensor_types):
+            if isinstance(value, (list, tuple)) and not _is_plain(value):
+                return {"tensor": False, "known": False, "length": len(value)}
             plain = _plain(value)
             return {"tensor": False, "plain": plain, "known": plain is not None or value is None}
         return {
@@ -172,6 +181,12 @@ class Served:
             "device": own.device_type(value),
             "floating": own.can_backpropagate(value),
         }
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or _plain(value) is not None
 
 
 def _plain(value: Any) -> Any:
@@ -196,7 +211,7 @@ _DONE: Final[Mapping[str, Callable[..., Any]]] = {
     "seed": Served.seed,
 }
 _ANSWERED: Final[Mapping[str, Callable[..., Any]]] = {
-    name: getattr(Served, name) for name in ("hello", "read", "provides", "exists", "held", "facts")
+    name: getattr(Served, name) for name in ("hello", "read", "provides", "exists", "declares", "same", "held", "facts")
 }
 
 
@@ -205,7 +220,10 @@ def main(name: str) -> None:
     answers, requests = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)  # what the framework prints is no answer
     warnings.simplefilter("ignore")
-    served = Served(framework(name))
+    try:
+        served = Served(framework(name))
+    except AutotestError as error:
+        sys.exit(str(error))
     with served.framework.around_trials(), np.errstate(all="ignore"):
         while True:
             try:

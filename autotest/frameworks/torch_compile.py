@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 from collections.abc import Iterator, Sequence
 from types import ModuleType
@@ -46,7 +47,12 @@ class TorchCompile(TorchFramework):
             why = f"torch {root.__version__} cannot compile here ({error}); use torch 2.0 or newer"
             raise FrameworkMissing(why) from error
         if self._backend not in known:
-            raise UsageError(f"torch+compile={self._backend}: torch {root.__version__} has {', '.join(sorted(known))}")
+            near = difflib.get_close_matches(self._backend, known, 1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            raise UsageError(
+                f"torch+compile={self._backend}: torch {root.__version__} has no backend {self._backend!r} to compile "
+                f"with.{meant} It has {', '.join(sorted(known))}"
+            )
         return root
 
     def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:

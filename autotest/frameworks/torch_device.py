@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
@@ -150,7 +151,7 @@ class TorchDevice(TorchFramework):
 
 
 def _first(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0][:120]
+    return textwrap.shorten(str(error).strip().partition("\n")[0], 120, placeholder=" ...")
 
 
 def framework(device: str) -> TorchDevice:

@@ -103,12 +103,15 @@ def _project(config: pytest.Config) -> Mapping[str, str]:
 
 def _check(wanted: Mapping[str, str]) -> None:
     """Say now, in pytest's own way, what is wrong with the options."""
-    from autotest.base.errors import UsageError
+    from autotest.base.errors import FrameworkMissing, UsageError
     from autotest.base.options import from_environment
+    from autotest.frameworks.registry import candidates_in, must_be_known
 
     try:
         from_environment(wanted)
-    except UsageError as error:
+        for name in candidates_in(wanted["AUTOTEST_CANDIDATE"]) if "AUTOTEST_CANDIDATE" in wanted else ():
+            must_be_known(name)
+    except (FrameworkMissing, UsageError) as error:
         said = re.sub(r"AUTOTEST_(\w+)", lambda match: f"--autotest-{match[1].lower()}", str(error))
         raise pytest.UsageError(said) from None
 

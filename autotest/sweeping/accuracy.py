@@ -15,6 +15,8 @@ from autotest.sweeping.extended_precision import exactly
 
 def measured(program: Program, expected: Replayed, actual: Replayed, pair: Pair) -> Accuracy | None:
     """The errors of what both sides gave for `program`, which has no backward; None where they cannot be told."""
+    if not (pair.reference.holds_values and pair.candidate.holds_values):
+        return None
     if not any(measurable(call.target) for call in program.inputs()):
         return None
     if all(call.target == "float64" for call in program.inputs() if measurable(call.target)):
@@ -25,7 +27,7 @@ def measured(program: Program, expected: Replayed, actual: Replayed, pair: Pair)
         return None
     found = Accuracy()
     for slot, path, tensor in results(program, expected):
-        dtype = pair.reference.dtype_name(tensor.dtype)
+        dtype = pair.reference.dtype_of(tensor)
         if slot in program.undefined or dtype not in WIDER:
             continue
         own = _values(expected, slot, path)
@@ -54,7 +56,7 @@ def _of_doubles(program: Program, expected: Replayed, actual: Replayed) -> Accur
 
 def _values(ran: Replayed, slot: int, path: tuple[int, ...]) -> Any:
     """The `TensorValue` that a replay gave; None where it gave no tensor there."""
-    value = ran.values[slot]
+    value = ran.framework.known(ran.values[slot])
     for index in path:
         value = value[index] if isinstance(value, (tuple, list)) and len(value) > index else None
     return ran.framework.values([value])[0] if isinstance(value, ran.framework.tensor_types) else None

@@ -81,7 +81,8 @@ def results(program: Program, ran: Replayed) -> Iterator[tuple[int, tuple[int, .
     types = ran.framework.tensor_types
     for call, value in zip(program.calls, ran.values, strict=False):
         if call.kind != "tensor" and call.slot not in read and not is_backward(call):
-            yield from ((call.slot, path, tensor) for path, tensor in tensors_in(value, types))
+            made = ran.framework.known(value)
+            yield from ((call.slot, path, tensor) for path, tensor in tensors_in(made, types))
 
 
 def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
@@ -96,8 +97,7 @@ def tensors_in(value: Any, types: tuple[type, ...]) -> Iterator[tuple[tuple[int,
 
 def cotangent(framework: Framework, tensor: Any) -> Array:
     """Other numbers for other elements, so that a permuted gradient shows; exact in half precision."""
-    dtype = framework.dtype_name(tensor.dtype)
-    shape = tuple(tensor.shape)
+    dtype, shape = framework.dtype_of(tensor), framework.shape(tensor)
     steps = (np.arange(int(np.prod(shape, dtype=np.int64))) * 7 % 15 - 7.5) / 8
     carrier = "float32" if dtype == "bfloat16" else dtype
     return Array(np.asarray(steps.reshape(shape), dtype=carrier), dtype)

@@ -29,4 +29,4 @@ def _has(pair: Pair, lacking: Lacking, name: str) -> bool:
     if not name.startswith("Tensor."):
         return not lacking.of_cell(name, "float32")
     member = name.removeprefix("Tensor.").removesuffix(".__get__")
-    return any(hasattr(kind, member) for kind in pair.candidate.tensor_types)
+    return pair.candidate.declares(member)

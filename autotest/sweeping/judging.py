@@ -12,7 +12,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, raised, refused
-from autotest.frameworks import Framework, Pair
+from autotest.frameworks import Absent, Framework, Pair
 from autotest.program import Program
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
@@ -93,6 +93,9 @@ class Judge:
         found.vacuous = says_nothing(found.program, expected) or is_constant(plain, expected)
         self._asks(1)
         actual = replay(found.program, pair.candidate)
+        if isinstance(actual.error, Absent):
+            found.absent = str(actual.error)
+            return found
         if actual.error is not None and found.program.undefined and self._accepts_again(found.program):
             found.left_out = f"{pair.sides[1]} refuses it for some random numbers and accepts it for others"
             return found
@@ -101,9 +104,10 @@ class Judge:
             return found
         self._sort(found, observed, mismatches, complete=actual.error is None)
         if actual.error is None:
-            found.checks["strides"] = True
-            for one in probing.layouts(observed):
-                found.fail(one.check, one.key, one.message)
+            if pair.candidate.has_strides:
+                found.checks["strides"] = True
+                for one in probing.layouts(observed):
+                    found.fail(one.check, one.key, one.message)
             if measure and not found.vacuous:
                 found.accuracy = measured(plain, expected, actual, pair)
             if closely or twice:
@@ -158,6 +162,8 @@ class Judge:
         if program is None or self._lacking.of_program(program):
             return
         actual = replay(program, self._pair.candidate)
+        if isinstance(actual.error, Absent):
+            return
         _, mismatches = self._compared(found, expected, actual, program)
         if found.left_out:
             found.left_out = ""  # of the first gradients enough is known
@@ -232,7 +238,7 @@ class Judge:
         passed: list[Check] = ["signature", "errors"]
         if complete:
             passed += ["shape", "dtype", "alias"]
-            passed += [] if found.vacuous else ["value"]
+            passed += [] if found.vacuous or not self._pair.candidate.holds_values else ["value"]
             passed += ["gradient"] if observed.gradients else []
             if has_nonfinite(observed):
                 passed.append("nonfinite")

@@ -45,12 +45,16 @@ class Lacking:
                 return ""  # the reference's own refusal, which is judged as one
             return "" if there else f"{candidate.name} has no {call.target}"
         if call.kind in ("method", "getattr") and not call.target.startswith("__"):
-            known = any(hasattr(kind, call.target) for kind in (*candidate.tensor_types, *candidate.module_types))
-            return "" if known else f"{candidate.name} has no Tensor.{call.target}"
+            return (
+                "" if candidate.declares(call.target, modules=True) else f"{candidate.name} has no Tensor.{call.target}"
+            )
         if call.kind == "tensor":
             carrier = "float32" if call.target == "bfloat16" else call.target
             try:
-                candidate.values([candidate.tensor(Array(np.zeros(1, carrier), call.target))])
+                made = candidate.tensor(Array(np.zeros(1, carrier), call.target))
+                if candidate.first_failure([made]) is not None:
+                    return f"{candidate.name} has no {call.target} tensors"
+                candidate.values([made])
             except Exception:  # noqa: BLE001 - however it says so
                 return f"{candidate.name} has no {call.target} tensors"
         return ""

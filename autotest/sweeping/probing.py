@@ -49,11 +49,12 @@ def layouts(observed: Observed) -> Iterator[Unseen]:
         if (
             item.stage == "backward"
             or call.kind == "tensor"
-            or not isinstance(item.actual, pair.candidate.tensor_types)
+            or not pair.reference.is_tensor(item.expected)
+            or not pair.candidate.is_tensor(item.actual)
         ):
             continue
-        shape = tuple(item.expected.shape)
-        if tuple(item.actual.shape) != shape or 0 in shape:
+        shape = pair.reference.shape(item.expected)
+        if pair.candidate.shape(item.actual) != shape or 0 in shape:
             continue
         expected, actual = (
             tuple(step for step, size in zip(side.strides(value), shape, strict=True) if size > 1)
@@ -83,6 +84,8 @@ def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) 
 
     Changes the values that both sides gave.
     """
+    if not (pair.reference.holds_values and pair.candidate.holds_values):
+        return None
     shared, theirs = (_aliases(program, side) for side in (expected, actual))
     if shared is None or theirs is None:
         return None
@@ -162,12 +165,12 @@ def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] 
     found: set[tuple[str, int, str, int]] = set()
     for slot, path, tensor in list(results(program, ran)):
         suffix = "".join(f"[{index}]" for index in path)
-        found |= {("is", slot, suffix, operand) for operand, value in inputs.items() if value is tensor}
+        found |= {("is", slot, suffix, operand) for operand, value in inputs.items() if framework.same(value, tensor)}
         if path not in ((), (0,)) or not _writable(framework, tensor):
             continue
         try:
             before = [np.array(value.data) for value in framework.values([*inputs.values(), tensor])]
-            own = Array(_other(before.pop()), framework.dtype_name(tensor.dtype))
+            own = Array(_other(before.pop()), framework.dtype_of(tensor))
             framework.overwrite(tensor, own)
             after = framework.values([*inputs.values()])
         except Exception:  # noqa: BLE001 - what cannot be written into is not known
@@ -182,7 +185,7 @@ def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] 
 
 def _writable(framework: Framework, tensor: Any) -> bool:
     """Whether writing into `tensor` is cheap and means the same everywhere: no two elements are in one place."""
-    shape = tuple(tensor.shape)
+    shape = framework.shape(tensor)
     if not 0 < int(np.prod(shape, dtype=np.int64)) <= _LARGEST:
         return False
     return all(step != 0 or size == 1 for step, size in zip(framework.strides(tensor), shape, strict=True))

@@ -12,7 +12,8 @@ import pytest
 from autotest import FrameworkMissing, UsageError, random, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.gradient_flow import flow, suspects
-from autotest.frameworks import Pair, framework, interpreter, wire
+from autotest.frameworks import Pair, framework, interpreter, speaking_torch, wire
+from autotest.sweeping.judging import Judge
 from autotest.trials.trial import perform, settle
 from tests.support import running
 from tests.support.descriptors import many_open
@@ -160,6 +161,39 @@ def test_a_module_that_is_refused_there_is_told_with_what_made_it(faulty):
     assert "raised ValueError: no such layer" in mismatch.message
 
 
+def test_a_reproducer_is_given_each_of_several_results():
+    there = speaking_torch(f"python:{sys.executable}")
+    values, places = there.topk(there.tensor(np.array([1.0, 3.0, 2.0], "float32")), 2)
+    assert (values.tolist(), places.tolist()) == ([3.0, 2.0], [1, 2])
+    assert there.relu(values).size() == [2]
+
+
+def swept(body, candidate):
+    """What a sweep finds in the program of `body`, looking closely."""
+    program = running.trial(body, framework("torch")).recorder.snapshot()
+    return Judge(Pair(framework("torch"), candidate)).judge(program, closely=True, measure=True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda: random_tensor(shape=(3, 4)).transpose(0, 1),
+        lambda: random_tensor(shape=(3, 4)).topk(2),
+        lambda: torch.relu(random_tensor(shape=(3, 4))),
+        lambda: random_tensor(shape=(3, 4)).contiguous(),
+    ],
+)
+def test_a_sweep_judges_what_is_there_as_what_is_here(body, other):
+    judged = swept(body, other)
+    assert (judged.absent, judged.left_out, judged.failures) == ("", "", [])
+    assert {"value", "shape", "strides", "alias", "repeat"} <= set(judged.checks)
+
+
+def test_a_sweep_finds_a_fault_there(faulty):
+    judged = swept(lambda: torch.relu(random_tensor(shape=(2, 3))), faulty)
+    assert [failure.check for failure in judged.failures] == ["value"]
+
+
 def test_what_raises_there_is_told_with_its_call(faulty):
     outcome = running.trial(lambda: torch.sin(random_tensor(shape=(2,))) * 2, faulty)
     (mismatch,) = outcome.mismatches
@@ -203,6 +237,44 @@ def test_an_interpreter_that_dies_at_its_start_is_told_with_its_last_words(tmp_p
     dying.chmod(0o755)
     with pytest.raises(FrameworkMissing, match=r"ended with status 3: Fatal: no licence found; install it and NumPy"):
         framework(f"python:{dying}").synchronize()
+
+
+def test_an_interpreter_that_ends_without_a_word_is_asked_for_another_and_not_started_again(tmp_path):
+    started = tmp_path / "started"
+    silent = tmp_path / "python"
+    silent.write_text(f"#!/bin/sh\necho once >> {started}\nexit 1\n")
+    silent.chmod(0o755)
+    candidate = framework(f"python:{silent}")
+    for _ in range(2):
+        with pytest.raises(FrameworkMissing, match=r"status 1 without a word; give the interpreter of an environment"):
+            candidate.synchronize()
+    assert started.read_text() == "once\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "inner", "name"),
+    [
+        (f"{sys.executable}:torch:meta", "torch:meta", "torch:meta"),
+        (f"{sys.executable}:my.adapters:made", "my.adapters:made", "my.adapters:made"),
+        (sys.executable, "torch", "torch"),
+        ("python3:paddle", "paddle", "paddle"),
+    ],
+)
+def test_what_stands_behind_the_path_may_hold_colons(place, inner, name):
+    candidate = framework(f"python:{place}")
+    assert (candidate.inner, candidate.python) == (inner, place.removesuffix(f":{inner}"))
+    assert candidate.name.partition("@")[0] == name
+
+
+def test_shapes_alone_are_compared_where_the_device_there_holds_no_numbers():
+    candidate = framework(f"python:{sys.executable}:torch:meta")
+    assert running.agrees(running.trial(lambda: torch.relu(random_tensor(shape=(2, 3))), candidate))
+
+
+@pytest.mark.parametrize("inner", ["torch+compile=eager", "onnxruntime"])
+def test_what_runs_whole_programs_is_not_taken_for_compared_there(inner):
+    with pytest.raises(UsageError, match="in its own process only; run pytest or autotest by that interpreter"):
+        framework(f"python:{sys.executable}:{inner}")
 
 
 def test_an_environment_without_the_framework_says_what_to_install():

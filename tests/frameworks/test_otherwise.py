@@ -8,6 +8,9 @@ import unittest
 import pytest
 
 from autotest import Divergence, random_tensor, torch
+from autotest.frameworks import Pair
+from autotest.frameworks import framework as plain_torch
+from autotest.sweeping.judging import Judge
 from tests.support import running
 from tests.support.otherwise import Block, framework, with_wrong_sine
 
@@ -100,3 +103,23 @@ def test_a_planted_fault_is_found_diagnosed_shrunk_and_shown(tmp_path, monkeypat
 
 def test_its_arrays_have_nothing_but_their_class():
     assert [name for name in dir(Block) if not name.startswith("_")] == []
+
+
+def swept(body):
+    """What a sweep finds in the program of `body`."""
+    program = running.trial(body, plain_torch("torch")).recorder.snapshot()
+    return Judge(Pair(plain_torch("torch"), framework())).judge(program, closely=True)
+
+
+def test_a_sweep_judges_methods_by_what_they_are_spelt_as_and_no_strides():
+    judged = swept(lambda: random_tensor(shape=(3, 4)).transpose(0, 1).exp())
+    assert (judged.absent, judged.left_out, judged.failures) == ("", "", [])
+    assert judged.checks["value"]
+    assert "strides" not in judged.checks
+
+
+def test_what_a_sweep_finds_absent_is_no_failure():
+    assert "has no" in swept(lambda: random_tensor(shape=(3, 4)).erfinv()).absent
+    judged = swept(lambda: torch.div(random_tensor(shape=(3,), requires_grad=False), 2.0, rounding_mode="floor"))
+    assert "has no div of such arguments" in judged.absent
+    assert not judged.failures

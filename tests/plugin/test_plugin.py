@@ -312,6 +312,11 @@ def test_the_candidate_can_be_given(suite, run):
         ("--autotest-memory=all", "*--autotest-memory='all': expected a size such as 500M or 4G"),
         ("--autotest-n=0", "*--autotest-n='0': expected a number of trials, at least 1"),
         ("--autotest-profile=fast", "*--autotest-profile='fast': expected dev, ci, thorough"),
+        ("--autotest-candidate=torch,onefow", "*no framework is called 'onefow'. Did you mean 'oneflow'?*"),
+        (
+            "--autotest-candidate=python:no_such/env",
+            "*python:no_such/env: there is no such file; give the*",
+        ),
     ],
 )
 def test_a_bad_option_is_a_usage_error_that_names_it(argument, said, suite, run):

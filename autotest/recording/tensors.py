@@ -8,12 +8,14 @@ import numpy as np
 
 import generators
 from autotest.base.errors import of_the_test
+from autotest.comparison.rejection import is_missing_device
 from autotest.frameworks import chosen
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import LAYOUT, Array, CallKind, Ref
 from autotest.program.inputs import call_of_step
 from autotest.recording.dual import Symbol, Value
 from autotest.recording.large_results import ORDINARY
+from autotest.recording.mistakes import device_missing
 from autotest.recording.recorder import Recorder, current
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
@@ -64,6 +66,10 @@ def random_tensor(
     Raises:
         generators.GeneratorError: for bounds or sizes that cannot be met, and for arguments that contradict each other.
     """
+    if isinstance(ndim, (tuple, list)):
+        raise generators.GeneratorError(
+            f"random_tensor({ndim!r}): the first argument is the number of dimensions; write shape={ndim!r}"
+        )
     try:
         drawn = generators.explored_array(
             ndim,
@@ -86,7 +92,14 @@ def random_tensor(
     recorder = current()
     if recorder is not None and drawn.data.size > ORDINARY and generators.drawn_large():
         recorder.limited = True
-    return from_drawn(drawn, bool(grad), _value(device))
+    place = _value(device)
+    try:
+        return from_drawn(drawn, bool(grad), place)
+    except RuntimeError as error:
+        if not is_missing_device(error) and "device string" not in str(error):
+            raise
+        pair = chosen() if recorder is None else recorder.pair
+        raise device_missing(f"random_tensor(device={place!r})", pair, error) from None
 
 
 def choice_tensor(

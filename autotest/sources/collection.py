@@ -164,7 +164,9 @@ def _files(path: Path) -> Iterator[Path]:
     elif path.is_file():
         yield path
     else:
-        raise UsageError(f"{path}: no such file or folder; give test files or folders that hold some")
+        file, _, test = str(path).partition("::")
+        said = f"write {file!r} -k {test.rpartition('::')[2]}" if test else "give test files or folders that hold some"
+        raise UsageError(f"{path}: no such file or folder; {said}")
 
 
 def _in_module(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import os
 import re
 import sys
 import traceback
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -15,6 +17,12 @@ from autotest.base.errors import AutotestError, UsageError
 from autotest.recording.dual import DualObject
 
 _OWN = ("autotest.", "generators.")
+_STANDARD = f"{Path(os.__file__).parent}{os.sep}"
+#: Functions of NumPy that torch has by the same name.
+_SHARED = frozenset(
+    "amax amin argmax argmin argsort clip concatenate cumprod cumsum diff dot einsum flip hstack max mean median min "
+    "prod quantile ravel reshape roll sort split stack std sum swapaxes tile transpose unique var vstack where".split()
+)
 
 
 def explained(error: Exception, packages: Collection[str]) -> Exception | None:
@@ -31,11 +39,11 @@ def explained(error: Exception, packages: Collection[str]) -> Exception | None:
 
 
 def own_lines(entry: TracebackType | None, packages: Collection[str]) -> TracebackType | None:
-    """A traceback without the frames of this library and of `packages`."""
+    """A traceback without the frames of this library, of `packages` and of Python's own modules."""
     if entry is None:
         return None
     rest = own_lines(entry.tb_next, packages)
-    if is_library(entry.tb_frame) or _package(entry.tb_frame) in packages:
+    if is_library(entry.tb_frame) or _package(entry.tb_frame) in packages or _is_standard(entry.tb_frame):
         return rest
     return TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
 
@@ -43,6 +51,12 @@ def own_lines(entry: TracebackType | None, packages: Collection[str]) -> Traceba
 def is_library(frame: FrameType) -> bool:
     """Whether code of this library runs in `frame`."""
     return str(frame.f_globals.get("__name__", "")).startswith(_OWN)
+
+
+def _is_standard(frame: FrameType) -> bool:
+    """Whether code of Python's standard library runs in `frame`; by its file, since a test may have any name."""
+    file = frame.f_code.co_filename
+    return file.startswith(_STANDARD) and "site-packages" not in file
 
 
 def told_briefly(error: Exception, packages: Collection[str]) -> str:
@@ -63,6 +77,11 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
         before, line = frame, at
     if before is None or is_library(before):
         return None
+    if isinstance(error, TypeError) and "unsupported format string passed to" in str(error) and _is_dual_format(error):
+        return (
+            'a format such as .3f is one of a number: write f"{x.item():.3f}" of a tensor with one element, or '
+            f'f"{{x}}", which shows all of it on both sides ({error})'
+        )
     if "does not support ufuncs" in str(error):
         return (
             "a function of NumPy was given a dual tensor, and NumPy computes on one side only: write torch's own, such "
@@ -81,6 +100,12 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
             "torch` has, or hand over one side alone, as x.reference"
         )
     return None
+
+
+def _is_dual_format(error: Exception) -> bool:
+    """Whether it was a dual object that could not be formatted."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return any(frame.f_code.co_name == "__format__" and _holds_dual(frame) for frame in frames)
 
 
 def _holds_dual(frame: FrameType) -> bool:
@@ -112,9 +137,11 @@ def _foreign(package: str, frame: FrameType, error: Exception) -> str:
             f"x.candidate.detach().numpy() {why}"
         )
     if package == "numpy":
+        own = name.rpartition(".")[2]
         return (
             f"{name} was given a dual tensor, and NumPy computes on one side only: write torch's own, such as "
-            f"torch.sum(x), with the torch of `from autotest import torch`, or give it x.detach().numpy() {why}"
+            f"torch.{own if own in _SHARED else 'sum'}(...), with the torch of `from autotest import torch`, or give "
+            f"it x.detach().numpy() {why}"
         )
     rest = name.partition(".")[2]
     return (

@@ -180,6 +180,8 @@ def test_a_file_that_is_named_is_taken_whatever_it_is_called_and_may_import_its_
 def test_a_missing_path_and_a_test_that_is_gone_are_said(file, tmp_path):
     with pytest.raises(UsageError, match="no such file or folder"):
         collect([tmp_path / "nothing"])
+    with pytest.raises(UsageError, match=r"no such file or folder; write '.*test_it\.py' -k test_one"):
+        collect([tmp_path / "test_it.py::TestIt::test_one"])
     with pytest.raises(UsageError, match=r"no decorated test 'test_it\.py::test_gone'"):
         find(file(""), "test_it.py::test_gone")
 

@@ -58,6 +58,24 @@ MISTAKES = {
         "np.testing.assert_allclose(x, x)",
         "numpy.testing.assert_allclose was given a dual tensor: both sides are compared",
     ),
+    "mean_of_numpy": Mistake("return np.mean(x)", "numpy.mean was given a dual tensor, .* such as torch.mean\\(...\\)"),
+    "format_of_many": Mistake('print(f"{x:.3f}"); return x', "a format such as .3f is one of a number: write .*item"),
+    "json_of_a_tensor": Mistake(
+        "import json; json.dumps(x)", "a function that knows nothing of dual objects was given one .*JSON"
+    ),
+    "device_misspelt": Mistake(
+        'return random_tensor(2, device="cud")',
+        "random_tensor\\(device='cud'\\): torch has no such device here .* Expected one of 'cpu'",
+    ),
+    "shape_as_rank": Mistake(
+        "return random_tensor((2, 3))", "the first argument is the number of dimensions; write shape=\\(2, 3\\)"
+    ),
+    "method_of_numpy": Mistake('return x.astype("int64")', "'Tensor' object has no attribute 'astype'"),
+    "layer_misspelt": Mistake("return torch.nn.Liner(3, 4)(x)", "has no attribute 'Liner'. Did you mean 'Linear'\\?"),
+    "keyword_of_a_layer": Mistake(
+        "return torch.nn.Conv2d(1, 2, kernelsize=3)(x)", "no argument 'kernelsize'. Did you mean 'kernel_size'\\?"
+    ),
+    "vmapped": Mistake("return torch.vmap(torch.relu)(x)", "torch.vmap of dual objects: .* Call the function itself"),
     "optimizer_of_torch": Mistake(
         "real.optim.SGD(nn.Linear(1, 1).parameters(), lr=x)",
         "torch.optim.SGD is torch's own and was given a dual object",
@@ -130,6 +148,10 @@ MISTAKES = {
 #: What the reference refuses in every trial, and what is advised.
 REFUSED = {
     "condition": Mistake("return x if x > 0 else -x", "write x.any\\(\\) or x.all\\(\\)"),
+    "condition_of_all": Mistake("assert x == x", "write x.any\\(\\) or x.all\\(\\)"),
+    "length_of_a_number": Mistake("return x * len(x.sum())", "A tensor of no dimensions has no length"),
+    "numbers_of_rows": Mistake("return [float(row) for row in x]", "A number is made of one element"),
+    "leaf_added_to": Mistake("x += 1; return x", "Write random_tensor\\(..., requires_grad=False\\)"),
     "leaf_in_place": Mistake(
         "return x.add_(1)", "Write random_tensor\\(..., requires_grad=False\\), or change x.clone"
     ),

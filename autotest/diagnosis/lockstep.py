@@ -12,7 +12,8 @@ from autotest.comparison import TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN, freeze
 from autotest.program import Array, Call, Program, refs
-from autotest.program.semantics import is_backward, is_class, is_step
+from autotest.program.randomness import Contents, contents_of
+from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_step
 from autotest.recording.pairing import is_data
 from autotest.replaying.replay import Contexts, perform
 
@@ -71,6 +72,8 @@ class _Lockstep:
                     return call.slot
                 if isinstance(self._values[0][call.slot], self._pair.reference.module_types):
                     self._modules.append(call.slot)
+                elif _is_fresh(call):
+                    self._differs(call)  # which gives both sides the same
                 elif self._is_judged(call) and self._differs(call):
                     return call.slot
         return None
@@ -170,6 +173,11 @@ class _Lockstep:
         for call in self._program.inputs():
             if call.slot < len(self._values[0]) and call.kwargs["requires_grad"]:
                 yield self._values[0][call.slot], self._values[1][call.slot]
+
+
+def _is_fresh(call: Call) -> bool:
+    """Whether `call` gives memory that holds anything, or draws what nobody else knows."""
+    return call.kind in OPERATIONS and contents_of(call.target, call.args, call.kwargs) is Contents.UNDEFINED
 
 
 def gradients_before(framework: Framework, optimizer: Any) -> list[TensorValue | None]:

@@ -154,13 +154,14 @@ class Namespace(Framework):
         return tensor.grad
 
     def holds_gradient(self, tensor: Any) -> bool:
-        return tensor.requires_grad and (tensor.is_leaf or bool(getattr(tensor, "retains_grad", False)))
+        return tensor.requires_grad and bool(_is_leaf(tensor) or getattr(tensor, "retains_grad", False))
 
     def retain_gradient(self, tensor: Any) -> None:
         tensor.retain_grad()
 
     def can_backpropagate(self, tensor: Any) -> bool:
-        return tensor.requires_grad and self._dtype_names.get(tensor.dtype) in DIFFERENTIABLE
+        known = self._dtype_names.get(tensor.dtype) in DIFFERENTIABLE
+        return tensor.requires_grad and known and _is_leaf(tensor) is not None
 
     def overwrite(self, tensor: Any, array: Array) -> None:
         with self.root.no_grad():
@@ -259,3 +260,14 @@ def _draws(part: Any) -> bool:
 def _shares_memory(tensor: Any) -> bool:
     """Whether several elements of `tensor` are one place of memory."""
     return any(size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+def _is_leaf(tensor: Any) -> bool | None:
+    """Whether `tensor` is a leaf; None for a view made under ``no_grad`` whose base was written into since.
+
+    torch refuses to say of such a view what it was computed from.
+    """
+    try:
+        return bool(tensor.is_leaf)
+    except RuntimeError:
+        return None

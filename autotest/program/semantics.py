@@ -41,6 +41,11 @@ _VIEWS: Final = frozenset(
         "view_as_complex view_as_real vsplit"
     ).split()
 )
+#: Views that may leave out some of their operand.
+_PARTS: Final = frozenset(
+    "as_strided chunk diagonal dsplit getitem hsplit imag narrow real select slice split split_with_sizes tensor_split "
+    "unbind unfold values vsplit".split()
+)
 #: What may return its operand itself, or memory of its own: which of them depends on the operand.
 _SOMETIMES_VIEWS: Final = frozenset(
     "contiguous cpu cuda float double half bfloat16 positive ravel reshape reshape_as flatten to type_as conj "
@@ -123,6 +128,11 @@ def may_share_memory(call: Call) -> bool:
 def always_shares_memory(call: Call) -> bool:
     """Whether the result of `call` is a view of its first operand, whatever that is."""
     return may_share_memory(call) and base_name(call) not in _SOMETIMES_VIEWS
+
+
+def covers_its_operand(call: Call) -> bool:
+    """Whether the result of `call`, if it is a view, has all elements of its first operand."""
+    return may_share_memory(call) and base_name(call) not in _PARTS
 
 
 def is_backward(call: Call) -> bool:

@@ -11,7 +11,7 @@ from autotest.comparison import Nothing, Stage
 from autotest.frameworks import ABSENT, Framework
 from autotest.frameworks.freezing import PLAIN
 from autotest.program import LAYOUT, Call, refs
-from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call
+from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call, reparametrizes
 from autotest.program.semantics import written as written_by
 from autotest.recording.record import Record
 
@@ -235,7 +235,7 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
         if call.kind == "overwrite":
             continue  # this library's own doing: that it fails says something of the value which was to be replaced
         written |= {id(recorder.expected[ref.slot]) for ref in written_by(call)}
-        if any(map(recorder.pair.reference.works_in_place, operands)):
+        if reparametrizes(call) or any(map(recorder.pair.reference.works_in_place, operands)):
             written |= {id(operand) for operand in operands}
     return written
 

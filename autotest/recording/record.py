@@ -17,6 +17,7 @@ from autotest.program.semantics import (
     assigns_items,
     clips_gradients,
     fills,
+    in_place,
     is_backward,
     is_module_call,
     is_step,
@@ -24,6 +25,7 @@ from autotest.program.semantics import (
     reads_gradient,
 )
 from autotest.recording.module_table import ModuleTable
+from autotest.recording.undefined import filled_with, spoilt_with
 
 # What a NamedTuple's own constructor does, at half the cost: every call of every trial makes one.
 _made = tuple.__new__
@@ -163,9 +165,10 @@ class Record:
         draws = called and id(owner) in self.random_modules and self.pair.reference.draws(owner)
         read = {ref.slot for ref in refs(call)}
         for filled in _filled(call):
-            self.undefined.discard(id(self.expected[filled]))
-            self.undefined_slots.discard(filled)
+            self._define(filled, call)
             read.discard(filled)
+        if call.target == "getitem" and read and isinstance(self.expected[call.args[0].slot], (tuple, list)):
+            read = {slot}  # one of several values may be undefined, and the others not
         pushed = self.backward_undefined and (is_step(call) or clips_gradients(call))
         if not (
             draws
@@ -176,13 +179,25 @@ class Record:
             return
         if is_backward(call):
             self.backward_undefined = True
-        if assigns_items(call):
-            self.mark_undefined(call.args[0].slot, self.expected[call.args[0].slot])
+        if assigns_items(call) or in_place(call) or call.kind == "setattr":
+            types = self.pair.reference.tensor_types
+            for spoilt in spoilt_with(self.calls, self.expected, types, call.args[0].slot):
+                self.mark_undefined(spoilt, self.expected[spoilt])
         if called and self.pair.reference.is_training(owner):
             self._hold_undefined(self.pair.reference.buffers(owner).values())  # such as running means
         if is_step(call):
             self._hold_undefined(self.pair.reference.optimized(owner))
         self.mark_undefined(slot, expected)
+
+    def _define(self, filled: int, by: Call) -> None:
+        """The contents of what call `filled` returned are known since the call `by`, whatever they were."""
+        types = self.pair.reference.tensor_types
+        # Other data are other memory: what shares that which a tensor had stays as it is.
+        moved = by.kind == "setattr"
+        same = {at for at, value in enumerate(self.expected) if value is self.expected[filled]} if moved else ()
+        for slot in same or filled_with(self.calls, self.expected, types, filled):
+            self.undefined.discard(id(self.expected[slot]))
+            self.undefined_slots.discard(slot)
 
     def _hold_undefined(self, tensors: Iterable[Any]) -> None:
         for tensor in tensors:
@@ -193,7 +208,7 @@ class Record:
 def _filled(call: Call) -> list[int]:
     """The slots whose contents `call` defines, whatever they held."""
     read = [ref.slot for ref in refs(call)]
-    if read and (fills(call) or _assigns_all(call)):
+    if read and (fills(call) or _assigns_all(call) or (call.kind == "setattr" and call.target == "data")):
         return read[:1]
     return [item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref]
 

@@ -247,7 +247,9 @@ class Recorder(LiveRecord):
             self._refused("setattr", name, (operand, recorded), {}, error, attempt)
             self.end(error)
         self._on_candidate("setattr", name, (operand, recorded), None, attempt)
-        self.append("setattr", name, (operand, recorded), {}, None, None)
+        slot = self.append("setattr", name, (operand, recorded), {}, None, None)
+        if name == "data" and self.undefined:
+            self.spread_undefined(slot, None)
 
     def enter(self, owner: Lowerable) -> int:
         """Enter a context manager on both sides."""
@@ -315,7 +317,6 @@ class Recorder(LiveRecord):
         if contents is Contents.UNDEFINED or not isinstance(actual, self.pair.candidate.tensor_types):
             self.mark_undefined(slot, expected)
             return
-        self.undefined.discard(id(expected))
         array = as_array(self.pair.reference.values([expected])[0])
         with contextlib.suppress(Exception):  # of another shape or dtype: the comparison will say so
             self.pair.candidate.overwrite(actual, array)

@@ -176,6 +176,24 @@ def test_how_an_optimizer_keeps_its_settings_is_its_own_matter():
     assert agrees(trial(body, FaultyTorch({"optim.SGD": keeping})))
 
 
+def test_parts_of_a_parameter_may_be_filled_outside_of_autograd():
+    def body():
+        table = torch.nn.Embedding(4, 3)
+        with torch.no_grad():
+            table.weight[0].fill_(0)
+            table.weight.view(-1)[4:6].add_(1.0)
+        assert table.candidate.weight[0].tolist() == [0.0] * 3
+        return table(torch.tensor([0, 1]))
+
+    assert agrees(trial(body))
+
+
+def test_what_a_missing_reparametrization_left_undone_is_no_finding_of_its_own():
+    without = FaultyTorch(missing=["nn.utils.spectral_norm"])
+    found = trial(lambda: torch.nn.utils.spectral_norm(linear(3, 2))(x(4, 3)), without).mismatches
+    assert [(mismatch.name, mismatch.symptom) for mismatch in found] == [("nn.utils.spectral_norm", "exception")]
+
+
 def test_evaluation_mode_and_dropout():
     def body():
         dropout = torch.nn.Dropout(0.5)

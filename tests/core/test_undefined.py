@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from autotest import random_tensor, torch
-from tests.support.faulty import FaultyTorch, plus, with_gradient
+from autotest.base.settings import Settings
+from autotest.diagnosis.lockstep import first_divergent
+from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
 from tests.support.running import agrees, trial
+
+#: What is in fresh memory is nobody's fault.
+SEVENS = returning(lambda tensor: tensor.fill_(7.0))
 
 
 def rows(requires_grad=True):
@@ -90,6 +95,95 @@ def test_fresh_memory_that_is_filled_whole_is_compared(body):
     assert agrees(outcome)
     assert not outcome.program.undefined
     assert trial(body, FaultyTorch({"exp": plus(1.0)}), auto_backward=False).mismatches
+
+
+def parameter():
+    return torch.nn.Parameter(torch.empty(3, 3))
+
+
+class Holding(torch.nn.Module):
+    """A module of parameters that are made first, and filled then."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(3))
+        self.weight = parameter()
+
+
+def filled_by_its_data():
+    made = parameter()
+    made.data.uniform_(-1, 1)
+    return made
+
+
+def filled_by_a_view():
+    made = parameter()
+    with torch.no_grad():
+        made.view(-1).zero_()
+    return made
+
+
+def given_other_data():
+    made = parameter()
+    made.data = torch.ones(3, 3)
+    return made
+
+
+def filled_by_its_module():
+    module = Holding()
+    for one in module.parameters():
+        torch.nn.init.uniform_(one, -1, 1)
+    return module.weight
+
+
+def filled_in_part():
+    made = parameter()
+    made.data[0].zero_()
+    return made
+
+
+def spoilt_by_a_view():
+    made = torch.nn.Parameter(torch.ones(3, 3))
+    made.data[0].add_(torch.empty(3))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "compared"),
+    [
+        (filled_by_its_data, True),
+        (filled_by_a_view, True),
+        (given_other_data, True),
+        (filled_by_its_module, True),
+        (filled_in_part, False),
+        (spoilt_by_a_view, False),
+    ],
+)
+def test_a_parameter_is_compared_once_all_of_its_fresh_memory_is_filled(made, compared):
+    def body():
+        return torch.tanh(rows() @ made())
+
+    assert agrees(trial(body, FaultyTorch({"empty": SEVENS})))
+    wrong = trial(body, FaultyTorch({"empty": SEVENS, "tanh": plus(1.0)}))
+    assert bool(wrong.mismatches) is compared
+
+
+def test_what_is_beside_fresh_memory_in_a_module_is_compared():
+    def body():
+        return torch.tanh(rows() * next(iter(Holding().parameters())))
+
+    assert trial(body, FaultyTorch({"tanh": plus(1.0)})).mismatches
+
+
+def test_fresh_memory_that_is_filled_later_is_not_where_a_divergence_begins():
+    def body():
+        made = torch.nn.Parameter(torch.empty(3, 3))
+        made.data.uniform_(-1, 1)
+        return torch.tanh(rows() @ made)
+
+    outcome = trial(body, FaultyTorch({"tanh": plus(1.0), "empty": SEVENS}))
+    slot = first_divergent(outcome.program, outcome.recorder.pair, Settings())
+    assert outcome.program.calls[slot].target == "tanh"
 
 
 def test_fresh_memory_that_is_filled_in_part_is_not():

@@ -70,6 +70,8 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
     if not how.startswith(NO_ANSWER) and not _dies(lambda: results(whole, judge.candidate)):
         cell.left_out["ended a process that had run others, and does not end one alone"] += 1
         return ""
+    if whole is not program and not how.startswith(NO_ANSWER) and _dies(lambda: results(program, judge.candidate)):
+        whole = program  # it needs nothing that is pushed back
     cell.refused += refused
     cell.accepted += not refused
     cell.failed += not refused

@@ -14,7 +14,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch
+from autotest.comparison import Mismatch, Symptom
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.failed_trial import failure_of
 from autotest.diagnosis.own_script import own_script
@@ -28,6 +28,7 @@ from autotest.results.finding import Finding
 from autotest.results.sweep import Check
 from autotest.results.sweep_findings import SweepFinding
 from autotest.sweeping import unseen
+from autotest.sweeping.units import NO_ANSWER
 
 #: Seconds that making one program smaller may take, and that looking into one finding may take altogether.
 _SHRINK: Final = 1.0
@@ -75,7 +76,8 @@ def answer(question: Question, pair: Pair) -> Answer:
     settings = Settings(check_errors=True)
     program, last = question.program, len(question.program.calls) - 1
     if question.check == "survives":
-        mismatch = Mismatch("results", last, "crash", "forward", "candidate", question.message)
+        symptom: Symptom = "hang" if NO_ANSWER in question.message else "crash"
+        mismatch = Mismatch("results", last, symptom, "forward", "candidate", question.message)
         died = dataclasses.replace(_finding(question, program, (mismatch,), pair), blame="candidate")
         script = _script(died, pair, isolated=True)
         died = dataclasses.replace(died, script=script or None)

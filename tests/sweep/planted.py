@@ -163,6 +163,37 @@ def other_every_time(cosh: Any) -> Any:
     return wrong
 
 
+def adds_to_out(mm: Any) -> Any:
+    return lambda *args, out=None: mm(*args) if out is None else out.add_(mm(*args))
+
+
+def leaves_gaps_alone(fill_: Any) -> Any:
+    return lambda x, *args, **kwargs: fill_(x, *args, **kwargs) if x.is_contiguous() else x
+
+
+def saturates(absolute: Any) -> Any:
+    def wrong(x: Any) -> Any:
+        given = absolute(x)
+        return given.clamp(0, torch.iinfo(x.dtype).max - 1) if x.dtype is torch.int32 else given
+
+    return wrong
+
+
+def forgets_dtype(cumsum: Any) -> Any:
+    return lambda x, dim, dtype=None, **kwargs: cumsum(x, dim, **kwargs)
+
+
+def counts_from_the_end_wrongly(stack: Any) -> Any:
+    return lambda tensors, dim=0: stack(tensors, dim - 1 if dim < -1 else dim)
+
+
+def forgets_one_of_two_alike(addcmul: Any) -> Any:
+    def wrong(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        return addcmul(x, tensor1, tensor2.detach() if tensor1 is tensor2 else tensor2, value=value)
+
+    return wrong
+
+
 #: what is wrong -> candidate, the cell in which it shows, and the check that fails there
 FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "value": (fault("nn.functional.relu", lambda f: lambda *a, **k: f(*a, **k) + 1),
@@ -203,6 +234,12 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "refuses what torch accepts": (fault("tril", refuses_batches), "tril/function/float32", "errors"),
     "name of a keyword": (fault("sum", calls_it_axis), "sum/function/float32", "signature"),
     "another result every time": (fault("cosh", other_every_time), "cosh/function/float32", "repeat"),
+    "adds to out=": (fault("mm", adds_to_out), "mm/out=/float32", "value"),
+    "in-place with gaps": (FaultyTorch(tensors={"fill_": leaves_gaps_alone}), "fill/in-place/float32", "value"),
+    "the least integer": (fault("abs", saturates), "abs/function/int32", "value"),
+    "dtype that is asked for": (fault("cumsum", forgets_dtype), "cumsum/function/float32", "dtype"),
+    "a dim from the end": (fault("stack", counts_from_the_end_wrongly), "stack/function/float32", "shape"),
+    "the same tensor twice": (fault("addcmul", forgets_one_of_two_alike), "addcmul/function/float32", "gradient"),
     "a reflected operator": (FaultyTorch(tensors={"__rsub__": lambda f: lambda x, y: f(x, y) * 2}),
                              "__rsub__/reflected/float32", "value"),
     "a method": (FaultyTorch(tensors={"sigmoid": lambda f: lambda x: f(x) + 1}), "sigmoid/method/float32", "value"),

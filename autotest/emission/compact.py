@@ -45,6 +45,11 @@ print(*f"DIFFERS: {reference} {what} {{expected}}, {candidate} {{actual}}".split
 sys.exit(1)
 """
 
+#: Of complex numbers `numpy.allclose` does not tell the NaN of a real part from that of an imaginary one.
+_ALIKE_PARTS = (
+    " and all(\n    np.array_equal(np.isnan(part(actual)), np.isnan(part(expected))) for part in (np.real, np.imag)\n)"
+)
+
 #: What of a tensor is compared, by the symptom of the finding.
 _FACTS = {
     "shape": "tuple(program({namespace}).shape)",
@@ -52,6 +57,7 @@ _FACTS = {
     "requires_grad": "program({namespace}).requires_grad",
     "gradient": "program({namespace}) is None",
     "structure": "type(program({namespace})).__name__",
+    "length": "len(program({namespace}))",
 }
 #: What a script says that it is.
 _CALLED = {
@@ -60,6 +66,7 @@ _CALLED = {
     "requires_grad": "has requires_grad",
     "gradient": "lacks a gradient:",
     "structure": "gives a",
+    "length": "gives this many parts:",
 }
 
 _RUN = """\
@@ -156,11 +163,11 @@ def differing_tensor(
     slot = next(slot for slot, known in own.items() if known == naming.root(name))
     if program.calls[slot].kind in ("builtin", "getattr") or program.calls[slot].target in _PLAIN:
         return None
-    if found.dtype.startswith("complex"):
-        return None  # numpy.allclose does not tell the NaN of a real part from that of an imaginary one
     exact = "np.array_equal(expected, actual)"
     close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
-    same = close if found.dtype.startswith(("float", "bfloat")) else exact
+    if found.dtype.startswith("complex"):
+        close += _ALIKE_PARTS
+    same = close if found.dtype.startswith(("float", "bfloat", "complex")) else exact
     root = sides[0].namespace
     check = _COMPARES.format(same=same, **names_of(sides))
     first = f"expected = np.array(program({root}).tolist())"

@@ -123,6 +123,8 @@ def _compact(
     lacking = first.symptom == "gradient" and " has a gradient, " in first.message
     # Of containers of one type it is told what is in them, by the whole form.
     parts = any(word in first.message for word in (" items, actual ", " keys ", "nothing of that name"))
+    if first.symptom == "structure" and " items, actual " in first.message:
+        return compact.differing_fact(program, sides, title, header, first.name, "length")
     other_type = first.symptom == "structure" and not (parts or _has_parts(first.name))
     if first.symptom in ("shape", "dtype", "requires_grad") or lacking or other_type:
         return compact.differing_fact(program, sides, title, header, first.name, first.symptom)

@@ -114,14 +114,17 @@ def _is(text: str, data: np.ndarray[Any, Any]) -> bool:
 def _read(text: str) -> Any:
     """What Python makes of `text`, which was written here and holds numbers only."""
     with np.errstate(all="ignore"):
-        return eval(text, {"__builtins__": {}, "np": np})  # noqa: S307
+        return eval(text, {"__builtins__": {"complex": complex}, "np": np})  # noqa: S307
 
 
-def _number(item: np.generic) -> str:
+def _number(item: Any) -> str:
     """The shortest text that gives `item` back when it is read into its own dtype, if there is any."""
     if item.dtype.kind == "f" and not np.isfinite(item):
         return {"inf": "np.inf", "-inf": "-np.inf"}.get(str(item), "np.nan")
-    return repr(item.item()) if item.dtype.kind in "bc" else str(item)
+    if item.dtype.kind == "c":
+        plain = np.isfinite(item) and np.array(_read(str(item)), item.dtype).tobytes() == item.tobytes()
+        return str(item) if plain else f"complex({_number(item.real)}, {_number(item.imag)})"
+    return repr(item.item()) if item.dtype.kind == "b" else str(item)
 
 
 def _nested(flat: list[str], shape: tuple[int, ...]) -> str:

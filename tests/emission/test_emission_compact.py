@@ -90,6 +90,32 @@ def test_an_attribute_of_one_tensor(tmp_path, program, symptom, fault, output):
     assert run(tmp_path, text) == (output != "same\n", output)
 
 
+@pytest.mark.parametrize(
+    ("fault", "output"), [("short", "DIFFERS: toy gives this many parts: 2, short 1\n"), ("healthy", "same\n")]
+)
+def test_how_many_parts_there_are(tmp_path, build, fault, output):
+    build.function("split", build.tensor([1.0]))
+    text = compact.differing_fact(build.program(), toys(tmp_path, "toy", fault), "split", [], "v1", "length")
+
+    assert len(text.splitlines()) < 25
+    assert run(tmp_path, text) == (output != "same\n", output)
+
+
+@pytest.mark.parametrize(
+    ("fault", "output"), [("value", "DIFFERS: toy gives ["), ("nan", "DIFFERS: toy gives ["), ("healthy", "same\n")]
+)
+def test_complex_numbers_of_which_each_part_may_be_no_number(tmp_path, build, fault, output):
+    build.function("turned", build.tensor([complex(-0.0, 1), complex(np.nan, 0)], "complex64"))
+    expected, actual = np.complex64([0]), np.complex64([1])
+    found = statistics(expected, actual, np.array([True]), 1e-4, 1e-5, "complex64")
+    text = compact.differing_tensor(build.program(), toys(tmp_path, "toy", fault), "turned", [], "v1", found)
+
+    assert len(text.splitlines()) < 25
+    status, said = run(tmp_path, text)
+    assert status == (output != "same\n")
+    assert said.startswith(output)
+
+
 @pytest.mark.parametrize("runs", [ONCE, Runs(forked=True)], ids=["interpreter", "fork"])
 @pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("raises", 0), ("aborts", 1), ("leaves", 1)])
 def test_a_dying_candidate(tmp_path, program, fault, status, runs):

@@ -57,6 +57,9 @@ def test_awkward_arrays_come_back_bit_by_bit(data):
 
 def test_few_numbers_are_readable_and_many_are_packed():
     assert literals.array(np.array([[0.1, -2.0]], "float32")) == 'np.array([[0.1, -2.0]], "float32")'
+    assert literals.array(np.array([0.1 + 1j, complex(-0.0, np.inf)], "complex64")) == (
+        'np.array([(0.1+1j), complex(-0.0, np.inf)], "complex64")'
+    )
     assert literals.array(np.ones((30, 30), "float32")) == 'np.ones((30, 30), "float32")'
     assert literals.array(np.arange(41)) is None
 

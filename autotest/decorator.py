@@ -24,6 +24,7 @@ from autotest.frameworks import Pair, all_chosen
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several import against_each, run_against_several
+from autotest.sources.hypothesis_examples import Example, example_now, options_for
 from autotest.sources.identity import called_now, owner_of
 from autotest.sources.places import where_it_returns
 from autotest.trials.context import RunContext, ledger_of
@@ -179,13 +180,17 @@ def decorate(
                 asks = dataclasses.replace(asks, special_values=False)
             called = called_now(run, written, file, args)
             shown = args if owner_of(run, args) is None else args[1:]
-            name = called.id((*bound.args, *shown), {**bound.keywords, **kwargs})
+            example = example_now()
+            # Of an example no seed may hang: what makes it smaller would change everything else, too.
+            own = ((), {}) if example is not Example.NONE else (shown, kwargs)
+            name = called.id((*bound.args, *own[0]), {**bound.keywords, **own[1]})
             _must_fit(written, called.name, bound, args, kwargs)
             test = Test(name, lambda: bound(*args, **kwargs), asks, called.file)
             sides = pair()
             try:
                 with _unchanged_generators(), shown_on(sys.stderr):
-                    _run(test, _context(sides, asked().of_test(asks), called.file))
+                    options = options_for(example, asked().of_test(asks))
+                    _run(test, _context(sides, options, called.file))
             except NotDual as error:
                 raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None
 
@@ -232,6 +237,11 @@ def _checked(function: Any) -> Any:
     written = functools.partial(function).func if callable(function) else function
     if hasattr(written, "__autotest__"):
         raise UsageError(f"@autotest stands twice over {written.__qualname__}: leave one of them out")
+    if getattr(written, "is_hypothesis_test", False):
+        raise UsageError(
+            f"@autotest stands above @given over {written.__qualname__}: write @given(...) above @autotest, so that "
+            "each example is run as trials"
+        )
     if not inspect.isroutine(written) or inspect.isbuiltin(written):
         what = "a class" if isinstance(written, type) else "a callable object" if callable(written) else "no function"
         raise UsageError(

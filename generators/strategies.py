@@ -11,11 +11,13 @@ from generators.source import Choice, Source
 
 #: Examples of which one is taken: the first of Hypothesis' are the simplest there are.
 EXAMPLES = 12
+#: What all strategies are, a user's own ones among them.
+_BASE = "SearchStrategy"
 
 
 def is_strategy(value: Any) -> bool:
     """Whether `value` is a Hypothesis strategy. Hypothesis is not imported for it: what is one has imported it."""
-    return type(value).__module__.startswith("hypothesis.") and hasattr(value, "example")
+    return any(base.__name__ == _BASE and base.__module__.startswith("hypothesis.") for base in type(value).__mro__)
 
 
 class from_strategy(Generator):
@@ -28,6 +30,8 @@ class from_strategy(Generator):
         self._strategy = strategy
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
+        if isinstance(source, ChosenElsewhere):
+            return source.of_strategy(self._strategy)
         word = source.bits()
         hypothesis = sys.modules["hypothesis"]
         examples: list[Any] = []
@@ -66,14 +70,19 @@ _PLAIN = frozenset((type(None), int, float, bool, str, type, tuple))
 class ChosenElsewhere(Source):
     """A `Source` whose choices somebody else makes, who can then repeat and shrink them.
 
-    `whole(low, high)` and `real(low, high)` give a number in [low, high).
+    `whole(low, high)` and `real(low, high)` give a number in [low, high), `of_strategy(strategy)` what a strategy does.
     """
 
-    __slots__ = ("_real", "_whole")
+    __slots__ = ("_real", "_whole", "of_strategy")
 
-    def __init__(self, whole: Callable[[int, int], int], real: Callable[[float, float], float]) -> None:
+    def __init__(
+        self,
+        whole: Callable[[int, int], int],
+        real: Callable[[float, float], float],
+        of_strategy: Callable[[Any], Any],
+    ) -> None:
         super().__init__(0)
-        self._whole, self._real = whole, real
+        self._whole, self._real, self.of_strategy = whole, real, of_strategy
 
     def integer(self, low: int, high: int) -> int:
         value = self._whole(low, high)

@@ -85,6 +85,8 @@ class Options:
     special_values: bool = True
     #: Whether to count what operators are given.
     coverage: bool = False
+    #: Whether what failed in earlier runs is tried first.
+    remembers: bool = True
     #: Of a trial in a worker process: seconds before it counts as a hang, and bytes.
     deadline: float = DEADLINE
     memory: int = MEMORY

@@ -104,6 +104,8 @@ class Session:
         from autotest.running.run_hooks import run_hook
 
         tallies: list[Ran] = []
+        if _takes_examples(item) and not self._config.getoption("autotest_isolate"):
+            _import_frameworks()
 
         def listen(test: Test, context: RunContext, tally: Tally) -> None:
             tallies.append((test.id, context, tally))
@@ -268,6 +270,23 @@ def _sweep(config: pytest.Config, expression: str) -> None:
 def is_autotest(item: pytest.Item) -> bool:
     """Whether `item` is decorated with ``@autotest``, in a class or not."""
     return hasattr(getattr(item, "function", None), "__autotest__")
+
+
+def _takes_examples(item: pytest.Item) -> bool:
+    """Whether `item` has Hypothesis' ``@given`` above ``@autotest``."""
+    examples = getattr(getattr(item, "function", None), "hypothesis", None)
+    return hasattr(getattr(examples, "inner_test", None), "__autotest__")
+
+
+def _import_frameworks() -> None:
+    """Import both sides, which takes seconds: Hypothesis has a deadline for each example, the first one too."""
+    from autotest.base.errors import AutotestError
+    from autotest.frameworks import chosen
+
+    with contextlib.suppress(AutotestError):  # which the test itself will tell
+        pair = chosen()
+        for side in (pair.reference, pair.candidate):
+            side.version  # noqa: B018 - reading it imports
 
 
 def _variables() -> Iterator[tuple[str, str]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies
 from hypothesis.strategies import DrawFn, SearchStrategy
+from numpy.typing import NDArray
 
 import generators
 from generators.strategies import ChosenElsewhere
@@ -21,22 +24,71 @@ def strategy(generator: generators.Generator) -> SearchStrategy[Any]:
     """
     if not isinstance(generator, generators.Generator):
         raise generators.GeneratorError(f"strategy({generator!r:.80}): expected a generator")
-    return _drawn(generator.value)
+    return _of_generator(generator)
 
 
-def arrays(*args: Any, **kwargs: Any) -> SearchStrategy[Any]:
+def arrays(
+    ndim: Any = None,
+    dim0: Any = None,
+    dim1: Any = None,
+    dim2: Any = None,
+    dim3: Any = None,
+    dim4: Any = None,
+    low: Any = None,
+    high: Any = None,
+    dtype: Any = None,
+    *,
+    shape: Any = None,
+    contents: Any = None,
+    layout: Any = None,
+) -> SearchStrategy[Any]:
     """The strategy of ndarrays as `autotest.random_tensor` fills its tensors with; the same arguments.
 
     bfloat16 comes as float32. Every layout comes as a contiguous array.
     """
-    return _drawn(lambda: generators.explored_array(*args, **kwargs).data)
+    sizes = {f"dim{axis}": size for axis, size in enumerate((dim0, dim1, dim2, dim3, dim4))}
+    said = {"ndim": ndim, **sizes, "low": low, "high": high, "dtype": dtype, "shape": shape}
+    said |= {"contents": contents, "layout": layout}
+    return _of_arrays(**{name: value for name, value in said.items() if value is not None})
 
 
-@strategies.composite
-def _drawn(draw: DrawFn, value: Any) -> Any:
-    source = ChosenElsewhere(
+def _called(name: str) -> Callable[[Callable[..., Any]], Callable[..., SearchStrategy[Any]]]:
+    """Make a strategy that Hypothesis shows as `name` in what it prints."""
+
+    def named(function: Callable[..., Any]) -> Callable[..., SearchStrategy[Any]]:
+        function.__name__ = name
+        return strategies.composite(function)
+
+    return named
+
+
+@_called("strategy")
+def _of_generator(draw: DrawFn, generator: generators.Generator) -> Any:
+    with generators.using(_source(draw)):
+        return generator.value()
+
+
+@_called("arrays")
+def _of_arrays(draw: DrawFn, **said: Any) -> Any:
+    dims = [said.pop(f"dim{axis}", None) for axis in range(5)]
+    with generators.using(_source(draw)):
+        data = generators.explored_array(said.pop("ndim", None), dims, **said).data
+    simple = draw(strategies.integers(0, 15))  # the numbers come of a seed, which nobody can make smaller
+    return _simplified(data, simple) if "contents" not in said else data
+
+
+def _simplified(data: NDArray[Any], simple: int) -> NDArray[Any]:
+    """`data`, or where `simple` is 0 or 1 plainer numbers that lie between those that it holds: zeros, whole ones."""
+    if simple > 1 or data.dtype.kind not in "fi" or not data.size or not np.isfinite(data).all():
+        return data
+    plainer = np.zeros_like(data) if simple == 0 else np.round(data)
+    return np.clip(plainer, data.min(), data.max())
+
+
+def _source(draw: DrawFn) -> ChosenElsewhere:
+    """A source whose choices Hypothesis makes."""
+    return ChosenElsewhere(
         lambda low, high: draw(strategies.integers(low, high - 1)),
         lambda low, high: draw(strategies.floats(low, high, exclude_max=True)),
+        draw,
     )
-    with generators.using(source):
-        return value()

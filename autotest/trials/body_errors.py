@@ -93,6 +93,11 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
             "a dual tensor is no Tensor of one framework: write isinstance(x, torch.Tensor) with the torch of `from "
             "autotest import torch`, or ask one side, as in isinstance(x.reference, ...)"
         )
+    if str(error).startswith("Cannot | a SearchStrategy with "):
+        return (
+            "a strategy of Hypothesis stands before `|`, and takes strategies alone: write `generator | strategy`, or "
+            "oneof(strategy, generator)"
+        )
     if isinstance(error, TypeError) and re.search(r"(?<![\w.'])'?(Value|Symbol|Method)\b'?(?!\()", str(error)):
         first = str(error).splitlines()[0]
         return (

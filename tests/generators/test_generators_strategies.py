@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -9,10 +11,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from autotest import autotest, random_tensor, torch
+from autotest import Divergence, UsageError, autotest, random_tensor, torch
+from autotest.base.options import Options
+from autotest.running import judged_trials
 from autotest.sources.hypothesis_strategies import arrays, strategy
 from generators import GeneratorError, Source, nothing, oneof, pack, random, using
 from generators.source import TRIAL_BITS
+from tests.support.faulty import FaultyTorch, plus
 
 
 def test_a_strategy_is_a_generator_wherever_one_is_made_of_values() -> None:
@@ -86,3 +91,135 @@ def test_what_is_no_generator_is_no_strategy() -> None:
 def test_a_seed_of_a_trial_does_not_matter_to_hypothesis() -> None:
     with using(Source(3 << TRIAL_BITS)):
         assert pack(st.just(4)).value() == 4
+
+
+#: Without what takes time, and the same in every run.
+QUICK = settings(max_examples=30, database=None, deadline=None, derandomize=True)
+
+
+def test_of_arrays_that_fail_alike_hypothesis_finds_one_of_zeros() -> None:
+    options = settings(
+        max_examples=20, database=None, deadline=None, suppress_health_check=[*HealthCheck], phases=[*Phase]
+    )
+    smallest = find(
+        arrays(shape=(2, 3), dtype="float32", low=-9, high=9), lambda array: True, settings=options, random=Random(0)
+    )
+    assert (smallest == 0).all()
+    positive = find(
+        arrays(shape=(3,), low=3, high=9, dtype=float), lambda array: True, settings=options, random=Random(0)
+    )
+    assert ((positive >= 3) & (positive < 9)).all()
+
+
+@QUICK
+@given(arrays(2, dim0=3, dim1=st.integers(1, 4), dtype=st.sampled_from(["float32", "float64"]), low=-1, high=1))
+def test_arrays_take_what_random_tensor_takes(array) -> None:
+    assert array.shape[0] == 3
+    assert 1 <= array.shape[1] <= 4
+    assert ((array >= -1) & (array < 1)).all()
+
+
+def test_strategies_are_shown_as_they_were_written() -> None:
+    assert repr(arrays(2, dim1=3)) == "arrays(dim1=3, ndim=2)"
+    assert repr(strategy(random(0, 5))) == "strategy(random(0, 5))"
+
+
+def test_what_arrays_cannot_be_is_told_at_the_line_of_the_test() -> None:
+    with pytest.raises(TypeError, match="dim7"):
+        arrays(2, dim7=3)
+
+    @QUICK
+    @given(arrays(low=3, high=1))
+    def crossed(array) -> None: ...
+
+    with pytest.raises(GeneratorError, match=rf"{Path(__file__).name}:\d+: expected finite numbers with low < high"):
+        crossed()
+
+
+def test_a_users_own_strategy_is_one() -> None:
+    class Ours(st.SearchStrategy):  # type: ignore[misc]
+        def do_draw(self, data: object) -> int:
+            return 4
+
+    with using(Source(1 << TRIAL_BITS)):
+        assert pack(Ours()).value() == 4
+
+
+def test_each_example_of_hypothesis_is_run_as_trials_and_the_smallest_that_fails_is_told(against, quick) -> None:
+    against(FaultyTorch({"relu": lambda relu: lambda x: relu(x) + (x.numel() > 6)}))
+    tried = []
+
+    @QUICK
+    @given(rows=st.integers(1, 9))
+    @autotest(n=2)
+    def body(rows) -> object:
+        tried.append(rows)
+        return torch.relu(random_tensor(1, rows, dtype="float32"))
+
+    with pytest.raises(Divergence) as raised:
+        body()
+    assert tried[-1] == 7
+    assert "trial 0 of base seed 0" in str(raised.value)
+
+
+def test_what_one_example_left_is_not_tried_with_another(against, quick) -> None:
+    tried = []
+
+    @QUICK
+    @given(rows=st.just(7))
+    @autotest(n=2)
+    def body(rows) -> object:
+        tried.append(rows)
+        return torch.relu(random_tensor(1, rows))
+
+    against(FaultyTorch({"relu": plus(1.0)}))
+    with pytest.raises(Divergence):
+        body()
+    assert [*quick.glob("failures/*")]
+    tried.clear()
+    against()
+    body()
+    assert tried == [7, 7]
+
+
+def test_only_the_smallest_example_is_looked_into(against, quick, monkeypatch) -> None:
+    monkeypatch.setenv("AUTOTEST_SHRINK", "5")
+    seconds = []
+    whole = judged_trials.failed_trial.diagnose
+
+    def diagnose(test, outcome, context, index):
+        seconds.append(context.options.shrink)
+        return whole(test, outcome, dataclasses.replace(context, options=Options(shrink=0, verify=False)), index)
+
+    monkeypatch.setattr(judged_trials.failed_trial, "diagnose", diagnose)
+    against(FaultyTorch({"relu": plus(1.0)}))
+
+    @QUICK
+    @given(rows=st.integers(1, 6))
+    @autotest(n=1)
+    def body(rows) -> object:
+        return torch.relu(random_tensor(1, rows))
+
+    with pytest.raises(Divergence):
+        body()
+    assert seconds[-1] == 5.0
+    assert {*seconds[:-1]} == {0.0}
+
+
+def test_autotest_above_given_says_what_to_write() -> None:
+    with pytest.raises(UsageError, match=r"write @given\(...\) above @autotest"):
+
+        @autotest()
+        @given(st.integers())
+        def body(number) -> None: ...
+
+
+def test_a_strategy_before_a_bar_says_what_to_write(against) -> None:
+    against()
+
+    @autotest(n=1)
+    def body() -> object:
+        return torch.sum(random_tensor(2), dim=st.just(0) | random(0, 2))
+
+    with pytest.raises(UsageError, match=r"write `generator \| strategy`"):
+        body()

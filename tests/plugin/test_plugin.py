@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from autotest.base.options import PROFILES, Options
+from autotest.pytest_plugin import plugin
 from autotest.report import session
 
 AGREES = """
@@ -368,3 +369,22 @@ def test_a_terminal_shows_the_report_in_colours_and_nothing_else_does(suite, run
     assert "\x1b" not in (pytester.path / "result.xml").read_text()
     assert all("\x1b" not in file.read_text() for file in quick.rglob("report*"))
     assert "\x1b" not in run("--color=no").stdout.str()
+
+
+EXAMPLES = """
+from hypothesis import given, settings, strategies as st
+
+@settings(deadline=None, database=None)
+@given(st.integers(1, 3))
+@autotest(n=1)
+def test_examples(rank):
+    return torch.tanh(random_tensor(rank))
+"""
+
+
+def test_frameworks_are_imported_before_hypothesis_measures_how_long_an_example_takes(suite, run, monkeypatch):
+    suite(EXAMPLES + AGREES)
+    imported = []
+    monkeypatch.setattr(plugin, "_import_frameworks", lambda: imported.append(True))
+    run().assert_outcomes(passed=2)
+    assert imported == [True]

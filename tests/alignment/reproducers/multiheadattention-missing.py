@@ -1,0 +1,26 @@
+"""nn.MultiheadAttention: oneflow raises where torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_networks.py::test_attention_of_several_heads, trial 0 of base seed 0.
+oneflow: it refuses or lacks what torch accepts"""
+import sys
+import numpy as np
+
+def program(torch):
+    m0 = torch.nn.MultiheadAttention(1, 1)
+    return m0
+
+def run(framework):
+    result = program(framework)
+    return result.tolist() if hasattr(result, "tolist") else result
+
+try:
+    import torch
+    import oneflow
+    run(torch)
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+try:
+    run(oneflow)
+    print("same")
+except Exception as error:
+    print(*f"DIFFERS: torch returns, oneflow raises {type(error).__name__}: {error}".split())
+    sys.exit(1)

@@ -1,0 +1,27 @@
+"""nn.functional.nll_loss: oneflow raises where torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_networks.py::test_negative_log_likelihood_as_a_function, trial 0 of base seed 0.
+oneflow: it refuses or lacks what torch accepts"""
+import sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.array([0.0], "float32"))
+    x1 = torch.tensor(np.array([0], "int64"))
+    return torch.nn.functional.nll_loss(x0, x1)
+
+def run(framework):
+    result = program(framework)
+    return result.tolist() if hasattr(result, "tolist") else result
+
+try:
+    import torch
+    import oneflow
+    run(torch)
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+try:
+    run(oneflow)
+    print("same")
+except Exception as error:
+    print(*f"DIFFERS: torch returns, oneflow raises {type(error).__name__}: {error}".split())
+    sys.exit(1)

@@ -245,6 +245,9 @@ class Functional(Framework):
     def holds_gradient(self, tensor: Any) -> bool:
         return bool(tensor.requires_grad and (tensor.is_leaf or tensor.retains))
 
+    def retain_gradient(self, tensor: Any) -> None:
+        self.invoke("method", "retain_grad", (tensor,), {})
+
     def can_backpropagate(self, tensor: Any) -> bool:
         return bool(tensor.requires_grad) and self.is_floating(tensor.array)
 

@@ -263,6 +263,9 @@ class Interpreter(Framework):
     ) -> list[Any]:
         named = {"create_graph": create_graph, "allow_unused": True}
         made = self.invoke("function", "autograd.grad", (list(outputs), list(inputs), list(cotangents)), named)
+        failure = self.first_failure([made])
+        if failure is not None:
+            raise failure[1]
         each = [self.invoke("operator", "getitem", (made, at), {}) for at in range(len(inputs))]
         return [one if self._facts(one)["tensor"] else None for one in each]
 

@@ -12,6 +12,8 @@ import numpy as np
 from autotest.base.errors import UsageError
 from autotest.frameworks import ABSENT, Absent, Framework
 from autotest.program import Array, Root
+from autotest.running import conformance_of_calls
+from autotest.running.conformance_tools import Wrong, need, read, same, tensor_of
 from generators.dtypes import DTYPES, numpy_dtype
 
 #: What one check came to. What a framework does not have at all is absent, and no fault of its adapter.
@@ -27,10 +29,6 @@ class Checked:
     why: str = ""
 
 
-class _Wrong(Exception):
-    """The adapter does not do what it should; the text says what was expected and what came."""
-
-
 def conformance(framework: Framework) -> list[Checked]:
     """Everything that an adapter must do right, on `framework`; raises what its import raises."""
     _ = framework.version
@@ -44,7 +42,7 @@ def _checked(name: str, check: Callable[[Framework], None], framework: Framework
         check(framework)
     except Absent as error:
         return Checked(name, "absent", str(error))
-    except _Wrong as error:
+    except Wrong as error:
         return Checked(name, "WRONG", str(error))
     except Exception as error:  # noqa: BLE001 - the adapter's or its framework's
         return Checked(
@@ -76,25 +74,7 @@ def _checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "what holds gradients is told", _holders
     yield "state of modules", _state
     yield "several tensors are read in order", _several
-
-
-def _need(condition: bool, what: str) -> None:
-    if not condition:
-        raise _Wrong(what)
-
-
-def _tensor(framework: Framework, data: Any, dtype: str = "float32", *, requires_grad: bool = False) -> Any:
-    return framework.tensor(Array(np.asarray(data, numpy_dtype(dtype)), dtype), requires_grad=requires_grad)
-
-
-def _read(framework: Framework, tensor: Any) -> np.ndarray[Any, Any]:
-    return framework.values([tensor])[0].data
-
-
-def _same(found: np.ndarray[Any, Any], wanted: Any, what: str) -> None:
-    expected = np.asarray(wanted)
-    _need(found.shape == expected.shape, f"{what}: expected shape {expected.shape}, got {found.shape}")
-    _need(np.allclose(found, expected, 1e-5, 1e-6, equal_nan=True), f"{what}: expected {expected}, got {found}")
+    yield from conformance_of_calls.checks()
 
 
 def _round_trip(framework: Framework, dtype: str, shape: tuple[int, ...]) -> None:
@@ -107,35 +87,35 @@ def _round_trip(framework: Framework, dtype: str, shape: tuple[int, ...]) -> Non
             raise
         raise Absent(framework.name, f"{dtype} ({str(error).strip().partition(chr(10))[0][:80]})") from error
     (value,) = framework.values([tensor])
-    _need(value.dtype == dtype, f"expected dtype {dtype}, got {value.dtype}")
-    _need(value.data.shape == shape, f"expected shape {shape}, got {value.data.shape}")
-    _need(value.data.dtype == data.dtype, f"expected an array of {data.dtype}, got {value.data.dtype}")
-    _need(np.array_equal(value.data, data), f"expected {data.tolist()}, got {value.data.tolist()}")
+    need(value.dtype == dtype, f"expected dtype {dtype}, got {value.dtype}")
+    need(value.data.shape == shape, f"expected shape {shape}, got {value.data.shape}")
+    need(value.data.dtype == data.dtype, f"expected an array of {data.dtype}, got {value.data.dtype}")
+    need(np.array_equal(value.data, data), f"expected {data.tolist()}, got {value.data.tolist()}")
 
 
 def _gaps(framework: Framework) -> None:
     data = np.arange(12, dtype="float32").reshape(3, 4)[::-1, ::2]
-    _same(_read(framework, framework.tensor(Array(data, "float32"))), data, "of an array with negative steps")
+    same(read(framework, framework.tensor(Array(data, "float32"))), data, "of an array with negative steps")
 
 
 def _special(framework: Framework) -> None:
     data = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.4028235e38], "float32")
-    found = _read(framework, framework.tensor(Array(data, "float32")))
-    _need(found.view("uint32")[1:].tolist() == data.view("uint32")[1:].tolist(), f"expected {data}, got {found}")
-    _need(bool(np.isnan(found[0])), f"expected NaN, got {found[0]}")
+    found = read(framework, framework.tensor(Array(data, "float32")))
+    need(found.view("uint32")[1:].tolist() == data.view("uint32")[1:].tolist(), f"expected {data}, got {found}")
+    need(bool(np.isnan(found[0])), f"expected NaN, got {found[0]}")
 
 
 def _own_memory(framework: Framework) -> None:
     data = np.ones(3, "float32")
     tensor = framework.tensor(Array(data, "float32"))
     data[:] = 7
-    _same(_read(framework, tensor), [1, 1, 1], "after the array was changed")
+    same(read(framework, tensor), [1, 1, 1], "after the array was changed")
 
 
 def _attributes(framework: Framework) -> None:
-    plain, leaf = framework.values([_tensor(framework, [1.0]), _tensor(framework, [1.0], requires_grad=True)])
-    _need((plain.requires_grad, leaf.requires_grad) == (False, True), "requires_grad is not what was asked for")
-    _need(plain.device == "cpu", f"expected device 'cpu', got {plain.device!r}")
+    plain, leaf = framework.values([tensor_of(framework, [1.0]), tensor_of(framework, [1.0], requires_grad=True)])
+    need((plain.requires_grad, leaf.requires_grad) == (False, True), "requires_grad is not what was asked for")
+    need(plain.device == "cpu", f"expected device 'cpu', got {plain.device!r}")
 
 
 def _dtypes(framework: Framework) -> None:
@@ -146,9 +126,9 @@ def _dtypes(framework: Framework) -> None:
         except AttributeError:
             continue
         found += 1
-        _need(framework.literal(own) == Root(dtype), f"{dtype} comes back as {framework.literal(own)!r}")
-    _need(found > 0, "it resolves no dtype")
-    _need(framework.literal(object()) is ABSENT, "an object that is not its own has to be ABSENT")
+        need(framework.literal(own) == Root(dtype), f"{dtype} comes back as {framework.literal(own)!r}")
+    need(found > 0, "it resolves no dtype")
+    need(framework.literal(object()) is ABSENT, "an object that is not its own has to be ABSENT")
 
 
 def _unknown(framework: Framework) -> None:
@@ -157,11 +137,11 @@ def _unknown(framework: Framework) -> None:
             ask()
         except AttributeError:
             continue
-        raise _Wrong("torch.no_such_name was found")
+        raise Wrong("torch.no_such_name was found")
 
 
 def _refusal(framework: Framework) -> None:
-    pair = _tensor(framework, np.ones((2, 3))), _tensor(framework, np.ones((2, 3)))
+    pair = tensor_of(framework, np.ones((2, 3))), tensor_of(framework, np.ones((2, 3)))
     try:
         framework.known(framework.invoke("function", "matmul", pair, {}))
         framework.synchronize()
@@ -169,72 +149,72 @@ def _refusal(framework: Framework) -> None:
         raise
     except Exception:  # noqa: BLE001 - whatever it is
         return
-    raise _Wrong("matmul of (2, 3) and (2, 3) was accepted")
+    raise Wrong("matmul of (2, 3) and (2, 3) was accepted")
 
 
 def _facts(framework: Framework) -> None:
-    tensor = _tensor(framework, np.ones((2, 3)))
-    _need(framework.shape(tensor) == (2, 3), f"expected shape (2, 3), got {framework.shape(tensor)}")
-    _need(framework.dtype_of(tensor) == "float32", f"expected float32, got {framework.dtype_of(tensor)}")
+    tensor = tensor_of(framework, np.ones((2, 3)))
+    need(framework.shape(tensor) == (2, 3), f"expected shape (2, 3), got {framework.shape(tensor)}")
+    need(framework.dtype_of(tensor) == "float32", f"expected float32, got {framework.dtype_of(tensor)}")
 
 
 def _operators(framework: Framework) -> None:
-    x = _tensor(framework, [[1.0, 2.0], [3.0, 4.0]])
-    _same(_read(framework, framework.invoke("operator", "add", (x, 1.0), {})), [[2, 3], [4, 5]], "x + 1")
-    _same(_read(framework, framework.invoke("operator", "getitem", (x, (0, slice(None))), {})), [1, 2], "x[0, :]")
-    _same(_read(framework, framework.invoke("method", "sum", (x,), {"dim": 1})), [3, 7], "x.sum(dim=1)")
-    _same(_read(framework, framework.invoke("function", "exp", (x,), {})), np.exp([[1, 2], [3, 4]]), "exp(x)")
+    x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]])
+    same(read(framework, framework.invoke("operator", "add", (x, 1.0), {})), [[2, 3], [4, 5]], "x + 1")
+    same(read(framework, framework.invoke("operator", "getitem", (x, (0, slice(None))), {})), [1, 2], "x[0, :]")
+    same(read(framework, framework.invoke("method", "sum", (x,), {"dim": 1})), [3, 7], "x.sum(dim=1)")
+    same(read(framework, framework.invoke("function", "exp", (x,), {})), np.exp([[1, 2], [3, 4]]), "exp(x)")
 
 
 def _overwritten(framework: Framework) -> None:
-    leaf = _tensor(framework, [1.0, 2.0], requires_grad=True)
+    leaf = tensor_of(framework, [1.0, 2.0], requires_grad=True)
     framework.overwrite(leaf, Array(np.array([5.0, 6.0], "float32"), "float32"))
     (value,) = framework.values([leaf])
-    _same(value.data, [5, 6], "overwritten contents")
-    _need(value.requires_grad and framework.holds_gradient(leaf), "an overwritten leaf is none any more")
+    same(value.data, [5, 6], "overwritten contents")
+    need(value.requires_grad and framework.holds_gradient(leaf), "an overwritten leaf is none any more")
 
 
 def _views(framework: Framework) -> None:
-    x = _tensor(framework, [[1.0, 2.0], [3.0, 4.0]])
+    x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]])
     turned = framework.invoke("method", "transpose", (x, 0, 1), {})
     framework.invoke("operator", "setitem", (x, (0, 1), 9.0), {})
-    _same(_read(framework, turned), [[1, 3], [9, 4]], "a view of what was written to")
+    same(read(framework, turned), [[1, 3], [9, 4]], "a view of what was written to")
 
 
 def _gradients(framework: Framework) -> None:
-    x = _tensor(framework, [1.0, 2.0], requires_grad=True)
-    _need(framework.gradient(x) is None or framework.known(framework.gradient(x)) is None, "a new leaf has a gradient")
+    x = tensor_of(framework, [1.0, 2.0], requires_grad=True)
+    need(framework.gradient(x) is None or framework.known(framework.gradient(x)) is None, "a new leaf has a gradient")
     _push(framework, x, [1.0, -2.0])
-    _same(_read(framework, framework.gradient(x)), [2, -8], "the gradient of x * x for (1, -2)")
+    same(read(framework, framework.gradient(x)), [2, -8], "the gradient of x * x for (1, -2)")
 
 
 def _push(framework: Framework, x: Any, cotangent: Sequence[float]) -> None:
     squared = framework.invoke("operator", "mul", (x, x), {})
-    framework.invoke("method", "backward", (squared, _tensor(framework, cotangent)), {})
+    framework.invoke("method", "backward", (squared, tensor_of(framework, cotangent)), {})
 
 
 def _accumulated(framework: Framework) -> None:
-    x = _tensor(framework, [1.0, 2.0], requires_grad=True)
+    x = tensor_of(framework, [1.0, 2.0], requires_grad=True)
     _push(framework, x, [1.0, 1.0])
     _push(framework, x, [1.0, 1.0])
-    _same(_read(framework, framework.gradient(x)), [4, 8], "the gradient of two backwards")
+    same(read(framework, framework.gradient(x)), [4, 8], "the gradient of two backwards")
     framework.forget_gradient(x)
     _push(framework, x, [1.0, 1.0])
-    _same(_read(framework, framework.gradient(x)), [2, 4], "the gradient after it was forgotten")
+    same(read(framework, framework.gradient(x)), [2, 4], "the gradient after it was forgotten")
 
 
 def _as_values(framework: Framework) -> None:
-    x, unused = (_tensor(framework, [3.0], requires_grad=True) for _ in range(2))
+    x, unused = (tensor_of(framework, [3.0], requires_grad=True) for _ in range(2))
     squared = framework.invoke("operator", "mul", (x, x), {})
-    first, second = framework.gradients([squared], [x, unused], [_tensor(framework, [1.0])])
-    _same(_read(framework, first), [6], "the gradient as a value")
-    _need(second is None, "an input that nothing depends on has a gradient")
+    first, second = framework.gradients([squared], [x, unused], [tensor_of(framework, [1.0])])
+    same(read(framework, first), [6], "the gradient as a value")
+    need(second is None, "an input that nothing depends on has a gradient")
     left = framework.gradient(x)
-    _need(left is None or framework.known(left) is None, "a gradient was left in a leaf")
+    need(left is None or framework.known(left) is None, "a gradient was left in a leaf")
 
 
 def _no_grad(framework: Framework) -> None:
-    x = _tensor(framework, [1.0], requires_grad=True)
+    x = tensor_of(framework, [1.0], requires_grad=True)
     context = framework.invoke("function", "no_grad", (), {})
     framework.invoke("enter", "", (context,), {})
     try:
@@ -244,31 +224,31 @@ def _no_grad(framework: Framework) -> None:
         del context  # some end only when nobody holds them any more
     moved = framework.invoke("operator", "mul", (x, x), {})
     told = [value.requires_grad for value in framework.values([still, moved])]
-    _need(told == [False, True], f"requires_grad within and after no_grad: expected [False, True], got {told}")
+    need(told == [False, True], f"requires_grad within and after no_grad: expected [False, True], got {told}")
 
 
 def _holders(framework: Framework) -> None:
-    leaf, plain = _tensor(framework, [1.0], requires_grad=True), _tensor(framework, [1.0])
-    _need(framework.holds_gradient(leaf), "a leaf that requires grad holds none")
-    _need(framework.can_backpropagate(leaf), "a leaf that requires grad cannot be pushed back from")
-    _need(not framework.can_backpropagate(plain), "a tensor without autograd can be pushed back from")
+    leaf, plain = tensor_of(framework, [1.0], requires_grad=True), tensor_of(framework, [1.0])
+    need(framework.holds_gradient(leaf), "a leaf that requires grad holds none")
+    need(framework.can_backpropagate(leaf), "a leaf that requires grad cannot be pushed back from")
+    need(not framework.can_backpropagate(plain), "a tensor without autograd can be pushed back from")
 
 
 def _state(framework: Framework) -> None:
     module = framework.invoke("function", "nn.Linear", (2, 3), {})
-    _need(isinstance(module, framework.module_types), f"nn.Linear made a {type(module).__name__}")
+    need(isinstance(module, framework.module_types), f"nn.Linear made a {type(module).__name__}")
     parameters = framework.parameters(module)
     shapes = {name: framework.shape(tensor) for name, tensor in parameters.items()}
-    _need(shapes == {"weight": (3, 2), "bias": (3,)}, f"expected weight (3, 2) and bias (3,), got {shapes}")
+    need(shapes == {"weight": (3, 2), "bias": (3,)}, f"expected weight (3, 2) and bias (3,), got {shapes}")
     weight = np.arange(6, dtype="float32").reshape(3, 2)
     framework.load_state(module, {"weight": Array(weight, "float32"), "bias": Array(np.ones(3, "float32"), "float32")})
-    made = framework.invoke("method", "__call__", (module, _tensor(framework, [[1.0, 1.0]])), {})
-    _same(_read(framework, made), [[2, 6, 10]], "what a Linear with that state gives")
-    _need(framework.holds_gradient(parameters["weight"]), "a parameter holds no gradient")
+    made = framework.invoke("method", "__call__", (module, tensor_of(framework, [[1.0, 1.0]])), {})
+    same(read(framework, made), [[2, 6, 10]], "what a Linear with that state gives")
+    need(framework.holds_gradient(parameters["weight"]), "a parameter holds no gradient")
 
 
 def _several(framework: Framework) -> None:
-    made = [_tensor(framework, [float(number)] * (number + 1)) for number in range(4)]
-    read = framework.reading(made)()
-    _need([value.data.shape for value in read] == [(1,), (2,), (3,), (4,)], "tensors come back in another order")
-    _need([float(value.data[0]) for value in read] == [0, 1, 2, 3], "tensors come back in another order")
+    made = [tensor_of(framework, [float(number)] * (number + 1)) for number in range(4)]
+    found = framework.reading(made)()
+    need([value.data.shape for value in found] == [(1,), (2,), (3,), (4,)], "tensors come back in another order")
+    need([float(value.data[0]) for value in found] == [0, 1, 2, 3], "tensors come back in another order")

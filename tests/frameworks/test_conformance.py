@@ -7,6 +7,7 @@ import pytest
 
 from autotest.cli import main
 from autotest.comparison import TensorValue
+from autotest.emission import Script
 from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Root
@@ -67,6 +68,32 @@ FAULTS = {
     "views are copies": (replaced("method", "transpose", lambda found: lambda *given: found(*given).clone()), "seen through views"),
     "gradients go on within no_grad": (replaced("function", "no_grad", lambda found: lambda: __import__("contextlib").nullcontext()), "within no_grad"),
     "shapes are reversed": (planted(shape=lambda self, tensor: tuple(tensor.shape)[::-1]), "shapes and dtypes"),
+    "the seed is not set": (planted(seed=lambda self, seed: None), "same seed"),
+    "whole numbers go through float32": (
+        read_as(lambda found: [only(one, data=one.data.astype("float32").astype("int64")) if one.dtype == "int64" else one for one in found]), "every digit"),
+    "imaginary parts change their sign": (read_as(lambda found: [only(one, data=one.data.conj()) for one in found]), "complex numbers"),
+    "an array in columns is read in rows": (planted(from_numpy=lambda self, data: self.root.from_numpy(data.ravel("K").reshape(data.shape).copy())), "another order"),
+    "strides are those of the shape": (planted(strides=lambda self, tensor: (tensor.shape[1], 1)), "strides are told"),
+    "keywords are dropped": (replaced("function", "sum", lambda found: lambda *given, **named: found(*given)), "by position and by name"),
+    "operands change places": (replaced("operator", "sub", lambda found: lambda one, other: found(other, one)), "by position and by name"),
+    "the second result is the first": (replaced("method", "max", lambda found: lambda *given, **named: [found(*given, **named)[0]] * 2), "several results"),
+    "x += 1 makes another": (replaced("operator", "iadd", lambda found: lambda one, other: one + other), "operators in place"),
+    "add_ makes another": (replaced("method", "add_", lambda found: lambda one, other: one + other), "methods in place"),
+    "other memory is put under a tensor": (planted(overwrite=lambda self, tensor, array: setattr(tensor, "data", self.root.tensor(array.data))), "seen through views"),
+    "float() rounds": (replaced("builtin", "float", lambda found: lambda value: float(round(found(value)))), "own functions"),
+    "attributes stay as they are": (replaced("setattr", "requires_grad", lambda found: lambda owner, value: None), "attributes are set"),
+    "cotangents are ones": (
+        planted(gradients=lambda self, outputs, inputs, cotangents, *, create_graph=False: plain("gradients")(
+            self, outputs, inputs, [one * 0 + 1 for one in cotangents], create_graph=create_graph)), "cotangents"),
+    "gradients are constants": (
+        planted(gradients=lambda self, outputs, inputs, cotangents, *, create_graph=False: plain("gradients")(self, outputs, inputs, cotangents)), "gradients of gradients"),
+    "no gradient is retained": (planted(retain_gradient=lambda self, tensor: None), "no leaf"),
+    "modes stay": (planted(restore=lambda self, modes: None), "modes are set back"),
+    "buffers are missing": (planted(buffers=lambda self, module: {}), "nested parameters"),
+    "nested parameters lose their path": (
+        planted(parameters=lambda self, module: {name.rpartition(".")[2]: one for name, one in module.named_parameters()}), "nested parameters"),
+    "no device is told": (planted(devices=lambda self: ()), "version and devices"),
+    "scripts import something else": (planted(script=lambda self: Script("torch", ("import math as torch",), "torch")), "a reproducer"),
     "NaN is read as zero": (read_as(lambda found: [only(one, data=np.nan_to_num(one.data)) if one.dtype == "float32" else one for one in found]), "special values"),
 }  # fmt: skip
 
@@ -84,7 +111,7 @@ def test_nothing_is_found_in_a_right_adapter(adapter):
 
 def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert main(["conformance", "torch"]) == 0
-    assert "32 checks: 0 wrong" in capsys.readouterr().out
+    assert "51 checks: 0 wrong" in capsys.readouterr().out
     assert main(["conformance", "tests.support.faults:wrong_relu"]) == 0
     assert main(["conformance", "torch:meta"]) == 2  # where there is nothing to read
     assert main(["conformance", "onefow"]) == 2

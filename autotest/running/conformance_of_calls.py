@@ -1,0 +1,215 @@
+"""Further things that an adapter must do right: operands, results, writes in place, seeds, gradients and modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autotest.frameworks import Absent, Framework
+from autotest.program import Array
+from autotest.running.conformance_tools import need, read, same, tensor_of
+
+
+def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
+    """Each check with its name."""
+    yield "integers keep every digit", _digits
+    yield "complex numbers keep both parts", _complex
+    yield "round trip of an array in another order", _order
+    yield "strides are told", _strides
+    yield "operands by position and by name", _operands
+    yield "each of several results", _several_results
+    yield "operators in place", _in_place
+    yield "methods in place", _in_place_method
+    yield "what is overwritten is seen through views", _overwritten_views
+    yield "Python's own functions", _builtins
+    yield "attributes are set", _attributes
+    yield "random numbers come again after the same seed", _seeds
+    yield "cotangents are pushed back", _cotangents
+    yield "gradients of gradients", _twice
+    yield "gradients of what is no leaf", _kept
+    yield "modes are set back", _modes
+    yield "buffers, and names of nested parameters", _names
+    yield "version and devices", _version
+    yield "a reproducer gets at it", _script
+
+
+def _digits(framework: Framework) -> None:
+    number = 2**53 + 1
+    same(read(framework, tensor_of(framework, [0], "int64")), [0], "int64")
+    found = read(framework, tensor_of(framework, [number, -number], "int64"))
+    need(found.tolist() == [number, -number], f"expected {[number, -number]}, got {found.tolist()}")
+
+
+def _complex(framework: Framework) -> None:
+    data = np.array([1 + 2j, -3 - 4j], "complex64")
+    try:
+        tensor = framework.tensor(Array(data, "complex64"))
+        framework.synchronize()
+    except Exception as error:
+        raise Absent(framework.name, "complex64") from error
+    same(read(framework, tensor), data, "complex64")
+
+
+def _order(framework: Framework) -> None:
+    data = np.asfortranarray(np.arange(6, dtype="float32").reshape(2, 3))
+    same(read(framework, framework.tensor(Array(data, "float32"))), data, "of an array in columns")
+
+
+def _strides(framework: Framework) -> None:
+    if not framework.has_strides:
+        raise Absent(framework.name, "strides")
+    x = tensor_of(framework, np.ones((2, 3)))
+    found = framework.strides(x), framework.strides(framework.invoke("method", "transpose", (x, 0, 1), {}))
+    need(found == ((3, 1), (1, 3)), f"of (2, 3) and its transpose: expected ((3, 1), (1, 3)), got {found}")
+
+
+def _operands(framework: Framework) -> None:
+    x = tensor_of(framework, [[1.0, 2.0], [3.0, 5.0]])
+    same(read(framework, framework.invoke("operator", "sub", (x, 1.0), {})), [[0, 1], [2, 4]], "x - 1")
+    same(read(framework, framework.invoke("operator", "sub", (1.0, x), {})), [[0, -1], [-2, -4]], "1 - x")
+    same(read(framework, framework.invoke("function", "sum", (x,), {"dim": 0})), [4, 7], "sum(x, dim=0)")
+    same(read(framework, framework.invoke("function", "sum", (x, 0), {})), [4, 7], "sum(x, 0)")
+
+
+def _several_results(framework: Framework) -> None:
+    x = tensor_of(framework, [[1.0, 5.0, 2.0], [7.0, 3.0, 4.0]])
+    made = framework.invoke("method", "max", (x,), {"dim": 1})
+    values, places = (framework.invoke("operator", "getitem", (made, at), {}) for at in range(2))
+    same(read(framework, values), [5, 7], "x.max(dim=1)[0]")
+    same(read(framework, places), [1, 0], "x.max(dim=1)[1]")
+
+
+def _in_place(framework: Framework) -> None:
+    x = tensor_of(framework, [1.0, 2.0])
+    same(read(framework, framework.invoke("operator", "iadd", (x, 1.0), {})), [2, 3], "what x += 1 leaves")
+    if framework.translates and read(framework, x).tolist() == [1, 2]:
+        raise Absent(framework.name, "x += 1 in place")
+    same(read(framework, x), [2, 3], "x after x += 1")
+
+
+def _in_place_method(framework: Framework) -> None:
+    x = tensor_of(framework, [1.0, 2.0])
+    framework.invoke("method", "add_", (x, tensor_of(framework, [1.0, 1.0])), {})
+    same(read(framework, x), [2, 3], "x after x.add_(1)")
+
+
+def _overwritten_views(framework: Framework) -> None:
+    x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]])
+    turned = framework.invoke("method", "transpose", (x, 0, 1), {})
+    framework.overwrite(x, Array(np.array([[5.0, 6.0], [7.0, 8.0]], "float32"), "float32"))
+    same(read(framework, turned), [[5, 7], [6, 8]], "a view of what was overwritten")
+
+
+def _builtins(framework: Framework) -> None:
+    def called(name: str, value: Any) -> Any:
+        return framework.known(framework.invoke("builtin", name, (value,), {}))
+
+    x, one = tensor_of(framework, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), tensor_of(framework, 2.5)
+    need(called("len", x) == 2, f"len of (2, 3): expected 2, got {called('len', x)}")
+    need(called("float", one) == 2.5, f"float(2.5): got {called('float', one)}")
+    need(called("bool", one) is True, f"bool(2.5): got {called('bool', one)}")
+    rows = called("list", x)
+    need(len(rows) == 2, f"list of (2, 3): expected two tensors, got {rows}")
+    same(read(framework, rows[1]), [4, 5, 6], "the second of a list of rows")
+
+
+def _attributes(framework: Framework) -> None:
+    x = tensor_of(framework, [1.0])
+    framework.invoke("setattr", "requires_grad", (x, True), {})
+    need(framework.values([x])[0].requires_grad, "x.requires_grad = True is not seen")
+
+
+def _seeds(framework: Framework) -> None:
+    def drawn(seed: int) -> Any:
+        framework.seed(seed)
+        return read(framework, framework.invoke("function", "rand", (8,), {})).tolist()
+
+    try:
+        first = drawn(3)
+    except Exception as error:
+        raise Absent(framework.name, f"rand ({str(error).strip().partition(chr(10))[0][:80]})") from error
+    again, other = drawn(3), drawn(4)
+    need(first == again, "rand gives other numbers after the same seed")
+    need(first != other, "rand gives the same numbers after another seed")
+
+
+def _cotangents(framework: Framework) -> None:
+    x = tensor_of(framework, [3.0], requires_grad=True)
+    outputs = [framework.invoke("operator", "mul", (x, factor), {}) for factor in (x, 3.0)]
+    (found,) = framework.gradients(outputs, [x], [tensor_of(framework, [2.0]), tensor_of(framework, [5.0])])
+    same(read(framework, found), [27], "the gradient of x * x and 3 * x for 2 and 5")
+
+
+def _twice(framework: Framework) -> None:
+    x, one = tensor_of(framework, [3.0], requires_grad=True), tensor_of(framework, [1.0])
+    squared = framework.invoke("operator", "mul", (x, x), {})
+    try:
+        (first,) = framework.gradients([squared], [x], [one], create_graph=True)
+        framework.synchronize()
+    except NotImplementedError as error:
+        raise Absent(framework.name, "gradients of gradients") from error
+    (second,) = framework.gradients([first], [x], [one])
+    same(read(framework, second), [2], "the gradient of the gradient of x * x")
+
+
+def _kept(framework: Framework) -> None:
+    x = tensor_of(framework, [3.0], requires_grad=True)
+    between = framework.invoke("operator", "mul", (x, 2.0), {})
+    need(framework.can_backpropagate(between), "what was computed from a leaf cannot be pushed back from")
+    able = True
+    try:
+        framework.retain_gradient(between)
+    except NotImplementedError:
+        able = False
+        framework.keep_gradient(between)
+    squared = framework.invoke("operator", "mul", (between, between), {})
+    framework.invoke("method", "backward", (squared, tensor_of(framework, [1.0])), {})
+    found = framework.known(framework.gradient(between))
+    if found is None and not able:
+        raise Absent(framework.name, "gradients of what is no leaf")
+    need(found is not None, "what shall keep its gradient has none")
+    same(read(framework, found), [12], "the gradient of y * y for y = 6")
+
+
+def _modes(framework: Framework) -> None:
+    modes = framework.modes()
+    try:
+        double = framework.resolve("float64")
+        framework.invoke("function", "set_default_dtype", (double,), {})
+    except AttributeError as error:
+        raise Absent(framework.name, "set_default_dtype") from error
+    framework.restore(modes)
+    found = framework.dtype_of(framework.invoke("function", "ones", (1,), {}))
+    framework.invoke("function", "set_default_dtype", (framework.resolve("float32"),), {})
+    need(modes is None or found == "float32", f"the default dtype after modes were set back: {found}")
+
+
+def _names(framework: Framework) -> None:
+    def made(path: str, *args: Any) -> Any:
+        try:
+            return framework.invoke("function", path, args, {})
+        except AttributeError as error:
+            raise Absent(framework.name, path) from error
+
+    norm = made("nn.BatchNorm1d", 3)
+    held = sorted(framework.parameters(norm)), sorted({*framework.buffers(norm)} - {"num_batches_tracked"})
+    wanted = ["bias", "weight"], ["running_mean", "running_var"]
+    need(held == wanted, f"parameters and buffers of BatchNorm1d: expected {wanted}, got {held}")
+    both = made("nn.Sequential", made("nn.Linear", 2, 3), made("nn.Linear", 3, 1))
+    names = sorted(framework.parameters(both))
+    need(names == ["0.bias", "0.weight", "1.bias", "1.weight"], f"parameters of two layers are called {names}")
+
+
+def _version(framework: Framework) -> None:
+    need(bool(framework.version), "it says no version")
+    need(framework.devices()[:1] == ("cpu",), f"devices: expected 'cpu' first, got {framework.devices()}")
+
+
+def _script(framework: Framework) -> None:
+    script, scope = framework.script(), dict[str, Any]()
+    exec("\n".join(script.lines), scope)  # noqa: S102 - as a reproducer does
+    namespace = eval(script.namespace, scope)  # noqa: S307
+    made = namespace.exp(namespace.tensor(np.array([0.0, 1.0], "float32"), dtype=namespace.float32)).tolist()
+    same(np.array(made), np.exp([0.0, 1.0]), "exp in a reproducer")

@@ -191,7 +191,7 @@ class _Pair:
         if _agree(expected, actual, self.tolerance, self.check_values):
             return []
         if type(expected) is not type(actual):
-            return [self._unlike(name, expected, actual)]
+            return [self._unlike(name, expected, actual), *self._inside(name, expected, actual)]
         if type(expected) is TensorValue:
             return self._tensors(name, expected, actual)
         if isinstance(expected, (tuple, list)):
@@ -210,6 +210,12 @@ class _Pair:
         if isinstance(expected, (np.ndarray, np.generic)):
             return self._compare_arrays(name, np.asarray(expected), np.asarray(actual))
         return self._plain(name, expected, actual)
+
+    def _inside(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
+        """What differs in a list and a tuple of as many items, of which their types hide nothing."""
+        if not all(type(side) in (tuple, list) for side in (expected, actual)) or len(expected) != len(actual):
+            return []
+        return self.compare(name, list(expected), list(actual))
 
     def _unlike(self, name: str, expected: Any, actual: Any) -> Mismatch:
         if name.endswith(".grad") and (expected is None or actual is None):

@@ -75,6 +75,11 @@ def test_other_types_lengths_and_keys_are_other_structures(symptoms, expected, a
     assert symptoms(actual, expected) == ["structure"]
 
 
+def test_a_list_for_a_tuple_hides_nothing_of_what_is_in_it(tensor, symptoms):
+    assert symptoms((tensor([1]),), [tensor([1])]) == ["structure"]
+    assert symptoms((tensor([1]), tensor([2])), [tensor([1]), tensor([3])]) == ["structure", "value"]
+
+
 def test_a_tensor_is_no_plain_value(tensor, symptoms):
     for other in (None, 1.0, [1.0], np.ones(1)):
         assert symptoms(tensor([1]), other) == ["structure"]

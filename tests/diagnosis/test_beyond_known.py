@@ -107,6 +107,16 @@ def test_a_known_dtype_hides_no_wrong_value() -> None:
     assert told[0].startswith("value")
 
 
+def test_a_known_list_for_a_tuple_hides_no_wrong_value() -> None:
+    def body() -> Any:
+        return dual.chunk(at.random_tensor(1, 4, requires_grad=False), 2)
+
+    listed = returning(lambda parts: [part + 1 for part in parts])
+    judgement, told = judged(body, FaultyTorch({"chunk": listed}), "structure", "chunk")
+    assert isinstance(judgement, Diverged)
+    assert told[0].startswith("value")
+
+
 @pytest.mark.parametrize("known", ["exp", "relu"])
 def test_one_call_of_two_that_are_known_alone_is_not_enough(known: str) -> None:
     faulty = FaultyTorch({"exp": ONE_MORE, "relu": DOUBLED})

@@ -32,7 +32,7 @@ def table(coverage: Coverage) -> list[str]:
     for operator, features in sorted(coverage.items()):
         counts = "  ".join(f"{features.get(name, 0):>{len(name)}}" for name in _COLUMNS)
         others = [
-            f"{feature.partition(' ')[2]} {count}"
+            f"{feature if kind == 'rank' else feature.partition(' ')[2]} {count}"
             for kind in ("dtype", "layout", "rank", "argument")
             for feature, count in sorted(features.items())
             if feature.startswith(f"{kind} ")

@@ -72,7 +72,7 @@ def _gaps(features: Mapping[str, int]) -> Iterator[str]:
 
 
 def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
-    """Arguments that could have been otherwise: a truth value that is always the same, a dimension never negative."""
+    """Arguments that could have been otherwise: always given, and always the same; a dimension never negative."""
     given: dict[str, set[str]] = {}
     for feature in features:
         kind, _, rest = feature.partition(" ")
@@ -80,7 +80,8 @@ def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
         if kind == "argument" and equals:
             given.setdefault(name, set()).add(value)
     for name, values in sorted(given.items()):
-        if len(values) == 1 and values <= {"True", "False"} and features[f"argument {name}={min(values)}"] >= ENOUGH:
+        # Where it was left out, too, it had its default there.
+        if len(values) == 1 and features[f"argument {name}={min(values)}"] == features[TRIALS]:
             yield f"{name} always {min(values)}"
         elif name == "dim" and not any(value.startswith(("-", "(")) for value in values) and len(values) > 1:
             yield "never a negative dim"

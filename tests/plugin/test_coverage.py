@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotest import autotest, random, random_tensor, torch
+from autotest import autotest, constant, nothing, oneof, random, random_tensor, torch
 from autotest.campaigns import isolated_runner
 from autotest.campaigns.isolation import InProcess
 from autotest.report.coverage import closing, table
@@ -54,6 +54,26 @@ def test_an_argument_that_is_always_the_same_is_named():
     coverage = covered(lambda: torch.sum(random_tensor(ndim=2), dim=random(0, 2), keepdim=True))
     assert gaps(coverage)["sum"] == ["never a negative dim", "keepdim always True"]
     assert gaps(covered(lambda: torch.sum(random_tensor(ndim=2), dim=random(-2, 2), keepdim=random().to(bool)))) == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"dim": 1}, ["dim always 1"]),
+        ({"dim": (0, 1)}, ["dim always (0, 1)"]),
+        ({"dim": 1, "keepdim": False}, ["dim always 1", "keepdim always False"]),
+        ({"dim": oneof(-1, 0)}, []),
+        ({"dim": oneof(-1, 0), "keepdim": constant(True) | nothing()}, []),
+    ],
+)
+def test_what_is_always_said_is_told_and_what_is_left_out_at_times_is_not(said, told):
+    assert gaps(covered(lambda: torch.sum(random_tensor(ndim=2), **said))).get("sum", []) == told
+
+
+def test_the_table_says_what_its_numbers_are():
+    lines = table(covered(lambda: torch.sum(random_tensor(ndim=2), dim=1)))
+    assert "rank 2 20" in lines[1]
+    assert "dim=1 20" in lines[1]
 
 
 def test_an_operator_that_was_hardly_tried_is_not_judged():

@@ -34,7 +34,7 @@ from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
-from autotest.base.errors import UsageError
+from autotest.base.errors import UsageError, nearest
 from autotest.base.options import environment_now
 from autotest.base.versions import within
 from autotest.comparison import Mismatch
@@ -54,6 +54,8 @@ _OPTIONAL = (
     *("candidate", "versions", "reference_versions", "refused", "strict"),
 )
 _FLAGS = ("refused", "strict")
+#: What may stand at the top of a file, for all of its entries.
+_COMMON = ("candidate", "versions", "reference_versions")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -178,7 +180,12 @@ def read(path: Path) -> list[Entry]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not a ledger, because it is not TOML: {error}") from error
-    common = {name: content.get(name, "") for name in ("candidate", "versions", "reference_versions")}
+    for name in sorted(set(content) - {*_COMMON, "divergence"}):
+        expected = f"expected [[divergence]], or {', '.join(_COMMON)} for all of them"
+        raise UsageError(f"{path}: unknown {name!r}{nearest(name, [*_COMMON, 'divergence'])}; {expected}")
+    if not isinstance(content.get("divergence", []), list):
+        raise UsageError(f"{path}: expected [[divergence]] with two brackets: there may be several")
+    common = {name: content.get(name, "") for name in _COMMON}
     tables = enumerate(content.get("divergence", []), start=1)
     return [_entry(path, position, {**common, **table}) for position, table in tables]
 

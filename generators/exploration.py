@@ -29,6 +29,8 @@ LESS_LARGE = (1030, 1400)
 MOST_SHARED = 512
 #: What a vectorised loop takes in one go.
 _BLOCK = 8
+#: The number of the third array of a trial, for which the same is asked as for the first two.
+_THIRD = 2
 _HUGE_SIZES = frozenset(("long", "large"))
 _HUGE = frozenset(LEVELS[NAMES.index("sizes")].index(level) for level in _HUGE_SIZES)
 #: Levels of special numbers; `zeros` has -0.0.
@@ -108,7 +110,7 @@ class Exploration:
         """
         key = (ndim, *dims)
         if key in self._partners:
-            return self._partner(key, ndim, dims)
+            return self._partner(key, ndim, dims, number)
         rank = self._rank(ndim, dims)
         if rank <= len(dims) and all(size is not None for size in dims[:rank]):
             return tuple([_drawn(size, self._source) for size in dims[:rank]])
@@ -117,7 +119,7 @@ class Exploration:
         if shared is not dims:
             common = self._sizes(rank, shared, sizes)
             self._partners[key] = (common, common)
-            return self._partner(key, ndim, dims)
+            return self._partner(key, ndim, dims, number)
         odd = partner in ("first", "both") and not self._partners and sizes not in _HUGE_SIZES
         # Where the first array alone is to have ones, those that all have would leave nothing to broadcast.
         common = self._sizes(rank, dims, "small" if odd and sizes == "ones" else sizes)
@@ -125,8 +127,11 @@ class Exploration:
         if max(common, default=0) > _BLOCK > max(own, default=0) and len(open_axes(common, dims)) > 1:
             # The one stands where the elements past a block were to be: these go where it is not.
             common, own = self._past_a_block_elsewhere(common, own, dims)
-        if partner == "fewer" and not self._partners and self.turn("partner") == 1 and _all_open(ndim, dims):
-            own = common[1:]
+        if not self._partners and _all_open(ndim, dims):
+            if partner == "fewer" and self.turn("partner") == 1:
+                own = common[1:]
+            elif partner == "other":
+                own = ()
         self._commons.setdefault(rank, (common, dims))
         self._partners[key] = (common, own)
         return own
@@ -165,7 +170,10 @@ class Exploration:
     def _rank(self, ndim: Any, dims: Sequence[Any]) -> int:
         if ndim is None:
             least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
-            return max(least, int(self.level("rank")))
+            rank = int(self.level("rank"))
+            # Of one dimension less there are still some.
+            fewer = rank and self.level("partner") == "fewer"
+            return max(least, rank, 2 if fewer else 0)
         rank = ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim
         if type(rank) is int and rank >= 0:
             return rank
@@ -185,17 +193,23 @@ class Exploration:
             for axis in free:
                 sizes[axis] = source.integer(1, 3)
             rest = taken * math.prod(sizes[axis] for axis in free)
-            axis = free[-1 - source.planned(self.turn("sizes") % len(free), len(free))]
+            # Rows in the one trial, and batches in the other.
+            axis = free[source.planned(0 if self.turn("sizes") % 2 else len(free) - 1, len(free))]
             count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
             sizes[axis] = max(2, count * sizes[axis] // max(rest, 1))
+            if level == "large" and self.turn("sizes") % 2:
+                sizes[axis] = _whole_blocks(sizes[axis])
         elif level == "large":
             each = (source.integer(*LARGE) / max(taken, 1)) ** (1 / len(free))
             for axis in free:
                 sizes[axis] = max(2, math.ceil(each) + source.integer(0, 2))
+                if self.turn("sizes") % 2:
+                    sizes[axis] = _whole_blocks(sizes[axis])
         elif level in ("nine", "seventeen"):
             for axis in free:
                 sizes[axis] = source.integer(2, 5)
-            sizes[free[-1]] = 9 if level == "nine" else (17, 33)[source.index(2)]
+            past = (9, 8) if level == "nine" else (17, 33, 32)
+            sizes[free[-1]] = past[source.planned(self.turn("sizes") % len(past), len(past))]
         else:
             for axis in free:
                 sizes[axis] = source.integer(2, 7)
@@ -204,15 +218,16 @@ class Exploration:
                     sizes[axis] = 1
         return tuple(sizes)
 
-    def _partner(self, key: Any, ndim: Any, dims: Sequence[Any]) -> Shape:
+    def _partner(self, key: Any, ndim: Any, dims: Sequence[Any], number: int) -> Shape:
         common, first = self._partners[key]
-        level = self.level("partner")
-        if level in ("same", "first"):
+        level, turns = self.level("partner"), self.turn("partner")
+        if level == "same" or (level == "first" and (number < _THIRD or not turns % 2)):
             return common
+        if number == _THIRD and level in ("second", "both") and not turns % 2:
+            return common  # the one before has ones, and this one has not
         if level == "other":
-            return self._sizes(len(common), dims, "small")
+            return common if _all_open(ndim, dims) else self._sizes(len(common), dims, "small")
         if level == "fewer" and common and _all_open(ndim, dims):
-            turns = self.turn("partner")
             return common if turns == 1 else common[len(common) if turns == 2 else 1 :]
         if level == "both":  # where the first has no ones, if there is such a place
             wide = [axis for axis in open_axes(common, dims) if first[axis] != 1]
@@ -228,9 +243,12 @@ class Exploration:
         if not axes:
             return set()
         source, taken = self._source, self.turn(factor)
-        surely = axes[source.planned(taken % len(axes), len(axes))]
+        # In the second of two it is the last first, in the first of two it is the last next: so all of four have turns.
+        level = LEVELS[_PLACES["partner"]][self._row.partner] if factor == "partner" else ""
+        start = {"second": taken - 1, "first": -taken, "fewer": taken + 1}.get(level, taken)
+        surely = axes[source.planned(start % len(axes), len(axes))]
         others = taken % 3 == 2  # mostly one alone, whose fault is that of no other
-        return {axis for axis in axes if axis == surely or (others and source.boolean())}
+        return {axis for axis in axes if axis == surely or (others and (factor == "partner" or source.boolean()))}
 
     def broadcasting(self, count: int, ndim: Any) -> tuple[Shape, ...]:
         """`count` shapes that broadcast together: alike, with ones in some dimensions, with fewer dimensions."""
@@ -264,6 +282,12 @@ def _drawn(size: Any, source: Source) -> int:
 
 def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:
     return [axis for axis in range(len(shape)) if axis >= len(dims) or dims[axis] is None]
+
+
+def _whole_blocks(size: int) -> int:
+    """A size near `size` that leaves nothing over after blocks of eight, of sixteen, or of 256 elements."""
+    block = 256 if size >= LESS_LARGE[0] else 16 if size >= 2 * _BLOCK else _BLOCK
+    return max(1, round(size / block)) * block
 
 
 def _all_open(ndim: Any, dims: Sequence[Any]) -> bool:

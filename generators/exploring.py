@@ -93,7 +93,7 @@ def explored_array(
         if contents is None and first is not values:
             values = related(values, first, name, filling, seed)
         if contents is None:
-            values = with_telling_ends(values, name, seed)
+            values = with_telling_ends(values, name, filling, seed)
         return Drawn(values if layout != "expanded" else np.repeat(values, times, axis=dim), name, layout)
     except GeneratorError as error:
         raise type(error)(f"random_tensor at {text(here())}: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -34,15 +35,16 @@ def related(values: Array, first: Array, dtype: str, numbers: Open, seed: int) -
     if dtype not in INTEGRAL and level not in RELATED and level not in _NOT_FINITE:
         return values
     bits, theirs = Bits(seed, _STREAM), _aligned(first, values.shape, seed)
-    kind = bits.below(4, values.size).reshape(values.shape)
+    # A quarter is as it was, a quarter more with them; of few numbers the first are those in common.
+    kind = (bits.order(values.size).reshape(values.shape) + 2) % 4
     mixed: Array = values
     if level in (_WHOLE_LEVELS if dtype in INTEGRAL else RELATED):
         next_to = kind >= (2 if level not in RELATED else 3)  # next to an extreme is what is rounded to it
         mixed = np.where(next_to, _next(theirs, dtype), np.where(kind == 2, theirs, values))
     if dtype in INTEGRAL:
         mixed = _rounded_alike(mixed, theirs)
-    elif level == "infinite" or (level == "nan" and numbers.turn % 2):  # else NaN meets numbers only
-        mixed = np.where(_every_second(~np.isfinite(theirs)), theirs, mixed)
+    elif level in _NOT_FINITE:
+        mixed = _facing(mixed, theirs, level, numbers.turn)
     if low is not None or high is not None:
         inside = (mixed >= (-math.inf if low is None else low)) & (mixed < (math.inf if high is None else high))
         mixed = np.where(inside, mixed, values)
@@ -60,6 +62,26 @@ def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
     count = math.prod(shape)
     picked: Array = first.reshape(-1)[Bits(seed, _PICKS).below(first.size, count).astype(np.intp)].reshape(shape)
     return picked
+
+
+def _facing(values: Array, theirs: Array, level: str, turn: int) -> Array:
+    """`values`, but where another array has NaN, infinities, zeros and ones, the special numbers take turns."""
+    if level == "nan" and not turn % 2:  # a single NaN in each: here they meet, and numbers meet the other one
+        return np.where(np.isnan(theirs), theirs, values)
+    same, opposite, inf, nan = theirs, -theirs, math.inf, math.nan
+    ordinary = (inf, -inf, values) if level == "infinite" else (nan, inf, values, -inf)
+    met: tuple[tuple[Array, tuple[Any, ...]], ...] = (
+        (np.isnan(theirs), (values, 0.0, inf, same, 1.0, -inf)),
+        (theirs == inf, (same, values, 0.0, opposite, 1.0) if level == "infinite" else (nan, 0.0, values)),
+        (theirs == -inf, (values, same, opposite, 0.0, 1.0) if level == "infinite" else (nan, 0.0, values)),
+        (theirs == 0, ordinary),
+        (theirs == 1, ordinary),
+    )
+    for places, faces in met:
+        turns = (np.cumsum(places.reshape(-1)).reshape(places.shape) - 1) % len(faces)
+        for number, face in enumerate(faces):
+            values = np.where(places & (turns == number), face, values)
+    return values
 
 
 def _every_second(places: Array) -> Array:
@@ -87,21 +109,48 @@ def _rounded_alike(values: Array, theirs: Array) -> Array:
     return found
 
 
-def with_telling_ends(values: Array, dtype: str, seed: int) -> Array:
-    """`values`, but of rows that are longer than a block every second one ends in its greatest or its least number.
+def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Array:
+    """`values` (drawn as `numbers`), but of rows along the longest dimension, where that is longer than a block, half
+    end in their greatest or their least number.
 
-    What a loop over blocks leaves out at the end shows in a maximum only where it is that.
+    What a loop over blocks leaves out at the end shows in a maximum only where it is that; among truth values, in
+    rows that are alike but for the end.
     """
-    if not values.ndim or values.shape[-1] <= _BLOCK or not values.size or dtype == "bool" or dtype in COMPLEX:
+    if max(values.shape, default=0) <= _BLOCK or not values.size or dtype in COMPLEX:
         return values
-    rows = values.reshape(-1, values.shape[-1])
-    kind = Bits(seed, _ENDS).below(4, len(rows))
-    numbers = np.arange(len(rows))
-    places = np.where(kind == 2, rows.argmax(axis=1), np.where(kind == 3, rows.argmin(axis=1), values.shape[-1] - 1))
+    axis = max(range(values.ndim), key=lambda axis: (values.shape[axis], axis))
+    moved = np.moveaxis(values, axis, -1)
+    rows = np.array(moved).reshape(-1, values.shape[axis])
+    few = numbers.level in RELATED and numbers.low is None and numbers.high is None and dtype != "bfloat16"
+    # The first two rows have one end each, and of more rows every second one has any.
+    turn = int(Bits(seed, _ENDS).below(2, 1)[0])
+    for first, extreme in ((turn, "greatest"), (1 - turn, "least")):
+        chosen = rows[first::4]
+        if chosen.size:
+            rows[first::4] = _ending_in(chosen, extreme, few=few)
+    return np.ascontiguousarray(np.moveaxis(rows.reshape(moved.shape), -1, axis))
+
+
+def _ending_in(rows: Array, extreme: str, *, few: bool) -> Array:
+    """`rows`, each with its greatest or least number at its end; where different ones are few, one beyond them."""
+    if rows.dtype.kind == "b":
+        rows[:, -1], rows[:, :-1] = extreme == "greatest", extreme != "greatest"
+        return rows
+    each = np.arange(len(rows))
+    places = rows.argmax(axis=1) if extreme == "greatest" else rows.argmin(axis=1)
     ends = rows[:, -1].copy()
-    rows[:, -1] = rows[numbers, places]
-    rows[numbers, places] = ends
-    return values
+    rows[:, -1] = rows[each, places]
+    rows[each, places] = ends
+    if few:
+        one = rows.dtype.type(1)
+        if rows.dtype.kind == "f":
+            rows[:, -1] += one if extreme == "greatest" else -one
+        else:
+            limits = np.iinfo(rows.dtype)
+            beyond = rows[:, -1] < limits.max if extreme == "greatest" else rows[:, -1] > limits.min
+            further = rows[:, -1] + one if extreme == "greatest" else rows[:, -1] - one
+            rows[:, -1] = np.where(beyond, further, rows[:, -1])
+    return rows
 
 
 def _next(values: Array, dtype: str) -> Array:

@@ -25,6 +25,10 @@ DECADES = (-4.0, 4.0)
 SHARE = 0.25
 #: So many numbers may all be zero together.
 FEW = 8
+#: Of so many rows one may be masked.
+FEW_ROWS = 3
+#: Levels whose numbers give another result beside each other than beside ordinary ones.
+_MET = frozenset(("nan", "infinite"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +56,10 @@ class Open(Filling):
             values = _whole(bits, count, dtype, self, *self._whole_bounds(dtype))
         elif self.low is None and self.high is None:
             values = _boundless(bits, count, dtype, self.level, self.turn)
+            if self.level == "infinite" and len(spec.shape) > 1 and count // max(spec.shape[-1], 1) >= FEW_ROWS:
+                values.reshape(-1, spec.shape[-1])[-1] = -math.inf  # a row in which everything is masked
+            if self.level == "zeros" and self.turn % 2 and len(spec.shape) < 2:
+                values[values != 0] = 0.0  # which of more dimensions whole rows are
         else:
             values = _bounded(bits, count, dtype, self)
         return values.reshape(spec.shape)
@@ -82,7 +90,8 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
     if level == "wide":
         return _signed(bits, _magnitudes(bits, count, dtype), dtype)
     if level == "whole":
-        values = cast(bits.below(4 * int(REACH) + 1, count).astype(np.float64) / 2 - REACH, dtype)
+        step = 1.0 if turn % 2 else 0.5  # each to eight steps from zero
+        values = cast((bits.below(4 * int(REACH) + 1, count).astype(np.float64) - 2 * REACH) * step, dtype)
         surely = np.roll([1.0, 0.5, 0.0, -1.0, -0.5, 2.5, 2.0, -1.5], -turn)
         return _mixed(bits, values, cast(surely, dtype)) if count else values
     reach = WIDER_REACH if level == "signed" and not bits.below(3, 1)[0] else REACH
@@ -91,16 +100,25 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
         return values
     if level == "ties":
         return _tied(bits, values, dtype)
-    return _mixed(bits, values, _among(level, dtype), turn)
+    edges = _among(level, dtype, turn, count)
+    if level in _MET and len(edges) > len(_among(level, dtype)):
+        # Each of them at as many places, half of all, where it meets several of another array's.
+        places = bits.order(count)[: count // 2]
+        values[places] = edges[np.arange(len(places)) % len(edges)]
+        return values
+    return _mixed(bits, values, edges, turn)
 
 
-def _among(level: str, dtype: str) -> Array:
-    """What stands among ordinary numbers at `level`, the most telling first."""
+def _among(level: str, dtype: str, turn: int = 0, count: int = 0) -> Array:
+    """What stands among ordinary numbers at `level`, the most telling first.
+
+    Where there are `count` of them, and enough, what another array's special numbers may meet is there too.
+    """
     edges = special_values(dtype)  # NaN, both infinities, -0.0, 0.0, the greatest two, the smallest three
     greatest, normal, subnormal = float(edges[5]), float(edges[7]), float(edges[8])
     numbers = {
-        "nan": [math.nan],
-        "infinite": [math.inf, -math.inf],
+        "nan": [math.nan, *([0.0, math.inf, 1.0] if turn % 2 and count >= FEW else [])],
+        "infinite": [math.inf, -math.inf, *([0.0, 1.0] if count >= FEW else [])],
         "zeros": [-0.0, 0.0],
         "tiny": [-0.0, subnormal, -subnormal, normal, -normal, math.sqrt(normal)],
         "huge": [greatest, -greatest, math.sqrt(greatest) * 2, -math.sqrt(greatest) * 2],

@@ -1,0 +1,104 @@
+"""What the arrays of one trial have beside each other, and what long ones end in, within twenty trials."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from generators import explored_array
+from tests.generators.test_generators_exploring import trials
+
+NAN, INF = math.nan, math.inf
+
+
+def _is(values: np.ndarray, number: float) -> np.ndarray:
+    return np.isnan(values) if math.isnan(number) else values == number
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [(NAN, NAN), (NAN, 0.0), (NAN, INF), (0.0, NAN), (INF, NAN), (INF, INF), (-INF, INF), (INF, 0.0), (0.0, INF)],
+)
+def test_special_numbers_of_two_arrays_meet(one: float, two: float, test: int) -> None:
+    drawn = trials(lambda: (explored_array(shape=(4, 6)), explored_array(shape=(4, 6))), test)
+    assert any((_is(x.data, one) & _is(y.data, two)).any() for x, y in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_special_numbers_meet_ordinary_ones(test: int) -> None:
+    drawn = trials(lambda: (explored_array(shape=(4, 6)), explored_array(shape=(4, 6))), test)
+    for special in (NAN, INF, -INF):
+        for way in (1, -1):
+            pairs = [pair[::way] for pair in drawn]
+            assert any((_is(x.data, special) & np.isfinite(y.data)).any() for x, y in pairs)
+
+
+def test_a_row_is_minus_infinity_in_all_of_its_elements() -> None:
+    assert any((one.data == -INF).all(axis=-1).any() for one in trials(lambda: explored_array(shape=(3, 4))))
+
+
+def test_a_small_array_is_zero_in_all_of_its_elements() -> None:
+    assert any(one.data.size > 1 and not one.data.any() for one in trials(lambda: explored_array(1)))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_a_large_array_leaves_nothing_over_after_blocks(rank: int) -> None:
+    sizes = [one.data.size for one in trials(lambda: explored_array(rank))]
+    assert any(size > 1000 and size % 256 == 0 for size in sizes)
+    assert any(size > 1000 and size % 8 for size in sizes)
+
+
+def test_rows_are_whole_blocks_too() -> None:
+    lengths = {one.data.shape[-1] for one in trials(lambda: explored_array(2))}
+    assert {8, 9} <= lengths
+    assert lengths & {17, 33}
+
+
+@pytest.mark.parametrize("rank", [2, 3, 4])
+def test_rows_are_long_and_so_are_batches(rank: int) -> None:
+    shapes = [one.data.shape for one in trials(lambda: explored_array(rank))]
+    assert max(shape[0] for shape in shapes) > 500
+    assert max(shape[-1] for shape in shapes) > 500
+
+
+@pytest.mark.parametrize("axis", range(4))
+def test_each_of_four_dimensions_is_the_one_that_broadcasts(axis: int) -> None:
+    drawn = trials(lambda: (explored_array(4).data.shape, explored_array(4).data.shape))
+    assert any(min(x[axis], y[axis]) == 1 < max(x[axis], y[axis]) for x, y in drawn)
+
+
+def test_each_of_two_arrays_has_fewer_dimensions_and_none() -> None:
+    ranks = trials(lambda: (explored_array().data.ndim, explored_array().data.ndim))
+    assert any(0 < x < y for x, y in ranks)
+    assert any(0 < y < x for x, y in ranks)
+    assert any(0 == x < y for x, y in ranks)
+    assert any(0 == y < x for x, y in ranks)
+
+
+def test_the_second_and_the_third_of_three_arrays_broadcast_with_each_other() -> None:
+    drawn = trials(lambda: [explored_array(2).data.size for _ in range(3)])
+    assert any(two < three for _, two, three in drawn)
+    assert any(three < two for _, two, three in drawn)
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_long_rows_and_long_columns_have_their_extremes_at_the_end(test: int) -> None:
+    drawn = [one.data for one in trials(lambda: explored_array(2), test)]
+    for axis in (0, 1):
+        long = [np.moveaxis(one, axis, -1) for one in drawn if one.shape[axis] > 500]
+        ends = [(rows[:, -1:] > rows[:, :-1]).all(axis=1) | (rows[:, -1:] < rows[:, :-1]).all(axis=1) for rows in long]
+        assert any(end.any() for end in ends)
+
+
+def test_truth_values_of_long_rows_are_alike_but_for_the_last() -> None:
+    long = [one.data for one in trials(lambda: explored_array(2, dtype=bool)) if one.data.shape[-1] > 8]
+    assert any((~rows[:, :-1].any(axis=1) & rows[:, -1]).any() for rows in long)
+    assert any((rows[:, :-1].all(axis=1) & ~rows[:, -1]).any() for rows in long)
+
+
+def test_what_is_drawn_lies_in_one_piece() -> None:
+    assert all(one.data.flags.c_contiguous for one in trials(lambda: explored_array(3, dtype=int)))
+    assert all(one.data.flags.c_contiguous or one.layout == "expanded" for one in trials(lambda: explored_array(3)))

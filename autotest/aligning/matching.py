@@ -66,13 +66,23 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
     rest = [name for name in candidate if name not in taken]
     for name in [*left]:
         # What is left goes by shape, and in order: the first of that shape on one side is the first on the other.
-        found = next((other for other in rest if candidate[other] == reference[name]), None)
+        alike = [other for other in rest if candidate[other] == reference[name] and _may_be(name, other, reference)]
+        found = min(alike, key=lambda other: (_last(other) != _last(name), rest.index(other)), default=None)
         if found is not None:
             pairs.append(Match(name, found))
             rest.remove(found)
             left.remove(name)
     order_of = {name: number for number, name in enumerate(reference)}
     return Matches(tuple(sorted(pairs, key=lambda pair: order_of[pair.reference])), (tuple(left), tuple(rest)))
+
+
+def _may_be(name: str, other: str, reference: Mapping[str, Shape]) -> bool:
+    """Whether the candidate's `other` may be another word for `name`: a ``running_mean`` is not for a ``bias``."""
+    return _last(other) == _last(name) or _last(other) not in set(map(_last, reference))
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def module_names(

@@ -57,7 +57,14 @@ def run(
         tensors = [framework.tensor(one, requires_grad=asks) for one, asks in zip(inputs, floating, strict=True)]
         watched = _Watched(framework)
         with framework.calls_of_modules(model, watched.seen):
-            output = framework.invoke("method", "__call__", [model, *tensors], {})
+            try:
+                output = framework.invoke("method", "__call__", [model, *tensors], {})
+            except Exception as error:
+                given = ", ".join(f"{array.dtype} of shape {array.data.shape}" for array in inputs)
+                raise UsageError(
+                    f"the {framework.name} model raised {type(error).__name__} when it was called with {given}: "
+                    f"{first_line(error)}"
+                ) from error
         _push_back(framework, output, loss)
         for call, (given, result) in zip(watched.calls, watched.live, strict=True):
             call.input_gradients = _gradients(framework, given)

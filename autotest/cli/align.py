@@ -12,6 +12,7 @@ import numpy as np
 
 from autotest.base.errors import UsageError
 from autotest.cli.status import FINDINGS, NOTHING_NEW
+from autotest.comparison.rejection import first_line
 
 
 def add_to(commands: Any) -> None:
@@ -68,7 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
         name, other = _renamed(text) if "=" in text else (text, text)
         mapping[name] = (other, "transpose")
     chosen().reference.seed(arguments.seed)
-    reference, candidate = (factory() for factory in factories)
+    reference, candidate = (
+        _made(name, factory)
+        for name, factory in zip((arguments.reference, arguments.candidate), factories, strict=True)
+    )
     found = align(reference, candidate, inputs, mapping=mapping, rtol=arguments.rtol, atol=arguments.atol)
     print(found.report())
     return NOTHING_NEW if found.passed else FINDINGS
@@ -87,6 +91,17 @@ def _factory(name: str) -> Callable[[], Any]:
     if not callable(found):
         raise UsageError(f"{name!r}: {module} has nothing called {attribute} that can be called")
     return found
+
+
+def _made(name: str, factory: Callable[[], Any]) -> Any:
+    if hasattr(factory, "named_modules") and not isinstance(factory, type):
+        return factory  # a model that is there
+    try:
+        return factory()
+    except Exception as error:
+        raise UsageError(
+            f"{name}() raised {type(error).__name__}: {first_line(error)}. Expected what makes a model, given nothing"
+        ) from error
 
 
 def _input(text: str, drawn: np.random.Generator) -> np.ndarray[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,16 @@ def test_names_that_fit_nowhere_are_matched_by_shape_and_order() -> None:
     assert found.pairs == (Match("a.w", "one"), Match("b.w", "two"), Match("c", "c"))
     renamed = match({"a.w": (2,)}, {"one.w": (2,)}, {})
     assert module_names(renamed, {}, ["", "a"], ["", "one"]) == {"": "", "a": "one"}
+
+
+def test_a_parameter_of_another_shape_is_taken_for_no_buffer() -> None:
+    reference = {"conv.bias": (4,), "norm.bias": (4,), "norm.running_mean": (4,)}
+    candidate = {"conv.bias": (6,), "other.bias": (4,), "other.running_mean": (4,)}
+    found = match(reference, candidate, {"norm": "other"})
+    assert found.pairs == (Match("norm.bias", "other.bias"), Match("norm.running_mean", "other.running_mean"))
+    assert found.unmatched == (("conv.bias",), ("conv.bias",))
+    renamed = match({"a.weight": (4,), "a.bias": (4,)}, {"b.bias": (4,), "b.kernel": (4,)}, {})
+    assert renamed.pairs == (Match("a.weight", "b.kernel"), Match("a.bias", "b.bias"))
 
 
 def test_the_first_module_that_differs_is_named_and_whether_it_is_wrong_itself() -> None:
@@ -198,6 +209,22 @@ def test_the_command_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["align", *other, "--input", "4,6", *renames, "--transpose", "first.weight=stem.kernel"]) == 0
     assert main(["align", *names, "--input", "4,x"]) == 2
     assert "--input 4,x: expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("factory", "shape", "message"),
+    [
+        ("Dense", "2,6", r"tests\.networks\.ports:Dense\(\) raised TypeError: .*missing 2 required"),
+        ("Original", "2,5", r"the torch model raised RuntimeError when it was called with float32 of shape \(2, 5\)"),
+    ],
+)
+def test_a_factory_or_an_input_that_does_not_fit_is_told_in_a_sentence(
+    factory: str, shape: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["align", f"tests.networks.ports:{factory}", "tests.networks.ports:Original", "--input", shape]) == 2
+    said = capsys.readouterr().err
+    assert re.search(message, said), said
+    assert "Traceback" not in said
 
 
 def test_what_is_gone_in_double_precision_is_rounding() -> None:

@@ -60,9 +60,9 @@ def run(
             try:
                 output = framework.invoke("method", "__call__", [model, *tensors], {})
             except Exception as error:
-                given = ", ".join(f"{array.dtype} of shape {array.data.shape}" for array in inputs)
+                described = ", ".join(f"{array.dtype} of shape {array.data.shape}" for array in inputs)
                 raise UsageError(
-                    f"the {framework.name} model raised {type(error).__name__} when it was called with {given}: "
+                    f"the {framework.name} model raised {type(error).__name__} when it was called with {described}: "
                     f"{first_line(error)}"
                 ) from error
         _push_back(framework, output, loss)

@@ -31,6 +31,8 @@ _CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
     (), (4,), (2,), (4, 4), (2, 4), (4, 6), (4, 4, 3), (4, 4, 4), (4, 2, 2), (2, 2), (4, 2), ((2, 2),), (8, 2),
     ((3, 3), (2, 2)), (2, 0.5), (-1.0, 1.0),
 )  # fmt: skip
+#: Options that say something of inputs with a batch only, and how many dimensions these then have.
+_OF_BATCHES, _BATCHED = frozenset(("batch_first",)), 3
 #: Accepted inputs for one constructor, constructors of one module, and programs of one module.
 _INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 96
 #: Elements of a state that is too large to be read for nothing but its names.
@@ -180,32 +182,57 @@ def _searched(kind: Any, drawer: Drawer) -> Iterator[_Made]:
     offered = option_values(drawer)
     found: list[_Made] = []
     for args in _CONSTRUCTED:
-        for accepted_inputs in _called(kind, args, {}, inputs, drawer):
+        for accepted_inputs in _of_two_ranks(_called(kind, args, {}, inputs, drawer, len(inputs))):
             found.append(_Made(args, {}, accepted_inputs, {}, True))
             yield found[-1]
             yield found[-1]._replace(training=False)
         if len(found) >= _CONSTRUCTORS * _INPUTS:
             break
+    batched = [given for given in inputs if given[0].ndim == _BATCHED]
     # What an option does may depend on whether a kernel is odd or even.
     bases = {made.args: made for made in reversed(found) if len(made.args) == len(found[0].args)}
     for base in list(reversed(bases.values()))[:_OPTIONED]:
         with_one = [
             base._replace(kwargs={name: value}, inputs=accepted_inputs)
             for name, value in changed_options(kind, len(base.args), offered)
-            for accepted_inputs in _called(kind, base.args, {name: value}, [base.inputs, *inputs], drawer)[:1]
+            for accepted_inputs in _called(
+                kind,
+                base.args,
+                {name: value},
+                [*(batched if name in _OF_BATCHES else ()), base.inputs, *inputs],
+                drawer,
+                1,
+            )
         ]
         yield from with_one
         # Two of them at once: some options matter beside others only.
-        for one, other in itertools.pairwise(with_one):
+        for one, other in (*_how_with_how_much(with_one), *itertools.pairwise(with_one)):
             both = {**one.kwargs, **other.kwargs}
-            for accepted_inputs in _called(kind, base.args, both, [one.inputs, other.inputs], drawer)[:1]:
+            for accepted_inputs in _called(kind, base.args, both, [one.inputs, other.inputs], drawer, 1):
                 yield base._replace(kwargs=both, inputs=accepted_inputs)
 
 
+def _how_with_how_much(made: Sequence[_Made]) -> list[tuple[_Made, _Made]]:
+    """Pairs of which one says how much is padded, and the other how."""
+    much = [one for one in made if type(one.kwargs.get("padding")) is int and one.kwargs["padding"] > 0]
+    return [(much[0], one) for one in made if "padding_mode" in one.kwargs and much]
+
+
 def _called(
-    kind: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], inputs: Sequence[tuple[Any, ...]], drawer: Drawer
+    kind: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    inputs: Sequence[tuple[Any, ...]],
+    drawer: Drawer,
+    most: int,
 ) -> list[tuple[Any, ...]]:
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return accepted(kind(*args, **kwargs).to(drawer.dtype), inputs, _INPUTS)
+        return accepted(kind(*args, **kwargs).to(drawer.dtype), inputs, most)
     return []
+
+
+def _of_two_ranks(found: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The first of `found` and one whose first tensor has another rank, if there is any, or the second."""
+    others = [given for given in found[1:] if given[0].ndim != found[0][0].ndim]
+    return [*found[:1], *(others or found[1:])[:1]]

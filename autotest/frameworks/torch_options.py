@@ -53,10 +53,21 @@ def option_values(drawer: Drawer) -> tuple[Any, ...]:
 def changed_options(function: Any, positional: int, offered: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     """Optional arguments of `function` from position `positional` on, each with another value than its default."""
     with contextlib.suppress(ValueError, TypeError):
-        for name, parameter in list(inspect.signature(function).parameters.items())[positional:]:
+        for name, parameter in list(_parameters(function).items())[positional:]:
             if parameter.default is inspect.Parameter.empty or name in _EVERYWHERE:
                 continue
             yield from ((name, value) for value in other_values(name, parameter.default, offered))
+
+
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of `function`, or for a class that only hands all of them on, those of the class above it."""
+    above = function.__mro__[1:] if inspect.isclass(function) else ()
+    parameters = inspect.signature(function).parameters
+    for base in above:
+        if any(item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD) for item in parameters.values()):
+            break
+        parameters = inspect.signature(base).parameters
+    return parameters
 
 
 def with_options(path: str, samples: Iterable[Any], drawer: Drawer) -> Iterator[Any]:

@@ -29,7 +29,7 @@ from autotest.sweeping.checks import check_of, has_nonfinite
 from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.lacking import Lacking
-from autotest.sweeping.undefined import marked
+from autotest.sweeping.undefined import Draws, marked
 from autotest.sweeping.vacuous import is_constant, says_nothing
 
 #: Deaths over the same arguments of an operator after which these are left out, in all of its cells.
@@ -79,12 +79,12 @@ class Judge:
             return found
         self._asks(0)
         pair = self._pair
-        before = pair.reference.random_state()
-        expected = replay(program, pair.reference)
+        draws = Draws(program, pair.reference)
+        expected = replay(program, pair.reference, look=draws.look)
         if self._deadly and self._deadly[arguments(program, refused=expected.error is not None)] >= KNOWN:
             found.left_out = SET_ASIDE
             return found
-        drawn = pair.reference.random_state() != before
+        drawn = draws.any
         if expected.error is not None:
             self._judge_refusal(found, expected, drawn=drawn)
             return found

@@ -5,12 +5,34 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Final
 
+from autotest.frameworks import Framework
 from autotest.program import Call, Program, Ref, leaves, refs
 from autotest.program.randomness import Contents, contents_of
 from autotest.program.semantics import asked_in_place, in_place, is_module_call
 
 #: Calls that put an input into its place, and draw nothing.
 _ARRANGING: Final = frozenset("clone permute expand as_strided getitem view_as".split())
+
+
+class Draws:
+    """Watches, call by call, whether a program takes random numbers, but for a state that it replaces afterwards."""
+
+    def __init__(self, program: Program, framework: Framework) -> None:
+        self._framework = framework
+        self._replaced = {call.args[0].slot for call in program.calls if call.kind == "load_state"}
+        self._state = framework.random_state()
+        self._seen = False
+
+    def look(self, count: int, values: list[Any]) -> None:
+        """Take note of what the last of the `count` calls so far took."""
+        state = self._framework.random_state()
+        self._seen |= state != self._state and count - 1 not in self._replaced
+        self._state = state
+
+    @property
+    def any(self) -> bool:
+        """Whether there were some, also in a call that was refused."""
+        return self._seen or self._framework.random_state() != self._state
 
 
 def marked(program: Program, *, drawn: bool) -> Program:

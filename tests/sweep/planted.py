@@ -194,6 +194,11 @@ def forgets_one_of_two_alike(addcmul: Any) -> Any:
     return wrong
 
 
+def without(name: str) -> Callable[[Any], Any]:
+    """A class that ignores one argument of its constructor."""
+    return lambda kind: lambda *args, **kwargs: kind(*args, **{key: kwargs[key] for key in kwargs if key != name})
+
+
 #: what is wrong -> candidate, the cell in which it shows, and the check that fails there
 FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "value": (fault("nn.functional.relu", lambda f: lambda *a, **k: f(*a, **k) + 1),
@@ -209,6 +214,8 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "gradient for a cotangent with gaps": (fault("tanh", wrong_slope_of_strided_cotangents),
                                            "tanh/function/float32", "gradient"),
     "inplace=True is ignored": (fault("nn.ReLU6", ignores_inplace), "nn.ReLU6/module/float32", "value"),
+    "batch_first is ignored": (fault("nn.GRU", without("batch_first")), "nn.GRU/module/float32", "value"),
+    "padding_mode is ignored": (fault("nn.Conv2d", without("padding_mode")), "nn.Conv2d/module/float32", "value"),
     "in-place on a view": (FaultyTorch(tensors={"mul_": does_not_see_views}), "mul/in-place/float32", "value"),
     "shape of out=": (fault("cumsum", adds_a_dimension_to_out), "cumsum/out=/float32", "shape"),
     "dtype of out=": (fault("floor", lambda f: lambda x, out=None: f(x) if out is None else f(x).double()),

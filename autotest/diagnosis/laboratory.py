@@ -141,7 +141,9 @@ def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
         parts = array.data[..., None].view(array.data.real.dtype) if array.data.dtype.kind == "c" else array.data
         step = random.uniform(-roundoff, roundoff, parts.shape) * random.integers(0, 2, parts.shape)
         with np.errstate(over="ignore"):
-            data = np.ascontiguousarray(parts * (1 + step)).view(array.data.dtype).reshape(array.data.shape)
+            data = np.asarray(parts * (1 + step))  # in double precision, whatever it was
+        if array.data.dtype.kind == "c":
+            data = np.ascontiguousarray(data).view(np.complex128).reshape(array.data.shape)
         # The greatest numbers stay where they are: what moves to infinity makes everything look ill-conditioned.
         moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
     return moved

@@ -38,6 +38,8 @@ def judged(
 
 
 def network() -> None:
+    # Of other numbers, relu leaves only zeros at times, whose softmax says nothing.
+    torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
     torch.nn.functional.softmax(model(torch.randn(2, 4)), dim=-1)
 
@@ -46,7 +48,7 @@ def test_all_calls_work_on_the_same_framework(judged: Callable[..., tuple[int, s
     status, said = judged(network, "torch")
     assert status == 0, said
     assert (
-        "On torch, of 6 operators (by form and dtype): 4 working, 2 working, as far as their contents are specified."
+        "On torch, of 6 operators (by form and dtype): 5 working, 1 working, as far as their contents are specified."
         in said
     )
 

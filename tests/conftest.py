@@ -6,6 +6,7 @@ keeps findings in the test's own folder and leaves out what takes seconds.
 
 from __future__ import annotations
 
+import random
 import signal
 import sys
 import threading
@@ -13,7 +14,9 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from _pytest import pytester
 
 #: For the tests of the pytest plugin. Only a conftest that is loaded at the start may name plugins.
@@ -51,6 +54,14 @@ def _loaded_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pytester, "SysModulesSnapshot", lambda preserve=None: snapshot(stays))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers() -> None:
+    """Begin each test with the same random numbers, whatever ran before it: what fails once fails again."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 -- the global state is what a test may meet
+    torch.manual_seed(0)
 
 
 @pytest.fixture

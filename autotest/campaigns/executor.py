@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 from autotest.results.progress import CampaignProgress
-from autotest.results.tasks import Found, Result, Task, Where
+from autotest.results.tasks import DiagnoseDeath, Found, Result, Task, Where
+
+#: How many hangs are looked into at a time without keeping others from being looked into.
+_HANGS: Final = 2
 
 
 class Executor(Protocol):
@@ -35,8 +38,19 @@ class Observer(Protocol):
         """What was found as `key` is `other`, now that it was looked into: another finding, or one of the ledger."""
 
 
+def room_for_looking(jobs: int, hangs: int) -> int:
+    """How many findings may be looked into beside `jobs` workers that explore, while `hangs` of these are hangs."""
+    # Most of what they do is to wait for a fresh interpreter; of what hangs, it is all.
+    return max(1, jobs // 2) + min(hangs, _HANGS)
+
+
+def is_of_hang(task: Any) -> bool:
+    """Whether `task` is to look into a hang."""
+    return isinstance(task, DiagnoseDeath) and task.identity.symptom == "hang"
+
+
 #: Writes down where a campaign stands, with the trials that are under way.
 SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
 
 
-__all__ = ["Executor", "Observer", "SaveProgress"]
+__all__ = ["Executor", "Observer", "SaveProgress", "is_of_hang", "room_for_looking"]

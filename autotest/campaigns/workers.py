@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
+from autotest.campaigns.executor import is_of_hang, room_for_looking
 from autotest.campaigns.exploring import perform
 from autotest.campaigns.known_deaths import in_fork
 from autotest.campaigns.remains import death_told_by, in_a_trial, trail_at
@@ -98,17 +99,16 @@ class Workers:
 
     @property
     def slots(self) -> int:
-        late = 0 if self._in_turn else sum(map(self._seems_to_hang, self._workers.values()))
-        return self._jobs + min(late, self._jobs)
+        return self._jobs + self.late
+
+    @property
+    def late(self) -> int:
+        """How many seem to hang in exploring, in whose place as many others may explore."""
+        return 0 if self._in_turn else min(sum(map(self._seems_to_hang, self._workers.values())), self._jobs)
 
     @property
     def looking(self) -> int:
-        # Most of what they do is to wait for a fresh interpreter; of what hangs, it is all.
-        hangs = sum(
-            isinstance(worker.task, DiagnoseDeath) and worker.task.identity.symptom == "hang"
-            for worker in self._workers.values()
-        )
-        return max(1, self._jobs // 2) + min(hangs, 2)
+        return room_for_looking(self._jobs, sum(is_of_hang(worker.task) for worker in self._workers.values()))
 
     def _seems_to_hang(self, worker: _Worker) -> bool:
         usual = max(_LATE, 2 * self._longest)

@@ -108,7 +108,7 @@ class Agent:
                     break
         except AutotestError as error:
             return Report(results, str(error))
-        return Report(results)
+        return Report(results, late=self._workshop.late)
 
     def _begin(self, handed: Handed, shop: Workshop) -> None:
         task = with_file(handed.task, lambda file: self._root / file)

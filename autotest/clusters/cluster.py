@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import AutotestError
+from autotest.campaigns.executor import is_of_hang
 from autotest.clusters.engine import Engine, Lost
 from autotest.clusters.machines import Machines
 from autotest.clusters.messages import Facts, Farewell, Handed, Order, Package, Report
@@ -86,7 +87,7 @@ class Cluster:
                 first = time.monotonic()
         groups = collections.Counter[str]()
         for one in self._working():
-            groups[one.group] += one.slots
+            groups[one.group] += one.workers
         self._machines.choose(groups)
         for handle, one in list(self._stations.items()):
             if one.facts is not None and not self._machines.welcomes(one.machine, one.facts):
@@ -114,7 +115,7 @@ class Cluster:
         """Start agents on machines that came since."""
         for machine, slots in self._machines.to_start():
             handle = self._engine.start(machine, slots)
-            self._stations[handle] = Station(machine.id, slots, max(1, slots // 2), asked=time.monotonic())
+            self._stations[handle] = Station(machine.id, slots, asked=time.monotonic())
             self._engine.send(handle, pickle.dumps(self._package._replace(slots=slots)))
 
     def _lose(self, handle: Hashable, why: str) -> None:
@@ -225,6 +226,8 @@ class Cluster:
         job.begun = job.begun or time.monotonic()
         job.holders.append(station)
         station.give(number, job.task)
+        if is_of_hang(job.task):
+            self._rooms.clear()
         return True
 
     def _ask(self, handle: Hashable, station: Station) -> None:
@@ -256,8 +259,13 @@ class Cluster:
                     self._lose(handle, answer.trouble)
 
     def _take(self, station: Station, report: Report) -> None:
-        for number, result, files in report.results:
+        before = station.slots, station.looking
+        station.late = report.late
+        for number, *_ in report.results:
             station.has_done(number)
+        if (station.slots, station.looking) != before:
+            self._rooms.clear()
+        for number, result, files in report.results:
             job = self._jobs.pop(number, None)
             if job is None:
                 continue  # another machine was faster
@@ -279,7 +287,7 @@ class Cluster:
         """How many workers `group` has, on how many machines, in words."""
         working = self._working(group)
         machines = len({one.machine for one in working})
-        workers = several(sum(one.slots for one in working), "worker")
+        workers = several(sum(one.workers for one in working), "worker")
         return f"{workers} on {several(machines, 'machine')} of the cluster"
 
     def close(self) -> None:

@@ -96,6 +96,8 @@ class Report(NamedTuple):
     results: Sequence[Returned]
     #: Why it cannot go on; "" when it can.
     trouble: str = ""
+    #: How many of its workers seem to hang, in whose place as many others may explore.
+    late: int = 0
 
 
 class Farewell(NamedTuple):

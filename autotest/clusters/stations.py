@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from autotest.campaigns.executor import is_of_hang, room_for_looking
 from autotest.clusters.messages import Facts
 from autotest.results.tasks import Explore
 
@@ -26,13 +27,16 @@ class Station:
     """An agent, as the driver knows it."""
 
     machine: str
-    slots: int
-    looking: int
+    #: The workers that it was started with.
+    workers: int
     #: None until it has said what it is.
     facts: Facts | None = None
     #: What it was given and has not done, and what of it is yet to be sent.
     jobs: dict[int, Any] = dataclasses.field(default_factory=dict)
     exploring: int = 0
+    #: How many hangs it looks into, and how many of its workers seem to hang themselves.
+    hangs: int = 0
+    late: int = 0
     unsent: list[int] = dataclasses.field(default_factory=list)
     #: Since when it owes an answer; None when it does not.
     asked: float | None = None
@@ -41,6 +45,16 @@ class Station:
     def group(self) -> str:
         """What its frameworks and devices are; "" until it has said."""
         return "" if self.facts is None else self.facts.group
+
+    @property
+    def slots(self) -> int:
+        """How many tasks it explores with at a time."""
+        return self.workers + self.late
+
+    @property
+    def looking(self) -> int:
+        """How many findings it looks into beside."""
+        return room_for_looking(self.workers, self.hangs)
 
     def room(self, task: Any) -> int:
         """How many more tasks like this one it can begin at once."""
@@ -51,9 +65,12 @@ class Station:
         self.jobs[number] = task
         self.unsent.append(number)
         self.exploring += isinstance(task, Explore)
+        self.hangs += is_of_hang(task)
 
     def has_done(self, number: int) -> None:
-        self.exploring -= isinstance(self.jobs.pop(number, None), Explore)
+        task = self.jobs.pop(number, None)
+        self.exploring -= isinstance(task, Explore)
+        self.hangs -= is_of_hang(task)
 
 
 __all__ = ["Job", "Station"]

@@ -14,6 +14,9 @@ from autotest.base.errors import AutotestError
 class Threaded:
     """Does as many tasks at a time as it has functions, each of which does one after the other."""
 
+    #: A function that hangs is waited for.
+    late = 0
+
     def __init__(self, functions: Sequence[Callable[[Any], Any]], close: Callable[[], None]) -> None:
         """`close` ends the processes that the functions use."""
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()

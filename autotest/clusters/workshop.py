@@ -24,6 +24,10 @@ from autotest.sweeping.units import Unit
 class Workshop(Protocol):
     """Begins tasks, and says what came of them."""
 
+    @property
+    def late(self) -> int:
+        """How many more tasks than it has workers it can explore with, since as many seem to hang."""
+
     def start(self, task: Any) -> None: ...
 
     def wait(self, seconds: float) -> Sequence[tuple[Any, Any]]: ...

@@ -12,9 +12,11 @@ import pytest
 from autotest.base.errors import AutotestError
 from autotest.clusters import cluster as cluster_module
 from autotest.clusters.cluster import Cluster
+from autotest.clusters.messages import Report, Returned
 from autotest.clusters.other_work import dealt
 from autotest.clusters.travelling import package
-from autotest.results.tasks import Conditions, Explore, Explored, Result, Task, Where
+from autotest.results.identity import Identity
+from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Explored, Result, Task, Where
 from tests.support.threads import Idle, Threads
 
 HERE = Where(Path("test_x.py"), "test_x.py::test_x", 0)
@@ -216,6 +218,38 @@ def test_a_campaign_whose_cluster_is_gone_ends_with_a_sentence(started, monkeypa
     executor = started(a=(1, Dying))
     with pytest.raises(AutotestError, match="nobody works on the cluster: it has no machine with a free processor"):
         carried_out(executor, tasks(1))
+
+
+def test_a_hang_that_is_looked_into_does_not_keep_other_findings_waiting(started):
+    # As with workers of this machine: whoever looks into a hang waits for its deadline.
+    may = threading.Event()
+
+    class Waiting(Idle):
+        def result(self, task: Task) -> Result:
+            may.wait(30)
+            return super().result(task)
+
+    executor = started(a=(2, Waiting))
+    hang = Identity("sinh", "hang", "forward", "candidate", "", "")
+    for looked_into in (hang, hang._replace(operator="cosh"), hang._replace(operator="erf")):
+        executor.start(DiagnoseDeath(HERE, 3, looked_into, "no answer", thorough=False))
+    assert executor.wait(0.01) == []
+    assert (executor.slots, executor.looking) == (2, 1 + 2)
+    may.set()
+    finished: list[tuple[Task, Result]] = []
+    while len(finished) < 3:
+        finished += executor.wait(0.02)
+    assert (executor.slots, executor.looking) == (2, 1)
+
+
+def test_a_machine_whose_workers_seem_to_hang_explores_with_as_many_others(started):
+    class Late(Idle):
+        def report(self, results: list[Returned]) -> Report:
+            return Report(results, late=int(results[0].number < 3))
+
+    executor = started(a=(2, Late))
+    assert [len(carried_out(executor, tasks(1))) and executor.slots for _ in range(4)] == [3, 3, 2, 2]
+    assert executor.told()[0].startswith("2 workers on 1 machine")
 
 
 #: What another group of machines has.

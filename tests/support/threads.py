@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from autotest.clusters.engine import Lost, Machine
 from autotest.clusters.messages import Facts, Farewell, Handed, Order, Package, Report, Returned, digest_of_library
-from autotest.results.tasks import Explore, Explored, Result, Task
+from autotest.results.tasks import Explore, Explored, Result, Task, Vanished
 
 #: What an agent does with a message: an answer, or an exception with which it ends.
 Answer = Callable[[bytes], bytes]
@@ -38,11 +38,15 @@ class Idle:
             time.sleep(max(0.0, min(asked.seconds, min((due for due, _ in self._under_way), default=now) - now)))
             done = [one for due, one in self._under_way if due <= time.monotonic()]
             self._under_way = [one for one in self._under_way if one[1] not in done]
-            return pickle.dumps(Report([Returned(one.number, self.result(one.task), {}) for one in done]))
+            return pickle.dumps(self.report([Returned(one.number, self.result(one.task), {}) for one in done]))
         return pickle.dumps(asked)
 
+    def report(self, results: list[Returned]) -> Report:
+        return Report(results)
+
     def result(self, task: Task) -> Result:
-        assert isinstance(task, Explore)
+        if not isinstance(task, Explore):
+            return Vanished(task.where, task.index)
         return Explored(done=len(task.indices), accepted=len(task.indices))
 
 

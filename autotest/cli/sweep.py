@@ -35,7 +35,6 @@ from autotest.sources import calls_file, harvested
 from autotest.sources.found_before import FoundBefore
 from autotest.sweeping import journal, verifying
 from autotest.sweeping.engine import Engine
-from autotest.sweeping.explaining import explained
 from autotest.sweeping.journal import Asked, Journal
 from autotest.sweeping.regressions import tried_again
 from autotest.sweeping.session import Plan, Progress, Session
@@ -245,9 +244,7 @@ class _Sweep:
         self.found = findings(self._session.map)
         arguments = self._arguments
         if self.found and not arguments.no_explain:
-            jobs = arguments.jobs or default_jobs()
-            explained(self.found, self._engine.server, jobs, arguments.explain)
-            verifying.verify(self.found, self._engine.server, jobs, arguments.explain)
+            self._engine.look_into(self.found, arguments.explain, arguments.explain)
 
 
 def _command() -> str:

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from autotest.results.gradient_account import Books
 from autotest.results.sweep import Cell
+from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Conditions, Result, Task, Where
 from autotest.sweeping.units import Unit
 from autotest.sweeping.worker import Databases
@@ -26,6 +27,14 @@ class Book(NamedTuple):
 
     where: Where
     trials: int
+
+
+class Look(NamedTuple):
+    """A finding of a sweep is to be explained, and its script to be run, in so many seconds each."""
+
+    finding: SweepFinding
+    explain: float
+    verify: float
 
 
 class Package(NamedTuple):
@@ -68,7 +77,7 @@ class Handed(NamedTuple):
     """A task on its way to an agent."""
 
     number: int
-    task: Task | Unit | Book
+    task: Task | Unit | Look | Book
     #: Of the finding that the task goes on with, where it does.
     files: Files
 
@@ -84,8 +93,8 @@ class Returned(NamedTuple):
     """What came of a task."""
 
     number: int
-    #: Of a campaign's task; what its cell came to, for a unit of a sweep; books, for a `Book`.
-    result: Result | Sequence[tuple[Cell, bool]] | Books
+    #: Of a campaign's task; what its cell came to, for a unit of a sweep; the finding of a `Look`; books, for a `Book`.
+    result: Result | Sequence[tuple[Cell, bool]] | SweepFinding | Books
     #: Of the finding, where the result is one.
     files: Files
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 import collections
 import functools
 import itertools
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
+from autotest.base.errors import AutotestError
 from autotest.clusters.cluster import Cluster, Part
-from autotest.clusters.messages import Book
+from autotest.clusters.messages import Book, Look
 from autotest.frameworks.samples import SampleDatabase
 from autotest.results.gradient_account import Books
+from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
 from autotest.storage.kept_books import KeptBooks
 from autotest.sweeping.engine import Engine, Report
+from autotest.sweeping.explaining import told_as_found
 from autotest.sweeping.units import Unit
 
 T = TypeVar("T")
+
+#: What of a finding is known when it has been looked into.
+_LOOKED_INTO: Final = ("verdict", "blame", "text", "script", "finding", "verified")
 
 
 def dealt(
@@ -70,7 +77,7 @@ class _Dealt(Generic[T]):
 
 
 class SweepOnCluster(Engine):
-    """Judges units on a cluster. What there is to sweep is listed here, and findings are looked into here."""
+    """Judges units, and looks into findings, on a cluster. What there is to sweep is listed here."""
 
     def __init__(
         self,
@@ -106,6 +113,27 @@ class SweepOnCluster(Engine):
                     cell.of_group(group)
                 # A unit is through when every group is through with it.
                 report(unit, cell, done and times[unit.number] == len(self._cluster.groups))
+
+    def look_into(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
+        """Have each looked into where it was seen: other machines, and this one, may have other frameworks."""
+        end = time.monotonic() + explain
+        own = {finding.number: finding for finding in findings if finding.program is not None}
+        asked = (
+            Look(finding, end - time.monotonic(), verify) for finding in sorted(own.values(), key=lambda one: one.size)
+        )
+
+        def elsewhere(group: str, look: Look) -> bool:
+            return group != max(self._cluster.groups, key=lambda one: look.finding.groups.get(one, 0))
+
+        try:
+            for _, _, found in dealt(self._cluster, asked, lambda: time.monotonic() >= end, elsewhere):
+                for name in _LOOKED_INTO:
+                    setattr(own[found.number], name, getattr(found, name))
+        except AutotestError as error:  # there are no machines any more; what was found is told nevertheless
+            for finding in own.values():
+                finding.verdict = finding.verdict or (f"no verdict: {error}",)
+        finally:
+            told_as_found(findings)
 
     def workers(self) -> dict[str, int]:
         """The groups of machines that each judge all units, with their workers; none where one does."""

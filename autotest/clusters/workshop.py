@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from autotest.campaigns import gradient_workers, workers
 from autotest.campaigns.gradient_workers import keep_books_apart
 from autotest.campaigns.workers import Workers
-from autotest.clusters.messages import Book, Package
+from autotest.clusters.messages import Book, Look, Package
 from autotest.clusters.threaded import Threaded
 from autotest.processes.client import Server
 from autotest.results.gradient_account import Books
@@ -52,7 +52,7 @@ def opened(package: Package, directory: Path) -> tuple[Workshop, Server]:
 def _sweeping(package: Package, server: Server) -> Threaded:
     open_engines = contextlib.ExitStack()
     conditions = package.conditions
-    functions: list[Callable[[Unit], list[tuple[Cell, bool]]]] = []
+    functions: list[Callable[[Unit | Look], object]] = []
     for _ in range(package.slots):
         databases = package.databases
         one = Engine(1, conditions.deadline, conditions.memory, databases.others, own=databases.own, server=server)
@@ -61,10 +61,13 @@ def _sweeping(package: Package, server: Server) -> Threaded:
     return Threaded(functions, open_engines.close)
 
 
-def _judging(one: Engine) -> Callable[[Unit], list[tuple[Cell, bool]]]:
-    def judge(unit: Unit) -> list[tuple[Cell, bool]]:
+def _judging(one: Engine) -> Callable[[Unit | Look], object]:
+    def judge(task: Unit | Look) -> object:
+        if isinstance(task, Look):
+            one.look_into([task.finding], task.explain, task.verify)
+            return task.finding
         parts: list[tuple[Cell, bool]] = []
-        one.run([unit], lambda _, cell, done: parts.append((cell, done)))
+        one.run([task], lambda _, cell, done: parts.append((cell, done)))
         return parts
 
     return judge

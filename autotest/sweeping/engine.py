@@ -18,7 +18,9 @@ from autotest.frameworks.samples import SampleDatabase
 from autotest.processes.client import START_UP, Process, Server, ServerLost
 from autotest.processes.endings import describe, last_words
 from autotest.results.sweep import Cell, CellKey
-from autotest.sweeping import trail
+from autotest.results.sweep_findings import SweepFinding
+from autotest.sweeping import trail, verifying
+from autotest.sweeping.explaining import explained
 from autotest.sweeping.judged_units import Part
 from autotest.sweeping.units import NO_ANSWER, Ended, Unit, after_death, was_counted
 from autotest.sweeping.worker import Databases, Listed, list_entries, work
@@ -150,6 +152,11 @@ class Engine:
                 cell = Cell()
                 cell.left_out[NO_TIME] += 1
                 report(unit, cell, True)
+
+    def look_into(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
+        """Fill in what `findings` are, and whether their scripts show them, as far as these seconds suffice."""
+        explained(findings, self.server, self._jobs, explain)
+        verifying.verify(findings, self.server, self._jobs, verify)
 
     def _begin(self, unit: Unit) -> None:
         if self._idle:

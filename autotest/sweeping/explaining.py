@@ -173,9 +173,14 @@ def explained(findings: Sequence[SweepFinding], server: Server, jobs: int, secon
     finally:
         for one in explainers:
             one.process.close()
-        for finding in findings:
-            if not finding.text and finding.program is not None:
-                finding.text = program_text(finding.program)
+        told_as_found(findings)
+
+
+def told_as_found(findings: Sequence[SweepFinding]) -> None:
+    """Fill in the text of those that nobody has looked into."""
+    for finding in findings:
+        if not finding.text and finding.program is not None:
+            finding.text = program_text(finding.program)
 
 
 def _gather(explainers: Sequence[_Explainer]) -> None:

@@ -12,7 +12,6 @@ from autotest.results.sweep_findings import SweepFinding, findings
 from autotest.sources.found_before import FoundBefore
 from autotest.sweeping import verifying
 from autotest.sweeping.engine import Engine
-from autotest.sweeping.explaining import explained
 from autotest.sweeping.session import Plan, Session
 from autotest.sweeping.worker import Listed
 
@@ -72,8 +71,6 @@ class Operators:
         session = Session(self.plan, listed)
         session.run(self._engine)
         found = findings(session.map)
-        explained(found, self._engine.server, 1, _EXPLAIN)
-        if self._verify:
-            verifying.verify(found, self._engine.server, 1, _VERIFY)
+        self._engine.look_into(found, _EXPLAIN, _VERIFY if self._verify else 0.0)
         verifying.kept(found, self._directory, self.plan.seed)
         return Swept(session.map, found)

@@ -6,16 +6,19 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autotest.base.errors import AutotestError
 from autotest.clusters import cluster as cluster_module
 from autotest.clusters.cluster import Cluster
-from autotest.clusters.messages import Report, Returned
-from autotest.clusters.other_work import dealt
+from autotest.clusters.messages import Look, Report, Returned
+from autotest.clusters.other_work import SweepOnCluster, dealt
 from autotest.clusters.travelling import package
+from autotest.program import Program
 from autotest.results.identity import Identity
+from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Conditions, DiagnoseDeath, Explore, Explored, Result, Task, Where
 from tests.support.threads import Idle, Threads
 
@@ -309,3 +312,44 @@ def test_a_group_whose_machines_are_gone_does_not_keep_the_others_from_working(t
 def test_units_are_dealt_to_every_group_and_come_back_with_its_name(two_groups):
     done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
     assert sorted(done) == sorted((group, number) for group in (Idle.GROUP, OTHER) for number in range(7))
+
+
+class _Explaining(Idle):
+    """Says of a finding where it was looked into."""
+
+    def result(self, task: Any) -> Any:
+        assert isinstance(task, Look)
+        task.finding.verdict = (f"looked into on {self.facts.group}",)
+        return task.finding
+
+
+def swept(number: int, groups: dict[str, int]) -> SweepFinding:
+    program = Program((), ())
+    return SweepFinding(number, "relu", "value", "key", "differs", "sample 1", [], 1, 1, program, groups=groups)
+
+
+def test_a_finding_of_a_sweep_is_looked_into_by_machines_that_saw_it(tmp_path):
+    machines = {"a": (3, _Explaining), "b": (1, lambda: _Explaining(group=OTHER))}
+    cluster = Cluster(Threads(machines), package(Conditions(tmp_path), [], tmp_path), tmp_path, each=True)
+    found = [swept(0, {OTHER: 2}), swept(1, {Idle.GROUP: 1, OTHER: 4}), swept(2, {Idle.GROUP: 5, OTHER: 4})]
+    with SweepOnCluster(cluster, 1, 20.0, None) as engine:
+        engine.look_into(found, 60.0, 60.0)
+    where = [verdict.removeprefix("looked into on ") for one in found for verdict in one.verdict]
+    assert where == [OTHER, OTHER, Idle.GROUP]
+
+
+def test_findings_of_a_sweep_whose_machines_are_gone_are_told_without_a_verdict(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_module, "ALONE", 0.05)
+    monkeypatch.setattr("autotest.clusters.machines.LOOK_EVERY", 0.01)
+
+    class Dying(Idle):
+        def result(self, task: Any) -> Any:
+            engine_of_threads.there.clear()
+            raise RuntimeError("the machine is gone")
+
+    engine_of_threads = Threads({"a": (1, Dying)})
+    cluster = Cluster(engine_of_threads, package(Conditions(tmp_path), [], tmp_path), tmp_path)
+    (found,) = [swept(0, {})]
+    with SweepOnCluster(cluster, 1, 20.0, None) as engine:
+        engine.look_into([found], 60.0, 60.0)
+    assert found.verdict[0].startswith("no verdict: nobody works on the cluster")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 
 from autotest.campaigns.campaign import INTERRUPTED, Campaign
 
 
-def run_together(campaigns: Mapping[str, Campaign]) -> Mapping[str, Exception]:
-    """Run all of them in turns; Ctrl-C ends all. Returns what the ones ended with that could not go on, by name."""
-    running = {name: campaign.steps() for name, campaign in campaigns.items()}
+def run_together(
+    campaigns: Mapping[str, Campaign], joined: Callable[[], Mapping[str, Campaign]] = dict
+) -> Mapping[str, Exception]:
+    """Run all of them in turns, and those that have `joined` since that was asked; Ctrl-C ends all.
+
+    Returns what the ones ended with that could not go on, by name.
+    """
+    everybody = dict(campaigns)
+    running = {name: campaign.steps() for name, campaign in everybody.items()}
     failures: dict[str, Exception] = {}
     while running:
         for name, steps in list(running.items()):
@@ -19,11 +25,15 @@ def run_together(campaigns: Mapping[str, Campaign]) -> Mapping[str, Exception]:
                 failures[name] = failure
             if ended:
                 del running[name]
-        if any(campaign.progress.stopped == INTERRUPTED for campaign in campaigns.values()):
+        if any(campaign.progress.stopped == INTERRUPTED for campaign in everybody.values()):
             for steps in running.values():  # those that Ctrl-C did not meet write down where they stand, too
                 with contextlib.suppress(StopIteration):
                     steps.throw(KeyboardInterrupt)
             running.clear()
+        elif running:
+            others = joined()
+            everybody.update(others)
+            running.update({name: campaign.steps() for name, campaign in others.items()})
     return failures
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping
 from typing import Final
@@ -72,11 +73,20 @@ def run(
 ) -> tuple[CampaignProgress, Exception | None]:
     """Carry out `plan` on each group of a cluster that is prepared; what it came to, and what ended one before."""
     assert isinstance(cluster, Cluster), "--each-group is refused without a cluster"
-    groups = {name: progress_of(collected, plan.base_seed) for name in cluster.groups}
+    groups: dict[str, CampaignProgress] = {}
     everywhere = _Shown(groups, shown)
-    campaigns = {
-        name: Campaign(progress, plan, cluster.only(name), everywhere, begun(progress, name))
-        for name, progress in groups.items()
-    }
-    failures = run_together(campaigns)
+    began = time.monotonic()
+
+    def joined() -> dict[str, Campaign]:
+        """A campaign for each group of machines that has none; one that comes late has less time, or as many trials."""
+        left = None if plan.seconds is None else max(0.0, plan.seconds - (time.monotonic() - began))
+        own = dataclasses.replace(plan, seconds=left)
+        others = {}
+        for name in cluster.groups:
+            if name not in groups:
+                groups[name] = progress_of(collected, plan.base_seed)
+                others[name] = Campaign(groups[name], own, cluster.only(name), everywhere, begun(groups[name], name))
+        return others
+
+    failures = run_together(joined(), joined)
     return together(groups), next(iter(failures.values()), None)

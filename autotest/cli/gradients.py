@@ -86,6 +86,8 @@ def _books(arguments: argparse.Namespace, collected: Collection, conditions: Con
         groups = keep_books_on(cluster, list(tests), arguments.trials, kept)
         if arguments.each_group:
             print(report.by_group(groups) + "\n")
+        for line in cluster.told_of_others():
+            print(line)
         books = Books()
         for one in groups.values():
             books.take(one)

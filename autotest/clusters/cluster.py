@@ -67,6 +67,8 @@ class Cluster:
         self._next_look = 0.0
         #: When a group last had a machine.
         self._last_seen: dict[str, float] = {}
+        #: Why groups do nothing more, where others go on without them.
+        self._given_up: list[str] = []
 
     # -- who works --------------------------------------------------------------------------------------
 
@@ -141,7 +143,7 @@ class Cluster:
 
     @property
     def groups(self) -> Sequence[str]:
-        """The groups of machines (frameworks and devices) that take part, by name."""
+        """The groups of machines (frameworks and devices) that take part, by name; of `each`, more may come."""
         return self._machines.groups
 
     def only(self, group: str) -> Part:
@@ -280,8 +282,15 @@ class Cluster:
 
     def told(self) -> list[str]:
         """Who works, and who was refused and why; a line each."""
-        lines = [f"{self.workers(group)}: {group}" for group in self.groups]
-        return lines + [f"left out: {line}" for line in self._machines.told_of_refused()]
+        return [*(f"{self.workers(group)}: {group}" for group in self.groups), *self.told_of_others()]
+
+    def told_of_others(self) -> list[str]:
+        """Who was refused, or given up, and why; a line each."""
+        return [f"left out: {line}" for line in self._machines.told_of_refused()] + self._given_up
+
+    def give_up(self, why: AutotestError) -> None:
+        """Go on without a group of machines."""
+        self._given_up.append(f"given up: {why}")
 
     def workers(self, group: str) -> str:
         """How many workers `group` has, on how many machines, in words."""

@@ -59,9 +59,11 @@ class Machines:
             why = f"{', '.join(facts.differing[:3])} is missing there or differs from this process's"
         elif self._wanted not in facts.group:
             why = f"it has {facts.group}, where --group {self._wanted} is asked for"
-        elif self.groups and facts.group not in self.groups:
+        elif self.groups and facts.group not in self.groups and not self._each:
             why = f"it has {facts.group}, where this campaign runs on {' and on '.join(self.groups)}"
         else:
+            if self.groups and facts.group not in self.groups:
+                self.groups = [*self.groups, facts.group]  # the first machine of its kind comes late
             return True
         self.refused[machine] = why
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import functools
 import itertools
 import time
@@ -36,20 +37,35 @@ def dealt(
     """Have every group of machines carry out all `tasks`, as many at a time as it has room for.
 
     Gives the group, the task and its result. `stop` is asked before another one is begun; what a group has `done`
-    already is left out.
+    already is left out. A group whose first machine comes late begins with the first task; raises `AutotestError`
+    when no group has a machine any more.
     """
     # What is begun next may hang on what was found before, so that no more is taken than there is room for.
-    alike = itertools.tee(tasks, len(cluster.groups))
-    groups = [
-        _Dealt(cluster.only(group), itertools.filterfalse(functools.partial(done, group), waiting))
-        for group, waiting in zip(cluster.groups, alike, strict=True)
-    ]
-    while groups:
-        for one in groups:
+    (source,) = itertools.tee(tasks, 1)
+    known: dict[str, _Dealt[T]] = {}
+    lost = 0
+    while True:
+        for group in cluster.groups:
+            if group not in known:
+                waiting = copy.copy(source) if cluster.each else source
+                left = itertools.filterfalse(functools.partial(done, group), waiting)
+                known[group] = _Dealt(cluster.only(group), left)
+        running = [one for one in known.values() if one.under_way or one.more]
+        if not running:
+            return
+        for one in running:
             one.begin(stop)
-            for task, result in one.finished():
+            try:
+                finished = one.finished()
+            except AutotestError as error:
+                lost += 1
+                if lost == len(known):
+                    raise
+                cluster.give_up(error)
+                one.under_way, one.more = 0, False
+                continue
+            for task, result in finished:
                 yield one.part.group, task, result
-        groups = [one for one in groups if one.under_way or one.more]
 
 
 class _Dealt(Generic[T]):
@@ -151,16 +167,23 @@ def keep_books_on(cluster: Cluster, tests: Sequence[Where], trials: int, kept: K
     """
     try:
         cluster.prepare()
-        # By the name of the group only where there may be several: a cluster may be resumed elsewhere.
-        named = {group: group if cluster.each else "" for group in cluster.groups}
-        books = {group: kept.all_of(tests, name) for group, name in named.items()}
+        books: dict[str, Books] = {}
+
+        def named(group: str) -> str:
+            # By the name of the group only where there may be several: a cluster may be resumed elsewhere.
+            return group if cluster.each else ""
+
+        def books_of(group: str) -> Books:
+            return books.setdefault(group, kept.all_of(tests, named(group)))
 
         def done(group: str, book: Book) -> bool:
-            return kept.books(book.where, named[group]) is not None
+            return kept.books(book.where, named(group)) is not None
 
         for group, book, result in dealt(cluster, [Book(test, trials) for test in tests], done=done):
-            books[group].take(result)
-            kept.add(book.where, result, named[group])
+            books_of(group).take(result)
+            kept.add(book.where, result, named(group))
+        for group in cluster.groups:
+            books_of(group)
     finally:
         cluster.close()
     return books

@@ -314,6 +314,59 @@ def test_units_are_dealt_to_every_group_and_come_back_with_its_name(two_groups):
     assert sorted(done) == sorted((group, number) for group in (Idle.GROUP, OTHER) for number in range(7))
 
 
+class _Waits(Idle):
+    """Does not come to the end before another machine did something."""
+
+    def __init__(self, other: threading.Event) -> None:
+        super().__init__()
+        self._other = other
+
+    def result(self, task: Task) -> Result:
+        assert isinstance(task, Explore)
+        if task.indices[0] == 3:
+            self._other.wait(30)
+        return super().result(task)
+
+
+class _Sets(Idle):
+    """Says that it did something, and is of another group."""
+
+    def __init__(self, event: threading.Event) -> None:
+        super().__init__(group=OTHER)
+        self._event = event
+
+    def result(self, task: Task) -> Result:
+        self._event.set()
+        return super().result(task)
+
+
+def test_a_group_whose_first_machine_comes_late_does_all_tasks_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("autotest.clusters.machines.LOOK_EVERY", 0.01)
+    came = threading.Event()
+    threads = Threads({"a": (1, lambda: _Waits(came))})
+    given = package(Conditions(tmp_path), [], tmp_path)
+    with contextlib.closing(Cluster(threads, given, tmp_path, each=True)) as executor:
+        executor.prepare()
+        threads.there["late"] = (2, lambda: _Sets(came))
+        done = [(group, task.indices[0]) for group, task, _ in dealt(executor, tasks(7))]
+        assert sorted(done) == sorted((group, number) for group in (Idle.GROUP, OTHER) for number in range(7))
+        assert executor.told() == [
+            f"1 worker on 1 machine of the cluster: {Idle.GROUP}",
+            f"2 workers on 1 machine of the cluster: {OTHER}",
+        ]
+
+
+def test_a_group_whose_machines_are_gone_is_told_when_the_others_have_done_everything(two_groups, monkeypatch):
+    monkeypatch.setattr(cluster_module, "ALONE", 0.0)
+    del two_groups._engine.there["c"]
+    for handle, station in list(two_groups._stations.items()):
+        if station.group == OTHER:
+            two_groups._lose(handle, "switched off")
+    done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
+    assert sorted(done) == [(Idle.GROUP, number) for number in range(7)]
+    assert two_groups.told_of_others()[0].startswith(f"given up: nobody works on the cluster with {OTHER}: ")
+
+
 class _Explaining(Idle):
     """Says of a finding where it was looked into."""
 

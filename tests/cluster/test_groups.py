@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
+import threading
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -243,3 +244,29 @@ def test_a_campaign_of_groups_goes_on_where_each_of_them_was(tmp_path):
     assert sorted(tried) == [(group, index) for group in (CPU, CUDA) for index in range(9)]
     with contextlib.closing(History(tmp_path)) as history, pytest.raises(UsageError, match="no campaign of shard 1/1"):
         history.last("1/1")
+
+
+def test_a_group_whose_first_machine_comes_late_has_a_campaign_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr("autotest.clusters.machines.LOOK_EVERY", 0.01)
+    came = threading.Event()
+
+    class Waits(Idle):
+        def result(self, task: Task) -> Result:
+            came.wait(30)
+            return super().result(task)
+
+    class Comes(Idle):
+        def result(self, task: Task) -> Result:
+            came.set()
+            return super().result(task)
+
+    threads = Threads({"a": (1, lambda: Waits(group=CPU))})
+    collected = Collection([Collected("a", Path("t.py"), Settings(), print)])
+    cluster = Cluster(threads, package(Conditions(tmp_path), [], tmp_path), tmp_path, each=True)
+    with contextlib.closing(cluster), contextlib.closing(History(tmp_path)) as history:
+        cluster.prepare()
+        threads.there["late"] = (1, lambda: Comes(group=CUDA))
+        begun = Begun(history, f"1/1{fuzz_groups.EACH}", resume=False)
+        whole, failure = fuzz_groups.run(cluster, collected, Plan(7, trials=4), _Unseen(), begun)
+    assert failure is None
+    assert {name: part.accepted for name, part in whole.groups.items()} == {CPU: 4, CUDA: 4}

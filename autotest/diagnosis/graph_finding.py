@@ -182,7 +182,7 @@ def _division(staged: Stage) -> Division:
         leaves=[*staged.leaves],
         modules=[*first.values()],
         members=staged.members,
-        aliases={slot: one for slot, one in given.items() if slot != one},
+        aliases={**{slot: one for slot, one in given.items() if slot != one}, **staged.aliases},
         constants=staged.constants,
         inside=[call.slot for call in staged.inside],
         pushed=[pair for call in staged.backward for pair in pushed_by(call)],

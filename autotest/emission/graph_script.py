@@ -102,7 +102,7 @@ class Division:
     modules: Sequence[int]
     #: Slots of parameters and buffers, each with the slot of a module that holds it and its name there.
     members: Mapping[int, tuple[int, str]]
-    #: Further slots of such modules, each with the one that is given.
+    #: Further slots of such modules and tensors, each with the one that is given.
     aliases: Mapping[int, int]
     #: Plain values that the graph is built with.
     constants: Mapping[int, Any]

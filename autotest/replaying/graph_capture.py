@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from autotest.frameworks import ABSENT, Framework
-from autotest.program import Array, Call, Captured, Ref, captured, refs
+from autotest.program import LAYOUT, Array, Call, Captured, Ref, captured, refs
 from autotest.program.semantics import (
     always_shares_memory,
     assigns_items,
     clips_gradients,
     is_backward,
+    is_module_call,
     is_step,
     pushed,
     reads_gradient,
@@ -27,7 +28,7 @@ from autotest.replaying.graph_setup import CannotStage, Reads, contexts, members
 from autotest.replaying.replay import Contexts, perform
 
 #: Methods that, called on what stands outside of the graph, belong there too.
-_OUTSIDE = frozenset(("to_global", "to_local", "requires_grad_", "placement", "sbp"))
+_OUTSIDE = frozenset(("to_global", "to_local", "placement", "sbp"))
 
 
 #: Calls that put captured arrays into tensors, so that other numbers make no other graph.
@@ -55,6 +56,8 @@ class Stage:
     modules: dict[int, Any] = dataclasses.field(default_factory=dict)
     #: slot of a parameter or buffer -> the slot of a module that holds it, and its name there
     members: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict)
+    #: slot of what is given -> the earlier slot of the same tensor, such as that of ``x`` in ``y = x.requires_grad_()``
+    aliases: dict[int, int] = dataclasses.field(default_factory=dict)
     #: slots of the calls that are made before there is a graph
     before: list[int] = dataclasses.field(default_factory=list)
     #: slot -> what is the same inside and outside: plain values, placements
@@ -77,6 +80,8 @@ class Stage:
         for held, given in ((self.inputs, inputs), (self.leaves, leaves), (self.modules, modules)):
             for slot, value in zip(held, given, strict=True):
                 values[slot] = value
+        for slot, same in self.aliases.items():
+            values[slot] = values[same]
         for slot, (module, name) in self.members.items():
             values[slot] = getattr(values[module], name)
         for slot, value in self.constants.items():
@@ -108,7 +113,7 @@ class Stage:
         calls = [(call.kind, call.target, call.args, call.kwargs) for call in record.calls]
         results = [(result.slot, result.path, self.framework.shape(result.eager)) for result in self.results]
         trained = [(slot, name) for slot, name, *_ in self.trained]
-        held = [*self.inputs], [*self.leaves], trained, self.members
+        held = [*self.inputs], [*self.leaves], trained, self.members, self.aliases
         return repr((calls, arrays, results, held, self.constants, self.backward))
 
 
@@ -273,13 +278,46 @@ class _Division:
     def _is_placement(self, call: Call) -> bool:
         """Whether a call only brings an outer tensor to where it is used."""
         known = self.outside.keys() | self._staged.constants.keys()
+        if call.note == LAYOUT and call.args[0].slot in known:  # how a tensor lies that the graph is given
+            return True
+        if call.target in ("requires_grad_", "deepcopy"):
+            return self._makes_leaf(call)
         if call.target not in _OUTSIDE or not all(ref.slot in known for ref in refs(call)):
             return False
         owner = self._record.actual[call.args[0].slot]
         # What is global already, a graph can move; and its gradient then is looked at.
-        if call.target == "requires_grad_" or not self._framework.can_backpropagate(owner):
+        if not self._framework.can_backpropagate(owner):
             return True
         return self._framework.placed_like(owner) is None
+
+    def _makes_leaf(self, call: Call) -> bool:
+        """Whether `call` makes a tensor of its own of what stands before the graph, or what can be made before it.
+
+        What leads to it is carried out, too: it stays inside, where others may read it. Raises `CannotStage` for a leaf
+        that is made of what the graph alone can compute.
+        """
+        staged, framework = self._staged, self._framework
+        leaf = self._record.actual[call.slot]
+        if framework.can_backpropagate(leaf) and not framework.holds_gradient(leaf):
+            return False  # which asked for it before
+        inside = {one.slot: one for one in staged.inside}
+        found: set[int] = set()
+        waiting = [ref.slot for ref in refs(call)]
+        while waiting:
+            slot = waiting.pop()
+            if slot in inside and slot not in found:
+                found.add(slot)
+                waiting.extend(ref.slot for ref in refs(inside[slot]))
+        leading = [inside[slot] for slot in sorted(found)]
+        # Written into may be what is taken for it, by a module as well.
+        if leading and any(writes(one) or is_module_call(one) for one in staged.inside):
+            raise CannotStage("leaves that are made of what the graph computes")
+        for one in leading:
+            self._values[one.slot] = self._carried_out(one)
+        if leading and framework.can_backpropagate(self._values[call.args[0].slot]):
+            return False
+        staged.before.extend(one.slot for one in leading)
+        return True
 
 
 def _name(call: Call) -> str:
@@ -291,9 +329,13 @@ def _choose_inputs(staged: Stage, outside: dict[int, Any], backward: bool) -> No
     record, framework = staged.record, staged.framework
     read = {ref.slot for call in (*staged.inside, *staged.backward) for ref in refs(call)}
     wanted = backward and bool(staged.backward)
+    given: dict[int, int] = {}  # id in eager mode -> slot
     for slot, tensor in outside.items():
         if slot in read:
             eager = record.actual[slot]
+            if given.setdefault(id(eager), slot) != slot:
+                staged.aliases[slot] = given[id(eager)]
+                continue
             leaf = (
                 wanted
                 and framework.holds_gradient(eager)

@@ -7,7 +7,7 @@ from typing import Any
 
 from autotest.frameworks import Framework
 from autotest.program import Call, Operand, Ref, refs
-from autotest.program.semantics import base_name, in_place, is_module_call, may_share_memory, written
+from autotest.program.semantics import base_name, clips_gradients, in_place, is_module_call, may_share_memory, written
 from autotest.recording.overwritten import NOTE
 from autotest.recording.record import Record
 
@@ -51,7 +51,7 @@ class _Known:
         owner = call.args[0].slot if call.args and type(call.args[0]) is Ref else None
         if call.kind in ("enter", "exit"):
             return False
-        if is_module_call(call) or call.target == "forward":
+        if is_module_call(call) or call.target == "forward" or clips_gradients(call):
             return False
         if call.slot in self.modules or (call.kind == "function" and base_name(call) == "Parameter"):
             return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch as real
 
@@ -164,18 +166,57 @@ def test_a_wrong_backend_is_found_and_has_a_script(backend, tmp_path):
     assert f"torch.compile(forward, backend='{name}')" in finding.script
 
 
+@pytest.mark.parametrize("taken", [list, iter])
 @pytest.mark.parametrize("clip", ["clip_grad_norm_", "clip_grad_value_"])
-def test_gradients_that_are_clipped_are_left_out_and_no_finding(backend, clip):
+def test_gradients_that_are_clipped_are_left_out_and_no_finding(backend, clip, taken):
     def body():
         layer = torch.nn.Linear(2, 3)
         made = layer(random_tensor(shape=(4, 2)))
         made.sum().backward()
-        getattr(torch.nn.utils, clip)(list(layer.parameters()), 0.1)
+        getattr(torch.nn.utils, clip)(taken(layer.parameters()), 0.1)
         return made
 
     report = compiled_alike(body, backend(compiles), trials=1)
     assert report.mismatches == [[]]
     assert report.left_out == {"gradients that are clipped": 1}
+
+
+def strided():
+    x, y = random_tensor(shape=(2, 3, 4), layout="strided"), random_tensor(shape=(4,), layout="strided")
+    return torch.matmul(x, y)
+
+
+def detached():
+    y = (random_tensor(shape=(2, 3)) * 2).detach().requires_grad_()
+    return y.exp() + y
+
+
+def copied():
+    x = random_tensor(shape=(2, 3))
+    return x * copy.deepcopy(x.detach()), torch.relu(copy.deepcopy(x))
+
+
+def twice_named():
+    x = random_tensor(shape=(2, 3), requires_grad=False)
+    return x.requires_grad_() * x
+
+
+@pytest.mark.parametrize(("body", "results"), [(strided, 3), (detached, 5), (copied, 5), (twice_named, 2)])
+def test_leaves_are_made_before_there_is_a_graph_and_their_gradients_compared(body, results):
+    report = compiled_alike(body, "aot_eager", trials=1)
+    assert report.mismatches == [[]]
+    assert not report.left_out
+    assert report.compared == results
+
+
+def test_a_leaf_that_is_made_of_what_the_graph_computes_is_left_out():
+    def body():
+        made = torch.nn.Linear(3, 2)(random_tensor(shape=(4, 3)))
+        return torch.relu(made.detach().requires_grad_())
+
+    report = compiled_alike(body, "eager", trials=1)
+    assert report.mismatches == [[]]
+    assert report.left_out == {"leaves that are made of what the graph computes": 1}
 
 
 def test_what_cannot_be_traced_is_left_out_and_no_finding(backend):

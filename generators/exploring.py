@@ -55,11 +55,9 @@ def explored_array(
     exploration = Exploration.of(source)
     number = exploration.begin_array()
     _consistent(ndim, dims, shape, dtype, low, high, contents, layout)
-    if not all(item is None for item in given):
-        low, high, dtype, contents, layout = [
-            item.draw_in(source) if isinstance(item, Generator) else item
-            for item in (low, high, dtype, contents, layout)
-        ]
+    low, high, dtype, contents, layout = [
+        item.draw_in(source) if isinstance(item, Generator) else item for item in (low, high, dtype, contents, layout)
+    ]
     if shape is not None:
         sizes: Shape = given_shape(shape).draw_in(source)
     else:

@@ -61,7 +61,9 @@ class from_strategy(Generator):
 
 def as_generator(value: Any) -> Any:
     """`value`, but a strategy as the generator of what it gives."""
-    return from_strategy(value) if type(value) not in _PLAIN and is_strategy(value) else value
+    if type(value) in _PLAIN or isinstance(value, Generator) or not is_strategy(value):
+        return value
+    return from_strategy(value)
 
 
 _PLAIN = frozenset((type(None), int, float, bool, str, type, tuple))

@@ -13,6 +13,7 @@ from autotest.comparison.values import (
     compare_values,
     limits,
     passing_tolerance,
+    surely_agree,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "compare_values",
     "limits",
     "passing_tolerance",
+    "surely_agree",
 ]

@@ -36,6 +36,7 @@ __all__ = [
     "compare_values",
     "limits",
     "passing_tolerance",
+    "surely_agree",
 ]
 
 Symptom = Literal[
@@ -130,13 +131,13 @@ def compare_values(
 ) -> Sequence[Mismatch]:
     """The mismatches between two values: tensors, plain values, or containers of such, nested as they may be."""
     check_values = check_values and defined
-    if _agree(expected, actual, tolerance, check_values):
+    if surely_agree(expected, actual, tolerance, check_values=check_values):
         return ()
     return _Pair(slot, stage, tolerance, check_dtype, check_values, sides).compare(name, expected, actual)
 
 
-def _agree(expected: Any, actual: Any, tolerance: Tolerance, check_values: bool) -> bool:
-    """Whether two tensors or plain values surely agree: the common case, and quick. False leaves it open."""
+def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_values: bool = True) -> bool:
+    """Whether two values surely agree: the common case, and quick. False leaves it open."""
     kind = type(expected)
     if kind is not type(actual):
         return False
@@ -164,7 +165,14 @@ def _agree(expected: Any, actual: Any, tolerance: Tolerance, check_values: bool)
             rtol, atol = tolerance.of(PLAIN_FLOAT)
             gap: float = abs(actual - expected)
             return gap < math.inf and gap <= atol + rtol * abs(expected)
-    return False
+        return False
+    return (kind is tuple or kind is list) and (
+        len(expected) == len(actual)
+        and all(
+            surely_agree(one, other, tolerance, check_values=check_values)
+            for one, other in zip(expected, actual, strict=True)
+        )
+    )
 
 
 def limits(tolerance: Tolerance, expected: TensorValue, actual: TensorValue) -> tuple[float, float]:
@@ -188,7 +196,7 @@ class _Pair:
     sides: tuple[str, str]
 
     def compare(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
-        if _agree(expected, actual, self.tolerance, self.check_values):
+        if surely_agree(expected, actual, self.tolerance, check_values=self.check_values):
             return []
         if type(expected) is not type(actual):
             return [self._unlike(name, expected, actual), *self._inside(name, expected, actual)]

@@ -154,7 +154,12 @@ class Namespace(Framework):
         return tensor.grad
 
     def holds_gradient(self, tensor: Any) -> bool:
-        return tensor.requires_grad and bool(_is_leaf(tensor) or getattr(tensor, "retains_grad", False))
+        if not tensor.requires_grad:
+            return False
+        try:
+            return bool(tensor.is_leaf or getattr(tensor, "retains_grad", False))
+        except RuntimeError:  # see `_is_leaf`
+            return False
 
     def retain_gradient(self, tensor: Any) -> None:
         tensor.retain_grad()

@@ -40,11 +40,6 @@ WITHOUT_GRADIENT: dict[str, Listed] = {
 }
 
 
-def plain_name(operator: str) -> str:
-    """The name under which `operator`, a dotted path, a method or an in-place form, stands in the list."""
-    return operator.rpartition(".")[2].rstrip("_")
-
-
 def listed(operator: str) -> Listed | None:
-    """Why `operator` has no gradient; None for one that must have its gradient compared."""
-    return WITHOUT_GRADIENT.get(plain_name(operator))
+    """Why `operator`, a dotted path, a method or an in-place form, has no gradient; None where it must have one."""
+    return WITHOUT_GRADIENT.get(operator.rpartition(".")[2].rstrip("_"))

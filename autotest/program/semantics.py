@@ -53,6 +53,7 @@ _SOMETIMES_VIEWS: Final = frozenset(
 )
 _RETURN_GRADIENTS: Final = frozenset(("autograd.grad",))
 _LEAVE_GRADIENTS: Final = frozenset(("backward", "autograd.backward"))
+_PUSH_GRADIENTS: Final = _LEAVE_GRADIENTS | _RETURN_GRADIENTS
 #: What a module or a tensor is told, which computes nothing.
 _SETTINGS: Final = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
 #: Functions after which a module computes one of its parameters of others, or no longer does.
@@ -147,7 +148,7 @@ def returns_gradients(call: Call) -> bool:
 
 def pushes_gradients(call: Call) -> bool:
     """Whether `call` runs autograd backwards, leaving gradients in leaves or returning them."""
-    return is_backward(call) or returns_gradients(call)
+    return call.kind in ("function", "method") and call.target in _PUSH_GRADIENTS
 
 
 def pushed(call: Call) -> tuple[Operand, Operand]:
@@ -158,6 +159,11 @@ def pushed(call: Call) -> tuple[Operand, Operand]:
         names = ("outputs", "inputs", "grad_outputs") if returns_gradients(call) else ("tensors", "grad_tensors")
     given = [*call.args, *(call.kwargs.get(name) for name in names[len(call.args) :])]
     return given[0], given[len(names) - 1]
+
+
+def gives_gradients(call: Call) -> bool:
+    """Whether the result of `call` is a gradient, or several: ``x.grad``, ``autograd.grad``."""
+    return returns_gradients(call) if call.kind == "function" else reads_gradient(call)
 
 
 def reads_gradient(call: Call) -> bool:

@@ -125,7 +125,7 @@ class DualObject:
 
 def _operate(self: DualObject, name: str, operands: tuple[Any, ...]) -> Any:
     recorder = self._recorder_now()
-    return wrap(recorder, recorder.operate(name, operands))
+    return wrap(recorder, recorder.call("operator", name, operands, {}))
 
 
 operators.install(DualObject, _operate)
@@ -181,7 +181,8 @@ class Symbol(DualObject):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = current() or _recorder_of(args, kwargs)
-        mistakes.check_call(self._path, kwargs)
+        if kwargs:
+            mistakes.check_call(self._path, kwargs)
         both = recorder.pair.resolve(self._path)
         slot = recorder.call("function", self._path, args, kwargs)
         # What a class initialises, and what these draw for a module that they are given.

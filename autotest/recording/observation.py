@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, compare_values
+from autotest.comparison import Mismatch, compare_values, surely_agree
 from autotest.comparison.rejection import ABSENT as NO_NAME
 from autotest.comparison.rejection import Rejection
 from autotest.emission import names
@@ -17,16 +17,11 @@ from autotest.frameworks.base import CandidateDied
 from autotest.frameworks.freezing import freeze, freezing
 from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of
-from autotest.program.semantics import (
-    is_backward,
-    is_step,
-    reads_gradient,
-    returns_gradients,
-)
+from autotest.program.semantics import gives_gradients, is_backward, is_step
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.record import Record, stage_of
-from autotest.recording.special_values import marked
+from autotest.recording.special_values import marked, wanted
 
 
 @dataclasses.dataclass(slots=True)
@@ -48,8 +43,8 @@ class Observed:
 
 
 def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
-    """Compare everything that `record` holds."""
-    return compare([observe(record)], settings)[0]
+    """The mismatches that count of everything that `record` holds."""
+    return wanted(compare([observe(record)], settings)[0], settings)
 
 
 def observe(record: Record) -> Observed:
@@ -63,7 +58,7 @@ def observe(record: Record) -> Observed:
 
 
 def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatch]]:
-    """Read both sides of some trials of one pair, waiting for each side once, and compare each of them."""
+    """Read both sides of some trials of one pair, waiting for each side once; all mismatches of each of them."""
     pair = trials[0].record.pair
     try:
         read = freezing(pair.candidate, [pairing.actual for trial in trials for pairing in trial.pairings])
@@ -125,21 +120,16 @@ def _unread(trial: Observed, error: Exception) -> Mismatch:
 
 
 def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:
-    record, pairings = trial.record, trial.pairings
+    record, pairings, check_values = trial.record, trial.pairings, settings.check_values
     of_values, of_gradients = settings.tolerance, settings.gradient_tolerance
     suspicious = [
         index
-        for index, pairing in enumerate(pairings)
-        if compare_values(
-            pairing.suffix,
-            pairing.slot,
-            pairing.stage,
-            expected[index],
-            actual[index],
+        for index, (pairing, one, other) in enumerate(zip(pairings, expected, actual, strict=True))
+        if not surely_agree(
+            one,
+            other,
             of_gradients if pairing.stage == "backward" else of_values,
-            check_dtype=settings.check_dtype,
-            check_values=settings.check_values,
-            defined=pairing.defined,
+            check_values=check_values and pairing.defined,
         )
     ]
     if not suspicious and not record.mismatches:
@@ -162,8 +152,7 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
             sides=record.pair.sides,
         )
     ]
-    found = marked(record, found, wanted=settings.special_values)
-    return _ordered(record, [*record.mismatches, *found])
+    return _ordered(record, [*record.mismatches, *marked(record, found)])
 
 
 def _ordered(recorder: Record, found: Sequence[Mismatch]) -> list[Mismatch]:
@@ -198,11 +187,7 @@ _TAKING = frozenset(("function", "getattr"))
 
 def _read_gradients(recorder: Record) -> int:
     """How many gradients the body itself took hold of, so that they are compared as results."""
-    taken = [
-        recorder.expected[call.slot]
-        for call in recorder.calls
-        if call.kind in _TAKING and (returns_gradients(call) or reads_gradient(call))
-    ]
+    taken = [recorder.expected[call.slot] for call in recorder.calls if call.kind in _TAKING and gives_gradients(call)]
     if not taken:
         return 0
     flat = [item for value in taken for item in (value if isinstance(value, (tuple, list)) else (value,))]

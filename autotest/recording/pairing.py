@@ -119,9 +119,9 @@ class _Pairs:
             if kind in _SILENT or (failed and slot in failed):
                 continue
             expected, actual = record.expected[slot], record.actual[slot]
-            is_result = kind != "tensor" and call.note != LAYOUT and not is_backward(call)
+            is_result = kind != "tensor" and call.note != LAYOUT
             if type(expected) not in types:
-                self._add(call, expected, actual, is_result)
+                self._add(call, expected, actual, is_result and not is_backward(call))
                 continue
             # A tensor, the commonest: with the least that has to be asked.
             self.results += is_result

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.program import Array
 from autotest.recording.record import Record
@@ -15,15 +16,17 @@ from autotest.recording.record import Record
 ABOUT_NUMBERS = frozenset(("value", "gradient"))
 
 
-def marked(record: Record, found: Sequence[Mismatch], *, wanted: bool) -> list[Mismatch]:
-    """`found`, where differences in numbers are marked as special if an input holds special numbers.
-
-    Those that are special are left out unless they are `wanted`.
-    """
+def marked(record: Record, found: Sequence[Mismatch]) -> Sequence[Mismatch]:
+    """`found`, where differences in numbers are marked as special if an input holds special numbers."""
     ordinary = any(item.symptom in ABOUT_NUMBERS and not item.special for item in found)
-    if ordinary and _has_special_inputs(record):
-        found = [dataclasses.replace(item, special=True) if item.symptom in ABOUT_NUMBERS else item for item in found]
-    return [item for item in found if wanted or not item.special]
+    if not (ordinary and _has_special_inputs(record)):
+        return found
+    return [dataclasses.replace(item, special=True) if item.symptom in ABOUT_NUMBERS else item for item in found]
+
+
+def wanted(found: Iterable[Mismatch], settings: Settings) -> list[Mismatch]:
+    """`found` without what only special numbers show, unless that is to count."""
+    return [item for item in found if settings.special_values or not item.special]
 
 
 def _has_special_inputs(record: Record) -> bool:

@@ -62,11 +62,11 @@ class JudgedTrials:
     #: How many numbers the reference's tensors hold that wait to be compared.
     held: int = 0
     graphed: list[tuple[int, int, Outcome]] = dataclasses.field(default_factory=list)
+    #: How many trials the reference has to accept.
+    needed: int = dataclasses.field(init=False)
 
-    @property
-    def needed(self) -> int:
-        """How many trials the reference has to accept."""
-        return self.context.options.trials(self.test.settings.n)
+    def __post_init__(self) -> None:
+        self.needed = self.context.options.trials(self.test.settings.n)
 
     @property
     def enough(self) -> bool:

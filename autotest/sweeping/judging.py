@@ -18,6 +18,7 @@ from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class
 from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import Observed, compare, observe
+from autotest.recording.special_values import wanted
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
@@ -135,7 +136,7 @@ class Judge:
         if actual.error is not None and not (unlike and program.calls[len(actual.values)].kind == "load_state"):
             record.mismatches.append(raised(program, len(actual.values), self._pair, actual.error))
         observed = observe(record)
-        mismatches = compare([observed], self._settings)[0]
+        mismatches = wanted(compare([observed], self._settings)[0], self._settings)
         if mismatches:
             if self._wavers(program, mismatches[0]):
                 found.left_out = f"{self._pair.sides[0]} does not agree with itself"

@@ -17,10 +17,10 @@ from autotest.program import Array, Call, Program, refs
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import needed, with_arrays
 from autotest.program.semantics import is_class
-from autotest.recording.observation import compare_trial
+from autotest.recording.observation import compare, observe
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.record import Record
-from autotest.recording.special_values import ABOUT_NUMBERS, has_special_numbers
+from autotest.recording.special_values import ABOUT_NUMBERS, has_special_numbers, wanted
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import replay
 
@@ -46,7 +46,7 @@ def told_apart(record: Record, found: Sequence[Mismatch], settings: Settings) ->
         if settings.special_values or not told[-1].special:
             told += found[place + 1 :]  # what comes first is what the failure is named after
             break
-    return [item for item in told if settings.special_values or not item.special]
+    return wanted(told, settings)
 
 
 class _Judge:
@@ -123,8 +123,7 @@ def _differences(program: Program, pair: Pair, settings: Settings) -> list[Misma
         sides.append(replay(program, side))
     if any(side.error is not None for side in sides):
         return []
-    wanted = dataclasses.replace(settings, special_values=True)
-    return compare_trial(record_of(program, pair, *sides), wanted)
+    return compare([observe(record_of(program, pair, *sides))], settings)[0]
 
 
 def _ordinary_value(value: TensorValue) -> TensorValue:

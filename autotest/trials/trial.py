@@ -184,11 +184,10 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
     open_ones = [outcome for outcome in outcomes if outcome.pending is not None]
     if not open_ones:
         return
-    every = dataclasses.replace(settings, special_values=True)  # which ones are not wanted is asked below
     try:
-        found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], every)
+        found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
     except CandidateDied:  # of one of them: each is run again by itself
-        found = [_once_more(outcome, every) for outcome in open_ones]
+        found = [_once_more(outcome, settings) for outcome in open_ones]
     for outcome, mismatches in zip(open_ones, found, strict=True):
         outcome.mismatches, outcome.pending = told_apart(outcome.recorder, mismatches, settings), None
         if outcome.recorder.rejection is not None and not mismatches:  # the candidate told of it only now

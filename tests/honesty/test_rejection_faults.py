@@ -61,7 +61,7 @@ def test_a_fault_of_the_harness_itself_is_no_refusal(against, monkeypatch, error
     def broken(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr(observation, "compare_values", broken)
+    monkeypatch.setattr(observation, "surely_agree", broken)
     with pytest.raises(type(error), match="ours"):
         autotest(n=5)(body)()
     assert len(ran) == 1

@@ -16,7 +16,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from autotest.base.errors import NotDual, UsageError
+from autotest.base.calling import told_at_the_call
+from autotest.base.errors import FrameworkMissing, NotDual, UsageError
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
@@ -26,7 +27,7 @@ from autotest.running.runner import run_test
 from autotest.running.several import against_each, run_against_several
 from autotest.sources.hypothesis_examples import Example, example_now, options_for
 from autotest.sources.identity import called_now, owner_of
-from autotest.sources.places import where_it_returns
+from autotest.sources.places import where_it_is, where_it_returns
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test
@@ -38,6 +39,7 @@ __unittest = True
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@told_at_the_call
 def autotest(
     n: int = 20,
     rtol: Limit = None,
@@ -186,7 +188,7 @@ def decorate(
             name = called.id((*bound.args, *own[0]), {**bound.keywords, **own[1]})
             _must_fit(written, called.name, bound, args, kwargs)
             test = Test(name, lambda: bound(*args, **kwargs), asks, called.file)
-            sides = pair()
+            sides = _found(pair, asks.candidate, written)
             try:
                 with _unchanged_generators(), shown_on(sys.stderr):
                     options = options_for(example, asked().of_test(asks))
@@ -201,6 +203,18 @@ def decorate(
     return run  # type: ignore[return-value]
 
 
+def _found(
+    pair: Callable[[], Pair | tuple[Pair, ...]], candidate: str, written: Callable[..., Any]
+) -> Pair | tuple[Pair, ...]:
+    """The sides of a test; where its own candidate is none, that is told of the test's line."""
+    try:
+        return pair()
+    except (UsageError, FrameworkMissing) as error:
+        own = bool(candidate) and repr(candidate) in str(error)
+        said = f"{where_it_is(written)}: autotest({candidate=}): {error}" if own else str(error)
+        raise type(error)(said) from None
+
+
 def _must_fit(
     written: Any, name: str, bound: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
@@ -211,7 +225,7 @@ def _must_fit(
         code = inspect.unwrap(written).__code__
         method = "." in name and not code.co_argcount
         said = f"a method is given its object: write `def {code.co_name}(self):`" if method else str(error)
-        raise UsageError(f"{Path(code.co_filename).name}:{code.co_firstlineno}: {name}: {said}") from None
+        raise UsageError(f"{where_it_is(written)}: {name}: {said}") from None
 
 
 def _context(sides: Pair | tuple[Pair, ...], options: Options, file: Path) -> RunContext:
@@ -255,6 +269,7 @@ def _checked(function: Any) -> Any:
     return function
 
 
+@told_at_the_call
 def skip_grad_check(*function: Any, reason: str = "") -> Callable[[F], F]:
     """Let the trials of a test pass without having compared a gradient; stands above or below `@autotest`.
 

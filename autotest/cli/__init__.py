@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -67,7 +69,19 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="autotest", description="Differential autotesting of two deep-learning frameworks."
     )
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand")
     for part in (init, fuzz, sweep, harvest, stored, ledgers, gradients, verdicts, align, conformance):
         part.add_to(commands)
-    return parser.parse_args(arguments)
+    chosen, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        part_of = commands.choices[chosen.subcommand]
+        part_of.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], part_of.format_help())}")
+    return chosen
+
+
+def _meant(unknown: str, described: str) -> str:
+    """Which option an unrecognized one may be, or how names are given to a command that takes none by itself."""
+    if unknown.startswith("-"):
+        near = difflib.get_close_matches(unknown, re.findall(r"--[\w-]+", described), 1, 0.65)
+        return f". Did you mean {near[0]}?" if near else ""
+    return f". Write -k {unknown} to choose by name" if re.search(r"^ +-k ", described, re.MULTILINE) else ""

@@ -24,6 +24,7 @@ from autotest.base.units import duration, size
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
 from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
+from autotest.cli.collecting import tests_in
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import Begun
 from autotest.cli.reading import positive, seed, shard, told
@@ -31,14 +32,12 @@ from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import all_chosen_names, chosen, chosen_names
 from autotest.report import campaign as report
 from autotest.report import data, github, junit, markdown, sweep_html
-from autotest.report.plural import several
 from autotest.results import sweep_format
 from autotest.results.campaign_map import campaign_map
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Conditions
 from autotest.results.verification import State, Verification
-from autotest.sources.collection import Collection, collect
-from autotest.sources.selection import selection
+from autotest.sources.collection import Collection
 from autotest.storage import trends
 
 
@@ -80,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     """Run one campaign; the exit status, and what it came to."""
-    collected = _collected(arguments)
+    collected = tests_in(arguments.paths, arguments.k)
     environment = options.from_environment()
     history = History(environment.directory)
     shard = "{}/{}".format(*arguments.shard) + (fuzz_groups.EACH if arguments.each_group else "")
@@ -201,30 +200,3 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _collected(arguments: argparse.Namespace) -> Collection:
-    collected = collect(arguments.paths)
-    if arguments.k:
-        chosen = selection(arguments.k)
-        fitting = [test for test in collected.tests if chosen(test.id)]
-        if collected.tests and not fitting:
-            shown = [f"  {test.id}" for test in collected.tests[:5]]
-            more = len(collected.tests) - len(shown)
-            raise UsageError(
-                "\n".join(
-                    [
-                        f"-k {arguments.k!r} fits none of {several(len(collected.tests), 'test')}:",
-                        *shown,
-                        *([f"  and {more} more"] if more else []),
-                    ]
-                )
-            )
-        collected = dataclasses.replace(collected, tests=fitting)
-    if not collected.tests:
-        places = ", ".join(str(path) for path in arguments.paths)
-        why = [f"{name}: {reason}" for name, reason in (*collected.broken, *collected.left_out)][:5]
-        raise UsageError(
-            "\n  ".join([f"no test decorated with @autotest(...) that could be explored was found in {places}", *why])
-        )
-    return collected

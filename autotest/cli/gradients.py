@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,13 @@ from autotest.campaigns.gradient_account import keep_books
 from autotest.campaigns.gradient_workers import keep_books_apart
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors
+from autotest.cli.collecting import tests_in
 from autotest.clusters.other_work import keep_books_on
 from autotest.frameworks import chosen_names
 from autotest.report import gradients as report
 from autotest.results.gradient_account import Books
 from autotest.results.tasks import Conditions, Where
-from autotest.sources.collection import Collection, collect
-from autotest.sources.selection import selection
+from autotest.sources.collection import Collection
 from autotest.storage.kept_books import Asked, KeptBooks
 
 
@@ -56,13 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--trials {arguments.trials}: expected a whole number, at least 1")
     if arguments.jobs is not None and arguments.jobs < 0:
         raise UsageError(f"--jobs {arguments.jobs}: expected a whole number, 0 or more")
-    collected = collect(arguments.paths)
-    if arguments.k:
-        chosen = selection(arguments.k)
-        collected = dataclasses.replace(collected, tests=[test for test in collected.tests if chosen(test.id)])
-    if not collected.tests:
-        places = ", ".join(str(path) for path in arguments.paths)
-        raise UsageError(f"no test decorated with @autotest(...) was found in {places}")
+    collected = tests_in(arguments.paths, arguments.k)
     conditions = Conditions(options.from_environment().directory, chosen_names())
     kept = KeptBooks(conditions.directory, Asked(arguments.trials, chosen_names()[1]), resume=arguments.resume)
     with contextlib.closing(kept):

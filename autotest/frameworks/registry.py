@@ -46,6 +46,10 @@ def framework(name: str) -> Framework:
         raise FrameworkMissing(f"the adapter of framework {name!r} ({target}) cannot be imported: {error}") from error
     except AttributeError as error:
         raise UsageError(f"{target!r} names no factory of a framework: {error}") from error
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise  # by the factory's own code
+        raise UsageError(f"{target!r} is no factory of a framework, which needs no arguments: {error}") from error
     if not isinstance(made, Framework):
         raise UsageError(f"{target!r} made a {type(made).__name__}; expected an autotest.frameworks.Framework")
     return made

@@ -11,7 +11,7 @@ import numpy as np
 from autotest.base.errors import UsageError, made_by_the_test, of_the_test
 from autotest.frameworks import ABSENT, Both, Pair, all_chosen
 from autotest.program import Call, Operand, Ref, Root
-from autotest.recording import mistakes, operators
+from autotest.recording import mistakes, operators, refusals
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
 from autotest.recording.external_values import adopt, synchronize_module
@@ -379,6 +379,7 @@ def _items(recorder: Recorder, value: DualObject) -> list[Any]:
     """The items of a dual iterable, each of them dual or plain."""
     expected = value._sides()[0]
     if not isinstance(expected, (tuple, list)):
+        refusals.not_for_a_report()
         # A tensor's rows, a dict's keys, a view's pairs: listed on both sides first.
         value = Value(recorder, recorder.builtin("list", value))
         expected = value._sides()[0]

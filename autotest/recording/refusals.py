@@ -52,6 +52,20 @@ def inside_of(packages: Collection[str]) -> bool:
     return False
 
 
+def not_for_a_report() -> None:
+    """Raise `TypeError` where pytest tries to iterate over an object to show it: no call of the test's, which no trial
+    is to record."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if not module.startswith(_OWN):
+            if not module.startswith("_pytest."):
+                return
+            if module.startswith("_pytest.assertion."):
+                raise TypeError("a dual object is shown as a whole")
+        frame = frame.f_back
+
+
 def place(packages: Collection[str]) -> str:
     """The line of the test that is making a call, as ``test_x.py:12 (`y = x.item()`)``; empty where none does."""
     frame: FrameType | None = sys._getframe(1)

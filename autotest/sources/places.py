@@ -1,4 +1,4 @@
-"""Where a test returns what it returns, for those who have to look it up."""
+"""Where a test stands and where it returns what it returns, for those who have to look it up."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+
+def where_it_is(function: Callable[..., Any]) -> str:
+    """``test_x.py:12``: where the function begins, its decorators with it."""
+    code = inspect.unwrap(function).__code__
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
 
 def where_it_returns(function: Callable[..., Any]) -> str:

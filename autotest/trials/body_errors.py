@@ -13,7 +13,10 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+import generators
+from autotest.base.calling import called_by, misspelt_argument
 from autotest.base.errors import AutotestError, UsageError
+from autotest.recording import tensors
 from autotest.recording.dual import DualObject
 
 _OWN = ("autotest.", "generators.")
@@ -98,6 +101,12 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
             "a strategy of Hypothesis stands before `|`, and takes strategies alone: write `generator | strategy`, or "
             "oneof(strategy, generator)"
         )
+    if isinstance(error, TypeError):
+        named = called_by(error)
+        ours = next((getattr(home, named) for home in (tensors, generators) if named in vars(home)), None)
+        said = misspelt_argument(error, ours)
+        if said is not None:
+            return said
     if isinstance(error, TypeError) and re.search(r"(?<![\w.'])'?(Value|Symbol|Method)\b'?(?!\()", str(error)):
         first = str(error).splitlines()[0]
         return (

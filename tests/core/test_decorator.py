@@ -46,11 +46,6 @@ def test_a_bad_argument_is_refused_by_name_when_the_decorator_runs(arguments, sa
         autotest(**arguments)
 
 
-def test_an_unknown_keyword_is_refused_when_the_decorator_runs():
-    with pytest.raises(TypeError, match="tolerance"):
-        autotest(tolerance=1e-3)
-
-
 def test_forgotten_parentheses_are_explained():
     with pytest.raises(UsageError, match=r"@autotest\(\)"):
 

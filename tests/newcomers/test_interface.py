@@ -6,7 +6,16 @@ import inspect
 
 import pytest
 
-from autotest import Divergence, Pair, UsageError, autotest, random_tensor, torch
+from autotest import (
+    Divergence,
+    FrameworkMissing,
+    Pair,
+    UsageError,
+    autotest,
+    random_tensor,
+    skip_grad_check,
+    torch,
+)
 from autotest.base.settings import Settings
 from autotest.frameworks.torch import TorchFramework
 from autotest.trials.driver import driven_by
@@ -55,6 +64,41 @@ def test_the_old_second_argument_is_told_by_its_name():
 def test_what_makes_no_sense_is_refused_by_name(arguments, says):
     with pytest.raises(UsageError, match=says):
         autotest(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: autotest(rtoll=1), r"^autotest\(\) has no argument 'rtoll'. Did you mean 'rtol'\?$"),
+        (lambda: autotest(gradients=1), r"^autotest\(\) has no argument 'gradients': expected some of n, rtol, "),
+        (lambda: autotest(2, 1e-3, 1e-3, True), r"^autotest\(\): too many positional arguments; expected some of n, "),
+        (lambda: autotest(n="3"), r"^autotest\(n='3'\): expected a whole number of trials, at least 1$"),
+        (lambda: skip_grad_check(reasn="none"), "has no argument 'reasn'. Did you mean 'reason'"),
+    ],
+)
+def test_a_wrong_argument_is_told_at_the_line_that_has_it(call, says):
+    with pytest.raises(UsageError, match=says) as raised:
+        call()
+    assert [entry.path.name for entry in raised.traceback if not entry.ishidden(raised)] == ["test_interface.py"] * 2
+    assert raised.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("candidate", "says"),
+    [
+        ("onefow", "no framework is called 'onefow'. Did you mean 'oneflow'"),
+        ("no_such_module:made", "cannot be imported: No module named 'no_such_module'"),
+        ("math:nothing", "names no factory of a framework"),
+        ("math:sin", "is no factory of a framework, which needs no arguments"),
+    ],
+)
+def test_a_candidate_that_is_none_is_told_at_the_line_of_the_test(monkeypatch, candidate, says):
+    monkeypatch.delenv("AUTOTEST_CANDIDATE", raising=False)
+    test = autotest(candidate=candidate)(relu)
+    place = rf"^test_interface.py:{relu.__code__.co_firstlineno}: autotest\(candidate='{candidate}'\): "
+    with pytest.raises((UsageError, FrameworkMissing), match=f"{place}.*{says}") as raised:
+        test()
+    assert raised.value.__suppress_context__
 
 
 def test_check_allclose_is_another_name_for_check_values(quick, against):
@@ -120,7 +164,7 @@ def drawn(**arguments):
     @autotest(n=2, **arguments)
     def test_drawing():
         x = random_tensor(shape=(2,))
-        seen.append(float(x.reference[0]))
+        seen.append(float(x.reference.detach()[0]))
         return torch.relu(x)
 
     test_drawing()

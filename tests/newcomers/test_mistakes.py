@@ -131,7 +131,19 @@ MISTAKES = {
     ),
     "rank_of_a_fraction": Mistake("return random_tensor(ndim=2.5)", "ndim=2.5 at .*: expected a whole number"),
     "no_such_dtype": Mistake('return random_tensor(2, dtype="float31")', "dtype='float31': expected one of float16"),
-    "no_such_argument": Mistake("return random_tensor(ndim=2, dims=3)", "unexpected keyword argument 'dims'"),
+    "no_such_argument": Mistake("return random_tensor(ndim=2, dims=3)", "random_tensor\\(\\) has no argument 'dims'"),
+    "argument_misspelt": Mistake(
+        "return torch.relu(random_tensor(2, lowe=1))",
+        "random_tensor\\(\\) has no argument 'lowe'. Did you mean 'low'\\?",
+    ),
+    "argument_of_a_generator": Mistake(
+        "return torch.relu(random_tensor(random(lo=1, high=3)))",
+        "random\\(\\) has no argument 'lo'. Did you mean 'low'",
+    ),
+    "argument_far_from_any": Mistake(
+        "return torch.relu(random_tensor(2, quux=1))", "no argument 'quux': expected some of ndim, dim0, .* low, high"
+    ),
+    "assertion_on_a_number": Mistake("assert x.sum() == 12345", "E +(AssertionError: )?assert torch:.* == 12345"),
     "copied": Mistake("import copy; return copy.copy(x)", "a dual object cannot be copied; use .clone\\(\\)"),
     "maximum_of_numpy": Mistake("return np.maximum(x, 0)", "NumPy computes on one side only"),
     "truth_of_numpy": Mistake(

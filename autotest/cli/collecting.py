@@ -1,0 +1,40 @@
+"""Collects the decorated tests that a command line names, and says why where there are none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from autotest.base.errors import UsageError
+from autotest.report.plural import several
+from autotest.sources.collection import Collection, collect
+from autotest.sources.selection import selection
+
+
+def tests_in(paths: Sequence[Path], k: str) -> Collection:
+    """The decorated tests that `paths` hold and whose names fit `k`; raises `UsageError` where there are none."""
+    collected = collect(paths)
+    if k:
+        chosen = selection(k)
+        fitting = [test for test in collected.tests if chosen(test.id)]
+        if collected.tests and not fitting:
+            shown = [f"  {test.id}" for test in collected.tests[:5]]
+            more = len(collected.tests) - len(shown)
+            raise UsageError(
+                "\n".join(
+                    [
+                        f"-k {k!r} fits none of {several(len(collected.tests), 'test')}:",
+                        *shown,
+                        *([f"  and {more} more"] if more else []),
+                    ]
+                )
+            )
+        collected = dataclasses.replace(collected, tests=fitting)
+    if not collected.tests:
+        places = ", ".join(str(path) for path in paths)
+        why = [f"{name}: {reason}" for name, reason in (*collected.broken, *collected.left_out)][:5]
+        raise UsageError(
+            "\n  ".join([f"no test decorated with @autotest(...) that could be explored was found in {places}", *why])
+        )
+    return collected

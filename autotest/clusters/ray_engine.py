@@ -48,8 +48,11 @@ class RayEngine:
     def __init__(self, address: str = "", processors: int | None = None, agent: type = Agent) -> None:
         """`address`: ``HOST:PORT`` of a cluster's client server, ``auto`` for the cluster that this machine belongs to.
 
-        Without one a cluster of `processors` workers is started. `agent` is what runs on each machine.
+        Without one a cluster of `processors` workers is started. `agent` is what runs on each machine. Raises
+        `UsageError` for an address that is none.
         """
+        if address not in ("", "auto"):
+            _split(address)
         self._address, self._processors, self._agent = address, processors, agent
         self._ray: Any = None
         self._folder: str | None = None
@@ -195,14 +198,19 @@ def _ray() -> Any:
     return ray
 
 
+def _split(address: str) -> tuple[str, int]:
+    """Host and port of ``HOST:PORT``; raises `UsageError`."""
+    host, _, port = address.rpartition(":")
+    if not host or re.search(r"[/@\s]", host) or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise UsageError(f"--executor ray://{address}: expected ray://HOST:PORT, such as ray://10.0.0.1:10001")
+    return host.strip("[]"), int(port)
+
+
 def _reach(address: str) -> None:
     """Say soon that nobody is there, which Ray takes half a minute for."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise UsageError(f"--executor ray://{address}: expected ray://HOST:PORT, such as ray://10.0.0.1:10001")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACHED).close()
-    except (OSError, OverflowError) as error:
+        socket.create_connection(_split(address), REACHED).close()
+    except OSError as error:
         raise ClusterUnreachable(
             f"--executor ray://{address}: nobody answers there ({error}); expected the client server of a Ray cluster, "
             "which `ray start --head` opens on port 10001"

@@ -17,6 +17,9 @@ from tests.cluster.conftest import SUITE, free_port
     [
         ("ray://127.0.0.1:{closed}", "nobody answers there"),
         ("ray://nowhere", "expected ray://HOST:PORT, such as ray://10.0.0.1:10001"),
+        ("ray://10.0.0.1", "expected ray://HOST:PORT"),
+        ("ray://10.0.0.1:99999", "expected ray://HOST:PORT"),
+        ("ray://http://10.0.0.1:10001", "expected ray://HOST:PORT"),
         ("slurm", "expected local, ray, ray://HOST:PORT or ray://auto"),
     ],
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import hashlib
-import importlib.util
 import inspect
 import itertools
 import sys
@@ -16,11 +14,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
 from autotest.sources.identity import Called, collected_as, labels, leads_to
+from autotest.sources.importing import load
 from autotest.sources.pytest_marks import cases, marks_of, skip_mark
 from autotest.sources.with_fixtures import call_with_fixtures
 
@@ -121,40 +119,6 @@ def find(file: Path, id: str) -> Collected:  # noqa: A002 - the test's id is wha
         if isinstance(item, Collected) and item.id == wanted:
             return item.renamed(id, label=label) if folders else item
     raise UsageError(f"{file}: there is no decorated test {id!r}; it was renamed, removed, or needs fixtures")
-
-
-def load(file: Path) -> ModuleType:
-    """The module of a test file, imported once a process, with its folder importable as a script's is.
-
-    After the modules that ``AUTOTEST_IMPORT`` names; raises `UsageError` when one of these cannot be imported.
-    """
-    file = file.resolve()
-    digest = hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]
-    name = f"autotest_collected_{digest}_{file.stem}"
-    known = sys.modules.get(name)
-    if known is not None:
-        return known
-    for wanted in options.imports():
-        _import(wanted)
-    if str(file.parent) not in sys.path:
-        sys.path.insert(0, str(file.parent))
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{file}: expected a Python file")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
-
-
-def _import(wanted: str) -> None:
-    try:
-        importlib.import_module(wanted)
-    except ImportError as error:
-        raise UsageError(f"AUTOTEST_IMPORT={wanted}: expected a module that can be imported ({error})") from error
 
 
 def _files(path: Path) -> Iterator[Path]:

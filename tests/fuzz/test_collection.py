@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from autotest.base.errors import UsageError
-from autotest.sources.collection import collect, find, load
+from autotest.sources.collection import collect, find
+from autotest.sources.importing import load
 from autotest.trials.driver import driven_by
 
 HEAD = "import unittest\nimport pytest\nfrom autotest import autotest, torch, random_tensor\n"
@@ -18,6 +21,7 @@ HEAD = "import unittest\nimport pytest\nfrom autotest import autotest, torch, ra
 def file(tmp_path):
     def write(source: str, name: str = "test_it.py") -> Path:
         path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(HEAD + textwrap.dedent(source))
         return path
 
@@ -175,6 +179,59 @@ def test_a_file_that_is_named_is_taken_whatever_it_is_called_and_may_import_its_
     (tmp_path / "neighbour_of_suite.py").write_text("N = 3\n")
     path = file("from neighbour_of_suite import N\n@autotest(n=N)\ndef test_c():\n    pass\n", "suite.py")
     assert ids(path) == ["suite.py::test_c"]
+
+
+IN_A_PACKAGE = """
+from ..values import LOW
+from .names_of_checks import NAMES
+
+@pytest.mark.parametrize("name", NAMES)
+@autotest()
+def test_one(name):
+    return getattr(torch, name)(random_tensor(low=LOW))
+"""
+
+
+def in_a_package(file: Callable[..., Path], folder: Path, package: str, low: str) -> Path:
+    """A test file of `package` below `folder` that imports its neighbours by relative imports."""
+    (folder / package / "checks").mkdir(parents=True)
+    for name, source in {
+        "__init__.py": "",
+        "values.py": f"LOW = {low}\n",
+        "checks/__init__.py": "",
+        "checks/names_of_checks.py": "NAMES = ['relu', 'exp']\n",
+    }.items():
+        (folder / package / name).write_text(source)
+    return file(IN_A_PACKAGE, f"{folder.name}/{package}/checks/test_package.py")
+
+
+def test_a_file_of_a_package_may_import_relative_to_it_as_under_pytest(file, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    path = in_a_package(file, tmp_path / "here", "package_of_relative_imports", "0.5")
+    found = collect([path])
+    assert [test.id for test in found.tests] == [
+        f"test_package.py::test_one[name={name!r}]" for name in ("relu", "exp")
+    ]
+    assert load(path).LOW == 0.5
+    assert load(path) is load(path)
+
+
+def test_a_file_of_a_package_whose_name_another_one_has_taken_is_told_or_does_without_it(file, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    first, second = (in_a_package(file, tmp_path / one, "package_that_is_there_twice", "0.5") for one in ("a", "b"))
+    assert len(collect([first]).tests) == 2
+    ((_, why),) = collect([second]).broken
+    assert "relative import" in why
+    second.write_text(HEAD + "@autotest()\ndef test_two():\n    pass\n")
+    assert ids(second) == ["test_package.py::test_two"]
+
+
+def test_what_is_wrong_with_a_package_is_told(file, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    path = in_a_package(file, tmp_path / "here", "package_that_raises", "0.5")
+    (path.parents[1] / "__init__.py").write_text("import no_such_module_of_package\n")
+    ((_, why),) = collect([path]).broken
+    assert "No module named 'no_such_module_of_package'" in why
 
 
 def test_a_missing_path_and_a_test_that_is_gone_are_said(file, tmp_path):

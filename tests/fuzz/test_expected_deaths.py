@@ -14,7 +14,7 @@ from autotest.campaigns import isolated_runner
 from autotest.campaigns.deadly_calls import DeadlyCalls
 from autotest.results import ledger
 from autotest.results.progress import CampaignProgress
-from autotest.sources import collection
+from autotest.sources.importing import load
 
 SUITE = """
 import unittest
@@ -66,7 +66,7 @@ def test_a_test_that_is_known_to_kill_is_handed_over(suite, monkeypatch, against
     handed = []
     monkeypatch.setattr(isolated_runner, "shared", lambda pid: lambda test, context: handed.append(test.id))
     against()
-    case = collection.load(suite("test_sinh")).TestDie
+    case = load(suite("test_sinh")).TestDie
     for name in ("test_sinh", "test_relu"):
         case(name).debug()
     assert handed == ["test_die.py::TestDie.test_sinh"]

@@ -1,0 +1,75 @@
+"""Imports a test file once a process, as part of the package that it lies in where it lies in one."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from autotest.base import options
+from autotest.base.errors import UsageError
+
+
+def load(file: Path) -> ModuleType:
+    """The module of a test file, with its folder importable as a script's is, and its package as pytest has it.
+
+    After the modules that ``AUTOTEST_IMPORT`` names; raises `UsageError` when one of these cannot be imported.
+    """
+    file = file.resolve()
+    digest = hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]
+    name = f"autotest_collected_{digest}_{file.stem}"
+    root = _outside_of_packages(file.parent)
+    package = ".".join(file.parent.relative_to(root).parts)
+    for known in (f"{package}.{name}", name):
+        if known in sys.modules:
+            return sys.modules[known]
+    for wanted in options.imports():
+        _import(wanted)
+    # A package's own modules are found by its name; those beside the file must not come before everything else there.
+    places = [(0, root), (len(sys.path), file.parent)] if package else [(0, file.parent)]
+    for at, place in places:
+        if str(place) not in sys.path:
+            sys.path.insert(at, str(place))
+    if package and _is_imported(package, file.parent):
+        name = f"{package}.{name}"  # by which relative imports know where they start
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{file}: expected a Python file")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _outside_of_packages(folder: Path) -> Path:
+    """The innermost folder, from `folder` upwards, that is no package."""
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        folder = folder.parent
+    return folder
+
+
+def _is_imported(package: str, folder: Path) -> bool:
+    """Import `package`; whether it is the one in `folder`, and not another of its name that was imported before."""
+    try:
+        found = importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{package}.".startswith(f"{error.name}."):
+            return False
+        raise
+    return any(Path(place).resolve() == folder for place in getattr(found, "__path__", ()))
+
+
+def _import(wanted: str) -> None:
+    try:
+        importlib.import_module(wanted)
+    except ImportError as error:
+        raise UsageError(f"AUTOTEST_IMPORT={wanted}: expected a module that can be imported ({error})") from error
+
+
+__all__ = ["load"]

@@ -16,12 +16,14 @@ from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
 from autotest.diagnosis.agreement import Agreement, Place, results
 from autotest.diagnosis.verdict import ROUNDOFF, Measured, measure
-from autotest.frameworks import Pair
+from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, refs
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 
 #: Runs with moved inputs. An element that one input reaches is taken for one that many do once in 2 ** RUNS.
 RUNS = 8
+#: An error is called one of an unstable algorithm where so much of it strays, and so many times as far as the result.
+_STRAYING, _SENSITIVE = 0.25, 4.0
 
 
 class Laboratory:
@@ -96,6 +98,36 @@ class Laboratory:
             (expected, actual), (true, claimed), same, dtype, self._length(expected.size), mask, self.backdrop()
         )
 
+    def strays(self, place: Place, measured: Measured, framework: Framework) -> tuple[float, float] | None:
+        """How far the error of `framework` strays when the inputs move by a few roundoffs, and the true result; None
+        where the error rather stays as it is.
+
+        A fault is a function of what it is given, and stays where that nearly does. The rounding of an unstable
+        algorithm is another one with each last bit. Both are taken at the worst element of `measured`.
+        """
+        found = [self._once(place, measured.index, framework, run) for run in range(RUNS)]
+        known = [pair for pair in found if pair is not None and np.isfinite(pair).all()]
+        if len(known) < RUNS:
+            return None
+        own, true = np.array(known).T
+        # A smooth error of an ill-conditioned result strays with the result, and is a fault like any other.
+        error, result = float(np.std(own - true)), float(np.std(true))
+        size = float(np.sqrt(np.mean(np.abs(own - true) ** 2)))
+        return (error, result) if error > max(_STRAYING * size, _SENSITIVE * result) else None
+
+    def _once(
+        self, place: Place, index: tuple[int, ...], framework: Framework, run: int
+    ) -> tuple[complex, complex] | None:
+        """What `framework` has at an element when the inputs move, and what is true of these inputs."""
+        arrays = nudged_as_they_are(self.program.arrays, run)
+        program = with_arrays(self.program, arrays)
+        wide, places = widened(program)
+        own = _array(results(program, framework).get(place))
+        true = _array(results(wide, self._pair.reference).get((places[place[0]], place[1])))
+        if own is None or true is None or own.shape != true.shape:
+            return None
+        return complex(own[index]), complex(true[index])
+
     def _length(self, size: int) -> float:
         """How many numbers may be added up in one element, judged by sizes alone."""
         largest = self._largest
@@ -121,6 +153,16 @@ class Laboratory:
         dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
         return 100 * roundoff * greatest + 4 * roundoff * summed
+
+
+def nudged_as_they_are(arrays: Sequence[Array], run: int) -> list[Array]:
+    """`arrays` with about half of the elements moved by up to four roundoffs, each in the precision that it has."""
+    moved = []
+    for array in arrays:
+        (other,) = nudged([array], 4 * ROUNDOFF.get(array.dtype, 0.0), run)
+        with np.errstate(over="ignore"):
+            moved.append(dataclasses.replace(array, data=other.data.astype(array.data.dtype)))
+    return moved
 
 
 def _array(value: Any) -> np.ndarray[Any, Any] | None:

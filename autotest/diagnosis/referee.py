@@ -102,6 +102,9 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = dataclasses.replace(
         evidence, measured=measured, backdrop=laboratory.backdrop(), small=_is_small(first, settings)
     )
+    if measured is not None and measured.wide_agrees and any(measured.wrong) and not all(measured.wrong):
+        side = pair.candidate if measured.wrong[1] else pair.reference
+        evidence = dataclasses.replace(evidence, strays=laboratory.strays(place, measured, side))
     if first.stage == "backward" or returns_gradients(focus.program.calls[place[0]]):
         witness, kink = numeric_gradient(laboratory.wide, laboratory.wide_place(place), pair, first)
         return dataclasses.replace(evidence, witnesses=() if witness is None else (witness,), kink=kink)

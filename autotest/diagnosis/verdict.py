@@ -23,6 +23,7 @@ Blame = Literal[
     "reference",
     "both",
     "semantic difference",
+    "unstable",
     "rounding",
     "ill-conditioned",
     "ties",
@@ -130,6 +131,8 @@ class Evidence:
     ties: bool = False
     #: The derivative of either side's forward has a kink here: no gradient is the only right one.
     kink: bool = False
+    #: Of a side further off than rounding: how far its error strays when inputs move by roundoffs, and the true result.
+    strays: tuple[float, float] | None = None
 
 
 #: The side that has to change; "nobody" where both may stay as they are, and "" where that is not known.
@@ -348,8 +351,12 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
             "both", f"both: {reference} and {candidate} are further from the float64 result than rounding", numbers
         )
     if any(wrong):
-        blame: Blame = "candidate" if wrong[1] else "reference"
+        blame: Literal["candidate", "reference"] = "candidate" if wrong[1] else "reference"
         name = evidence.sides[wrong[1]]
+        if evidence.strays is not None:
+            what = "its error strays by {:.3g} when inputs move by a few roundoffs, the true result by {:.3g}"
+            line = f"{name}: rounding, which its algorithm makes great: {what.format(*evidence.strays)}"
+            return Verdict("unstable", line, numbers, blame)
         return Verdict(blame, f"{name}: it is further from the float64 result than rounding explains", numbers)
     if found.amplification > _AMPLIFIED:
         what = f"ill-conditioned: a roundoff of the inputs becomes {found.amplification:.0f} of the result"

@@ -1,0 +1,110 @@
+"""Rounding that an unstable algorithm makes great is told from a fault, which stays where its inputs nearly do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import autotest as at
+from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.diagnosis.agreement import agree
+from autotest.diagnosis.referee import cleared, examine
+from autotest.diagnosis.verdict import Verdict
+from autotest.frameworks import Pair
+from autotest.frameworks.base import Framework
+from autotest.frameworks.torch import TorchFramework
+from autotest.trials.trial import run_trial
+from tests.support.faulty import FaultyTorch
+
+SETTINGS = Settings(auto_backward=False)
+
+
+def x(size: int, low: float, high: float) -> Any:
+    return at.random_tensor(shape=(size,), low=low, high=high, dtype="float32", requires_grad=False)
+
+
+def variance() -> Any:
+    return dual.var(x(50, 99, 101), 0)
+
+
+def running_sum() -> Any:
+    return dual.cumsum(x(2000, -2, 2), 0)
+
+
+def sine() -> Any:
+    return dual.sin(x(4, 30_000, 31_000))
+
+
+def by_mean_of_squares(_: Any) -> Callable[..., Any]:
+    """The difference of two great numbers, where torch adds up small ones."""
+    return lambda t, dim: ((t * t).sum(dim) - t.sum(dim) ** 2 / t.shape[dim]) / (t.shape[dim] - 1)
+
+
+def from_the_end(_: Any) -> Callable[..., Any]:
+    """The sum of everything without the sum of what comes later."""
+    return lambda t, dim: t.sum(dim) - t.flip(0).cumsum(dim).flip(0) + t
+
+
+def in_single(change: Callable[[Any], Any]) -> Callable[[Any], Callable[..., Any]]:
+    """An operator whose results in single precision are changed."""
+
+    def planted(original: Any) -> Callable[..., Any]:
+        def faulty(t: Any, *args: Any) -> Any:
+            result = original(t, *args)
+            return change(result) if str(t.dtype) == "torch.float32" else result
+
+        return faulty
+
+    return planted
+
+
+def verdicts(body: Callable[[], Any], reference: Framework, candidate: Framework) -> list[Verdict]:
+    """The verdicts on those of ten trials that differ, none of which may be cleared."""
+    pair, found = Pair(reference, candidate), []
+    for seed in range(10):
+        outcome = run_trial(body, seed, SETTINGS, pair)
+        if outcome.mismatches:
+            agreement = agree(outcome.program, pair, SETTINGS)
+            assert cleared(agreement, pair, SETTINGS) is None
+            found.append(examine(agreement, pair, SETTINGS).verdict)
+    return found
+
+
+@pytest.mark.parametrize("flipped", [False, True], ids=["candidate", "reference"])
+@pytest.mark.parametrize(
+    ("body", "planted"),
+    [(variance, {"var": by_mean_of_squares}), (running_sum, {"cumsum": from_the_end})],
+    ids=["variance", "running sum"],
+)
+def test_an_unstable_algorithm_is_called_so(body: Any, planted: Any, flipped: bool) -> None:
+    sides: list[Framework] = [TorchFramework(), FaultyTorch(planted)]
+    if flipped:
+        sides.reverse()
+    found = verdicts(body, *sides)
+    told = [verdict for verdict in found if verdict.blame == "unstable"]
+    # Rounding may once fall like a fault: which sums are rounded how is the processor's own.
+    assert len(told) > len(found) / 2
+    assert {verdict.wrong for verdict in found} == {"reference" if flipped else "candidate"}
+    assert all(verdict.line.startswith("faulty: rounding, which its algorithm makes great") for verdict in told)
+
+
+@pytest.mark.parametrize(
+    ("body", "operator", "change"),
+    [
+        (variance, "var", lambda result: result * 1.01),
+        (variance, "var", lambda result: result + 0.01),
+        (variance, "var", lambda result: result.half().float()),
+        (variance, "var", lambda result: result * 0),
+        (running_sum, "cumsum", lambda result: result + 1e-3),
+        (running_sum, "cumsum", lambda result: result.flip(0)),
+        (running_sum, "cumsum", lambda result: result.bfloat16().float()),
+        (sine, "sin", lambda result: result * 1.5),  # which strays, and not further than the sine itself
+    ],
+)
+def test_a_fault_of_single_precision_is_none_of_the_algorithms(body: Any, operator: str, change: Any) -> None:
+    found = verdicts(body, TorchFramework(), FaultyTorch({operator: in_single(change)}))
+    assert found
+    assert {verdict.blame for verdict in found} == {"candidate"}

@@ -75,6 +75,7 @@ class Framework(Operations, abc.ABC):
         asynchronous: whether a call returns before it is carried out, so that it pays to run the next trial meanwhile.
         imported: whether this process has imported it, through this adapter.
         forkable: whether a process that has used it can be forked, for eager calls inside of `around_trials`.
+        shares_driver: whether the reference may start a driver that it needs, too, and that does not survive a fork.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Framework(Operations, abc.ABC):
     asynchronous: bool = False
     imported: bool = False
     forkable: bool = False
+    shares_driver: bool = False
 
     def own_names(self) -> StandIns:
         """What a reference that knows nothing of it shall do for names that only this framework has."""

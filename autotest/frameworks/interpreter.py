@@ -360,7 +360,8 @@ def _not_served(inner: str, python: str, why: str) -> str:
     if why.endswith("without a word"):
         advice = f"; give the interpreter of an environment that has {inner} and NumPy"
     else:
-        advice = "" if "install" in why else "; install it and NumPy there"
+        told = "install" in why or ("no framework is called" in why and "Did you mean" in why)
+        advice = "" if told else "; install it and NumPy there"
     return f"{inner!r} cannot be served by {python}: {why}{advice}"
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
+from typing import Any
 
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.emission import Script
 from autotest.frameworks import torch_graph
-from autotest.frameworks.requests import Build, Given, Graphed
+from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
 from autotest.frameworks.torch import TorchFramework
 
 #: How a reproducer runs its program in a graph.
@@ -36,6 +38,8 @@ class TorchCompile(TorchFramework):
         super().__init__(f"torch+compile={backend}", alias="compiled")
         self._backend = backend
         self.graph_mode = f"torch.compile(backend={backend!r})"
+        #: Why nothing compiles, "" if something does, and None while that was never in doubt.
+        self._compiles: str | None = None
 
     def import_root(self) -> ModuleType:
         root = super().import_root()
@@ -57,8 +61,33 @@ class TorchCompile(TorchFramework):
 
     def run_in_graph(self, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         with self._settled():
-            return torch_graph.run(
-                self.root, build, calls, lambda module: self.root.compile(module, backend=self._backend)
+            try:
+                return torch_graph.run(self.root, build, calls, self._compiled)
+            except NotGraphed:
+                raise
+            except Exception:
+                self._must_compile()
+                raise
+
+    def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        compiled: Callable[..., Any] = self.root.compile(function, backend=self._backend)
+        return compiled
+
+    def _must_compile(self) -> None:
+        """Raise `FrameworkMissing` where not even a sum compiles, which is no fault of a program."""
+        if self._compiles is None:
+            try:
+                self._compiled(lambda x: x + 1)(self.root.ones(2))
+                self._compiles = ""
+            except Exception as error:  # noqa: BLE001 - told, whatever it is
+                said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+                self._compiles = textwrap.shorten(said, 200, placeholder=" ...")
+        if self._compiles:
+            old = "`pip install 'setuptools<70'`" if "pkg_resources" in self._compiles else "install what it lacks"
+            other = "" if self._backend == "aot_eager" else ", or choose torch+compile=aot_eager"
+            raise FrameworkMissing(
+                f"{self.name}: torch {self.root.__version__} compiles nothing here, not even x + 1 ({self._compiles}); "
+                f"{old}{other}"
             )
 
     @contextlib.contextmanager

@@ -48,6 +48,9 @@ class TorchDevice(TorchFramework):
     def __init__(self, device: str) -> None:
         super().__init__(f"torch:{device}", alias=device.partition(":")[0])
         self._device = device
+        # What drives a device (CUDA, a client of XLA's) does not live on in a fork of a process that has touched it.
+        self.forkable = device.partition(":")[0] in ("cpu", "meta")
+        self.shares_driver = not self.forkable
         self.holds_values = device != "meta"
 
     def import_root(self) -> ModuleType:

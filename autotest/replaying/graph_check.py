@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
+from autotest.base.errors import FrameworkMissing
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.emission import names
@@ -46,7 +47,7 @@ class _GraphRefused(Exception):
 
 
 def check(records: Sequence[Record], settings: Settings) -> GraphReport:
-    """Compare graph mode with eager mode; raises nothing of its own."""
+    """Compare graph mode with eager mode; raises `FrameworkMissing` where the candidate has no graphs here at all."""
     report = GraphReport([[] for _ in records], collections.Counter())
     indices: dict[int, int] = {}
     stages: list[Stage] = []
@@ -132,6 +133,8 @@ def _compared(groups: Sequence[Group], settings: Settings, report: GraphReport) 
         graphed = framework.run_in_graph(_builder(rounds[0]), [_given(turn) for turn in rounds])
         # Read within: what an asynchronous framework failed with shows only now.
         read = [[_read(framework, part) for part in given] for given in graphed]
+    except FrameworkMissing:  # it has no graphs here at all
+        raise
     except Exception as error:  # whatever the graph raises is what we are here for
         raise _GraphRefused(error) from error
     found: list[tuple[Stage, list[Mismatch]]] = []

@@ -69,6 +69,11 @@ def summary(items: Sequence[TestSummary], width: int = 120) -> list[str]:
     return [part for line in _summary(items) for part in _fitted(line, max(width, 40))]
 
 
+def _told(versions: Mapping[str, str]) -> list[str]:
+    """The frameworks with their versions in one piece, or nothing where none could be imported."""
+    return [", ".join(" ".join(pair).rstrip() for pair in versions.items())] if versions else []
+
+
 def _fitted(line: str, width: int) -> list[str]:
     if "/repro.py" in line:
         return [line]
@@ -86,7 +91,7 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     ran = f"{several(len(items), 'test')} ran {several(sum(map(_trials, items)), 'trial')}"
     lines = [
         f"{ran}: {accepted + len(found)} accepted, {sum(rejections.values())} rejected by the reference",
-        f"base seed {', '.join(map(str, seeds))}; " + ", ".join(" ".join(pair).rstrip() for pair in versions.items()),
+        "; ".join([f"base seed {', '.join(map(str, seeds))}", *_told(versions)]),
     ]
     if rejections:
         lines += ["rejected most often:", *_counted(rejections)]

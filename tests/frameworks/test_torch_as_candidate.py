@@ -84,6 +84,15 @@ def test_a_device_that_is_not_there_is_told_in_one_sentence():
         _ = framework("torch:cuda").root
 
 
+def test_a_device_is_not_touched_before_the_process_is_forked():
+    forked = []
+    with pytest.raises(FrameworkMissing, match="has no device 'nowhere'"):
+        framework("torch:nowhere").import_around(lambda: forked.append(True))
+    assert forked == [True]
+    assert not framework("torch:cuda").forkable
+    assert framework("torch:cuda").shares_driver
+
+
 def test_the_script_of_a_device_runs_by_itself(tmp_path):
     script = framework("torch:meta").script()
     scope: dict[str, object] = {}
@@ -164,6 +173,30 @@ def test_a_wrong_backend_is_found_and_has_a_script(backend, tmp_path):
     assert finding.first.symptom == "graph"
     assert f"torch.compile(backend='{name}')" in finding.verdict[0]
     assert f"torch.compile(forward, backend='{name}')" in finding.script
+
+
+def broken(gm, inputs):
+    """A backend that lacks its compiler."""
+    raise OSError("no C++ compiler found")
+
+
+def without_products(gm, inputs):
+    """A backend that compiles some programs."""
+    if any("matmul" in str(node.target) for node in gm.graph.nodes):
+        raise NotImplementedError("no matmul")
+    return gm.forward
+
+
+def test_a_backend_that_compiles_nothing_here_is_told_in_one_sentence_and_no_finding(backend, tmp_path):
+    name = backend(broken)
+    says = r"compiles nothing here, not even x \+ 1 \(.*no C\+\+ compiler found.*\); install what it lacks, or choose"
+    with pytest.raises(FrameworkMissing, match=says):
+        running.trials(network, tmp_path, framework(f"torch+compile={name}"), n=2)
+
+
+def test_a_program_that_a_backend_refuses_is_a_finding(backend):
+    report = compiled_alike(network, backend(without_products), trials=1)
+    assert any("no matmul" in mismatch.message for mismatch in report.mismatches[0])
 
 
 @pytest.mark.parametrize("taken", [list, iter])

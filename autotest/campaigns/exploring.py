@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 from autotest.base.errors import FrameworkMissing, TrialEnd
 from autotest.base.options import DEFAULT_PAIR, Options
 from autotest.campaigns.signatures import signature
+from autotest.comparison import Side
 from autotest.comparison.rejection import Rejection
 from autotest.diagnosis import failed_trial
 from autotest.diagnosis.beyond_known import look_beyond
 from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.processes.client import Server
-from autotest.program import Call, CallKind, Operand
+from autotest.program import Call
 from autotest.recording.given import given
 from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
@@ -253,35 +254,19 @@ class Guard:
         self._trail, self._set_aside, self._watched = trail, set_aside, watched_calls
         self._all = EVERY_CALL in watched_calls
 
-    def asks_reference(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
-    ) -> None:
-        self._may_pass(recorder, target, operands, named, refused=False)
-        self._trail.asks_reference(recorder, kind, target, operands, named)
+    def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
+        self._may_pass(recorder, call, refused=side == "candidate" and recorder.rejection is not None)
+        self._trail.about_to(recorder, side, call)
 
-    def about_to(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
-    ) -> None:
-        self._may_pass(recorder, target, operands, named, refused=recorder.rejection is not None)
-        self._trail.about_to(recorder, kind, target, operands, named)
-
-    def _may_pass(
-        self,
-        recorder: Recorder,
-        target: str,
-        operands: Sequence[Operand],
-        named: dict[str, Operand],
-        *,
-        refused: bool,
-    ) -> None:
-        operator = called(recorder, target, operands)
-        call = fatal_call(operator, refused)
-        if self._all or call in self._watched:
-            known = signature(recorder, operator, operands, named, refused=refused)
+    def _may_pass(self, recorder: Recorder, call: Call, *, refused: bool) -> None:
+        operator = called(recorder, call)
+        fatal = fatal_call(operator, refused)
+        if self._all or fatal in self._watched:
+            known = signature(recorder, call, refused=refused)
             self._trail.note(known)
         else:
             known = ""
-        if call not in self._set_aside and known not in self._set_aside:
+        if fatal not in self._set_aside and known not in self._set_aside:
             return
         if not refused:  # a refused trial is rejected already, by the reference
             recorder.rejection = Rejection(operator, SET_ASIDE, "kills the process")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+from autotest.processes.breadcrumb import called
 from autotest.program import Call, Operand, Ref, Root
 from autotest.recording.recorder import Recorder
 
 
-def signature(
-    recorder: Recorder, operator: str, operands: Sequence[Operand], named: dict[str, Operand], *, refused: bool
-) -> str:
+def signature(recorder: Recorder, call: Call, *, refused: bool) -> str:
     """Such as ``matmul(float32 empty, float32 2-d, transpose=False)``; the same for calls that differ in numbers."""
-    told = [_told(recorder, operand) for operand in operands]
-    told += [f"{name}={_told(recorder, operand)}" for name, operand in named.items()]
-    return f"{operator}({', '.join(told)}){' refused' if refused else ''}"
+    told = [_told(recorder, operand) for operand in call.args]
+    told += [f"{name}={_told(recorder, operand)}" for name, operand in call.kwargs.items()]
+    return f"{called(recorder, call)}({', '.join(told)}){' refused' if refused else ''}"
 
 
 def _told(recorder: Recorder, operand: Operand) -> str:

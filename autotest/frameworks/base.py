@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -194,6 +195,10 @@ class Framework(Operations, abc.ABC):
     def shape(self, tensor: Any) -> tuple[int, ...]:
         """The shape of `tensor`."""
         return tuple(tensor.shape)
+
+    def numel(self, tensors: Iterable[Any]) -> int:
+        """How many numbers `tensors` hold together."""
+        return sum([math.prod(self.shape(tensor)) for tensor in tensors])
 
     def is_dense(self, tensor: Any) -> bool:
         """Whether `tensor` holds all its numbers in an array."""

@@ -118,6 +118,9 @@ class Namespace(Framework):
             made = made.to(device)
         return made.requires_grad_() if requires_grad else made
 
+    def numel(self, tensors: Iterable[Any]) -> int:
+        return sum([tensor.numel() for tensor in tensors])
+
     def from_numpy(self, data: np.ndarray[Any, Any]) -> Any:
         """A CPU tensor with a copy of `data`, of the dtype of the same name."""
         # A copy: both sides, and the captured array itself, must not see each other's in-place writes.

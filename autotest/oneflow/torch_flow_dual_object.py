@@ -229,11 +229,11 @@ def GetDualObject(name: str, pytorch: Any, oneflow: Any) -> Value:  # noqa: N802
     if isinstance(pytorch, recorder.pair.reference.tensor_types):
         array: Array = as_array(recorder.pair.reference.values([pytorch])[0])
         kwargs = {"requires_grad": pytorch.requires_grad, "device": "cpu"}
-        slot = recorder.append("tensor", array.dtype, (recorder.capture(array),), kwargs, pytorch, oneflow)
+        call = recorder.next_call("tensor", array.dtype, (recorder.capture(array),), kwargs)
     else:
         recorder.opaque = f"the test made a dual object of its own ({name})"
-        slot = recorder.append("function", name or "unused", (), {}, pytorch, oneflow)
-    return Value(recorder, slot)
+        call = recorder.next_call("function", name or "unused", (), {})
+    return Value(recorder, recorder.write(call, pytorch, oneflow))
 
 
 __all__ = [

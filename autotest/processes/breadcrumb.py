@@ -11,12 +11,12 @@ import mmap
 import os
 import struct
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from autotest.comparison import Side
-from autotest.program import CallKind, Operand, Ref
+from autotest.program import Call, CallKind, Ref
 from autotest.recording.recorder import Recorder
 
 _MAGIC = b"autotest trail 1\n"
@@ -109,29 +109,19 @@ class Breadcrumb:
         self._memory[_NOTE_AT] = 0
         _STATE.pack_into(self._memory, _STATE_AT, index, 0, 0, 0)
 
-    def asks_reference(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
-    ) -> None:
-        self._goes_to(recorder, kind, target, operands, _OF_REFERENCE)
-
-    def about_to(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
-    ) -> None:
-        self._goes_to(recorder, kind, target, operands, 0 if recorder.rejection is None else _REFUSED)
-
-    def _goes_to(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], marks: int
-    ) -> None:
-        if target == "__call__":
-            target = called(recorder, target, operands)
+    def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
+        marks = 0 if recorder.rejection is None else _REFUSED
+        if side == "reference":
+            marks = _OF_REFERENCE
+        target = call.target if call.target != "__call__" else called(recorder, call)
         number = self._numbers.get(target)
         if number is None:
-            number = self._number(kind, target)
+            number = self._number(call.kind, target)
         if number < 0:  # a backward call: what it goes back through is more telling than its own name
-            _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), marks | _BACKWARD, self._operator)
+            _CALL.pack_into(self._memory, _CALL_AT, call.slot, marks | _BACKWARD, self._operator)
             return
         self._operator = number or self._operator  # a tensor is made before what it is pushed back through
-        _CALL.pack_into(self._memory, _CALL_AT, len(recorder.calls), marks, number)
+        _CALL.pack_into(self._memory, _CALL_AT, call.slot, marks, number)
 
     def _number(self, kind: CallKind, target: str) -> int:
         if target in ("backward", "autograd.backward"):
@@ -160,11 +150,11 @@ def _end(path: Path, pid: int, memory: mmap.mmap, file: BinaryIO) -> None:
     file.close()
 
 
-def called(recorder: Recorder, target: str, operands: Sequence[Operand]) -> str:
+def called(recorder: Recorder, call: Call) -> str:
     """What a call is best known by: a module's class instead of ``__call__``."""
-    if target == "__call__" and type(operands[0]) is Ref:
-        return recorder.calls[operands[0].slot].target
-    return target
+    if call.target == "__call__" and type(call.args[0]) is Ref:
+        return recorder.calls[call.args[0].slot].target
+    return call.target
 
 
 def read(path: Path) -> Position | None:

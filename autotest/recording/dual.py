@@ -149,9 +149,8 @@ class Symbol(DualObject):
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
         expected, actual = self._both(recorder.pair)
         if actual is ABSENT:
-            actual = recorder._on_candidate(
-                "function", self._path, (), expected, lambda: recorder.pair.candidate.resolve(self._path)
-            )
+            call = recorder.next_call("function", self._path, (), {})
+            actual = recorder._on_candidate(call, expected, lambda: recorder.pair.candidate.resolve(self._path))
         return expected, actual, Root(self._path)
 
     def __getattr__(self, name: str) -> Any:
@@ -183,11 +182,12 @@ class Symbol(DualObject):
         recorder = current() or _recorder_of(args, kwargs)
         if kwargs:
             mistakes.check_call(self._path, kwargs)
-        both = recorder.pair.resolve(self._path)
+        pair = recorder.pair
         slot = recorder.call("function", self._path, args, kwargs)
-        # What a class initialises, and what these draw for a module that they are given.
-        draws = isinstance(both.expected, type) or self._path.endswith(".spectral_norm")
-        if draws and isinstance(recorder.expected[slot], recorder.pair.reference.module_types):
+        if isinstance(recorder.expected[slot], pair.reference.module_types) and (
+            # What a class initialises, and what this draws for a module that it is given.
+            isinstance(pair.resolve(self._path).expected, type) or self._path.endswith(".spectral_norm")
+        ):
             synchronize_module(recorder, slot)
         return wrap(recorder, slot)
 

@@ -34,7 +34,7 @@ def synchronize_module(record: Recorder, slot: int) -> None:
         state[name] = as_array(value)
     candidate.load_state(actual, state)
     operands = {name: record.capture(array) for name, array in state.items()}
-    record.append("load_state", "", (Ref(slot), operands), {}, None, None)
+    record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
 
 
 def unlike_state(record: Record, slot: int) -> Mismatch | None:
@@ -76,7 +76,8 @@ def adopt(record: Record, other: Record, slot: int) -> int:
         value = record.pair.reference.values([expected])[0]
         array = as_array(value)
         kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
-        new = record.append("tensor", array.dtype, (record.capture(array),), kwargs, expected, actual)
+        call = record.next_call("tensor", array.dtype, (record.capture(array),), kwargs)
+        new = record.write(call, expected, actual)
         # What earlier trials accumulated is not part of this one.
         record.pair.reference.forget_gradient(expected)
         record.pair.candidate.forget_gradient(actual)
@@ -103,7 +104,7 @@ def _adopt_calls(record: Record, other: Record) -> int:
 
     for call, expected, actual in zip(other.calls, other.expected, other.actual, strict=True):
         args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
-        record.append(call.kind, call.target, args, kwargs, expected, actual, call.note)
+        record.write(record.next_call(call.kind, call.target, args, kwargs, call.note), expected, actual)
     record.adopted[id(other)] = offset
     return offset
 
@@ -117,7 +118,7 @@ def _adopt_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
     arrays = {name: as_array(value) for name, value in zip(own, reference.values(list(own.values())), strict=True)}
     if arrays:
         operands = {name: record.capture(array) for name, array in arrays.items()}
-        record.append("load_state", "", (Ref(slot), operands), {}, None, None)
+        record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
     for side, tensors in ((reference, parameters), (candidate, candidate.parameters(actual))):
         for tensor in tensors.values():
             side.forget_gradient(tensor)

@@ -50,7 +50,7 @@ def _take_back(recorder: LiveRecord, slot: int) -> None:
 
 
 def _put_back(recorder: LiveRecord, call: Call, given: tuple[Any, Any], mismatch: Mismatch) -> None:
-    recorder.append(call.kind, call.target, call.args, call.kwargs, *given, call.note)
+    recorder.write(call, *given)
     recorder.mismatches.append(mismatch)
 
 
@@ -66,9 +66,10 @@ def _instead(recorder: LiveRecord, call: Call, expected: Any) -> int | None:
             kind(side[part] for part in parts if part is not None) for side in (recorder.expected, recorder.actual)
         ]
         operand = kind(Ref(part) for part in parts if part is not None)
-        return recorder.append("builtin", kind.__name__, (operand,), {}, *sides)
+        return recorder.write(recorder.next_call("builtin", kind.__name__, (operand,), {}), *sides)
     if type(expected) in _PLAIN:
-        return recorder.append("builtin", type(expected).__name__, (expected,), {}, expected, expected)
+        call = recorder.next_call("builtin", type(expected).__name__, (expected,), {})
+        return recorder.write(call, expected, expected)
     return _input(recorder, expected)
 
 
@@ -97,5 +98,5 @@ def _overwritten(recorder: LiveRecord, slot: int) -> int | None:
         pair.candidate.overwrite(actual, array)
     except Exception:  # noqa: BLE001 - of another shape, perhaps: then nothing stands for this
         return None
-    recorder.append("overwrite", "", (Ref(slot), recorder.capture(array)), {}, None, None, NOTE)
+    recorder.write(recorder.next_call("overwrite", "", (Ref(slot), recorder.capture(array)), {}, NOTE), None, None)
     return slot

@@ -45,6 +45,10 @@ class LiveRecord(Record):
         raise NotImplementedError
 
 
+# What a NamedTuple's own constructor does, at half the cost: every call of every trial makes one.
+_made = tuple.__new__
+
+
 class Arguments(NamedTuple):
     """The arguments of one call, for the reference, for the candidate, and in the program."""
 
@@ -82,7 +86,7 @@ def lower_arguments(
             expected.append(one)
             actual.append(other)
             operands.append(operand)
-    given = Arguments(expected, actual, operands, {}, {}, {})
+    given: Arguments = _made(Arguments, (expected, actual, operands, {}, {}, {}))
     if kwargs:
         for key, value in kwargs.items():
             one, other, operand = lower(recorder, value, functools.partial(annotation, key))

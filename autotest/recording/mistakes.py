@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from autotest.base.errors import UsageError, nearest
 from autotest.comparison.rejection import first_line, is_missing_device, unknown_keywords
 from autotest.frameworks import Pair
-from autotest.program import CallKind
+from autotest.program import Call
 
 #: Parts of torch's namespace that are no operators: what a test may have meant, and what to write instead.
 _UNRECORDABLE: Mapping[str, str] = MappingProxyType(
@@ -80,14 +80,12 @@ def device_missing(target: str, pair: Pair, error: Exception) -> UsageError:
 _AS_IN_NUMPY = frozenset(("a", "axis", "keepdims", "x", "x1", "x2"))
 
 
-def with_nearest_keyword(
-    error: Exception, pair: Pair, call: tuple[CallKind, str], given: Sequence[Any], named: Collection[str]
-) -> Exception:
-    """`error`, or one that also says which of the keywords `named` is unknown, and which one may have been meant.
+def with_nearest_keyword(error: Exception, pair: Pair, call: Call, given: Sequence[Any]) -> Exception:
+    """`error`, or one that also says which keyword of `call` is unknown, and which one may have been meant.
 
     `given` are the reference's positional arguments, the object first whose method was called.
     """
-    kind, target = call
+    kind, target, named = call.kind, call.target, call.kwargs
     if not isinstance(error, TypeError):
         return error
     unknown = unknown_keywords(str(error))

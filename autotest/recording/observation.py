@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,8 +37,8 @@ class Observed:
     def elements(self) -> int:
         """How many numbers the reference's tensors hold: as long as this lives, the record keeps them alive."""
         reference = self.record.pair.reference
-        types, shape = reference.tensor_types, reference.shape
-        return sum([math.prod(shape(pairing.expected)) for pairing in self.pairings if type(pairing.expected) in types])
+        types = reference.tensor_types
+        return reference.numel([pairing.expected for pairing in self.pairings if type(pairing.expected) in types])
 
 
 def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:

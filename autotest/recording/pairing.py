@@ -172,8 +172,12 @@ class _Pairs:
 
     def _gradient_of(self, slot: int, expected: Any, actual: Any) -> None:
         """Pair the gradients of a tensor, if either side has one."""
-        held = self.reference.holds_gradient(expected)
-        if held or (id(actual) not in self.graded and _holds_gradient(self.candidate, actual)):
+        held, candidate = self.reference.holds_gradient(expected), self.candidate
+        if held or (
+            id(actual) not in self.graded
+            and isinstance(actual, candidate.tensor_types)
+            and candidate.holds_gradient(actual)
+        ):
             self.graded.add(id(actual))
             self._gradient(slot, "", self.reference.gradient(expected) if held else None, actual)
 
@@ -238,10 +242,6 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
         if reparametrizes(call) or any(map(recorder.pair.reference.works_in_place, operands)):
             written |= {id(operand) for operand in operands}
     return written
-
-
-def _holds_gradient(framework: Framework, value: Any) -> bool:
-    return isinstance(value, framework.tensor_types) and framework.holds_gradient(value)
 
 
 def is_data(framework: Framework, value: Any) -> bool:

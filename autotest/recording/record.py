@@ -92,22 +92,18 @@ class Record:
         #: The path of the module whose forward is running.
         self.scope = ""
 
-    def append(
-        self,
-        kind: CallKind,
-        target: str,
-        args: tuple[Operand, ...],
-        kwargs: dict[str, Operand],
-        expected: Any,
-        actual: Any,
-        note: str = "",
-    ) -> int:
-        """Write a call down with its results; returns its slot."""
-        slot = len(self.calls)
-        self.calls.append(_made(Call, (kind, target, args, kwargs, slot, note, self.scope)))
+    def next_call(
+        self, kind: CallKind, target: str, args: tuple[Operand, ...], kwargs: dict[str, Operand], note: str = ""
+    ) -> Call:
+        """The call that is to be written down next."""
+        return _made(Call, (kind, target, args, kwargs, len(self.calls), note, self.scope))
+
+    def write(self, call: Call, expected: Any, actual: Any) -> int:
+        """Write the next call down with its results; returns its slot."""
+        self.calls.append(call)
         self.expected.append(expected)
         self.actual.append(actual)
-        return slot
+        return call.slot
 
     def capture(self, array: Array) -> Captured:
         """Keep `array` as one of the program's inputs."""

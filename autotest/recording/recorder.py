@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any, NoReturn, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import generators
 from autotest.base.errors import TrialEnd, made_by_the_test, nearest, of_the_test
@@ -20,7 +20,7 @@ from autotest.comparison.rejection import (
 )
 from autotest.frameworks import ABSENT, Absent, Pair
 from autotest.frameworks.pair import Both
-from autotest.program import Array, CallKind, Operand, Ref, operator_of, randomness
+from autotest.program import Array, Call, CallKind, Operand, Ref, operator_of, randomness
 from autotest.program.randomness import Contents
 from autotest.recording import mistakes, refusals
 from autotest.recording.going_on import Excused, excuses_nothing, past
@@ -42,9 +42,8 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 _current: ContextVar[Recorder | None] = ContextVar("autotest_recorder", default=None)
 
 
-def current() -> Recorder | None:
-    """The recorder of the trial that is running in this context, if one is."""
-    return _current.get()
+#: The recorder of the trial that is running in this context, if one is.
+current: Final[Callable[[], Recorder | None]] = _current.get
 
 
 class recording:
@@ -129,12 +128,13 @@ class Recorder(LiveRecord):
         if name in OVERWRITING or "out" in given.named:
             for kept in [*about_to_be_overwritten(self, target, given.operands, given.named)]:
                 self._keep_copy(kept)
-        expected = self._by_reference(kind, target, given, operations, kwargs)
+        call = self.next_call(kind, target, tuple(given.operands), given.named)
+        expected = self._by_reference(call, given, operations, kwargs)
         try:
-            actual = self._by_candidate(kind, target, given, operations.actual, expected)
+            actual = self._by_candidate(call, given, operations.actual, expected)
         except Excused as excused:
             return excused.slot
-        slot = self.append(kind, target, tuple(given.operands), given.named, expected, actual)
+        slot = self.write(call, expected, actual)
         if name in _CHANGES_RECORDING:
             self.recording_gradients = self.records_gradients()
         if name in randomness.NAMES:
@@ -144,45 +144,43 @@ class Recorder(LiveRecord):
             self.spread_undefined(slot, None if owner is None else owner[0])
         return slot
 
-    def _by_reference(
-        self, kind: CallKind, target: str, given: Arguments, operations: Both, kwargs: Mapping[str, Any]
-    ) -> Any:
+    def _by_reference(self, call: Call, given: Arguments, operations: Both, kwargs: Mapping[str, Any]) -> Any:
         """What the reference returns; where it refuses, the candidate may be asked too, and the trial ends."""
         if self.watch is not None:
-            self.watch.asks_reference(self, kind, target, given.operands, given.named)
+            self.watch.about_to(self, "reference", call)
         if self.running:
-            raise called_back(self.running, target)
+            raise called_back(self.running, call.target)
         if self.records_gradients() is not self.recording_gradients:
-            raise mistakes.gradients_off(target, self.pair.reference.name)
+            raise mistakes.gradients_off(call.target, self.pair.reference.name)
         try:
-            self.running = target  # a framework that calls the test's own code back must not find dual calls in it
+            self.running = call.target  # a framework that calls the test's own code back must not find dual calls in it
             expected = operations.expected(*given.expected, **given.expected_named)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             self.running = ""
             optional = [key for key, value in kwargs.items() if may_be_left_out(value)]
-            error = mistakes.with_nearest_keyword(error, self.pair, (kind, target), given.expected, given.named)
+            error = mistakes.with_nearest_keyword(error, self.pair, call, given.expected)
 
             def attempt() -> Any:
                 return operations.actual(*given.actual, **given.actual_named)
 
-            self._refused(kind, target, tuple(given.operands), given.named, error, attempt, optional)
+            self._refused(call, error, attempt, optional)
             self.end(error)
         finally:
             self.running = ""
         if self.limited:
-            stop_at_large(self, target, expected)
+            stop_at_large(self, call.target, expected)
         return expected
 
-    def _by_candidate(self, kind: CallKind, target: str, given: Arguments, operation: Any, expected: Any) -> Any:
+    def _by_candidate(self, call: Call, given: Arguments, operation: Any, expected: Any) -> Any:
         """What the candidate returns for a call to which the reference returned `expected`."""
         if self.watch is not None:
-            self.watch.about_to(self, kind, target, tuple(given.operands), given.named)
+            self.watch.about_to(self, "candidate", call)
         try:
-            self.running = target
+            self.running = call.target
             return operation(*given.actual, **given.actual_named)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             self.running = ""
-            slot = self.append(kind, target, tuple(given.operands), given.named, expected, None)
+            slot = self.write(call, expected, None)
             self._failed(slot, self._lacks(slot, operation, given.actual), error)
             if self.mismatches and self.excuses(self.mismatches[-1]):
                 past(self, slot, expected)
@@ -224,8 +222,8 @@ class Recorder(LiveRecord):
         except AttributeError as error:
             suggested = nearest(name, dir(expected_owner))
             raise made_by_the_test(AttributeError(f"{error}{suggested}") if suggested else error) from None
-        actual = self._on_candidate("getattr", name, (operand,), expected, lambda: operations.actual(actual_owner))
-        slot = self.append("getattr", name, (operand,), {}, expected, actual)
+        call = self.next_call("getattr", name, (operand,), {})
+        slot = self.write(call, expected, self._on_candidate(call, expected, lambda: operations.actual(actual_owner)))
         if id(expected_owner) in self.undefined or (name == "grad" and operand.slot in self.gradients_undefined()):
             self.mark_undefined(slot, expected)
         return slot
@@ -241,13 +239,14 @@ class Recorder(LiveRecord):
         def attempt() -> None:
             operations.actual(actual_owner, other)
 
+        call = self.next_call("setattr", name, (operand, recorded), {})
         try:
             operations.expected(expected_owner, one)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
-            self._refused("setattr", name, (operand, recorded), {}, error, attempt)
+            self._refused(call, error, attempt)
             self.end(error)
-        self._on_candidate("setattr", name, (operand, recorded), None, attempt)
-        slot = self.append("setattr", name, (operand, recorded), {}, None, None)
+        self._on_candidate(call, None, attempt)
+        slot = self.write(call, None, None)
         if name == "data" and self.undefined:
             self.spread_undefined(slot, None)
 
@@ -256,15 +255,16 @@ class Recorder(LiveRecord):
         expected_owner, actual_owner, operand = owner._lower(self)
         operations = self.pair.operation("enter", "")
         expected = operations.expected(expected_owner)
+        call = self.next_call("enter", "", (operand,), {})
         try:
-            actual = self._on_candidate("enter", "", (operand,), expected, lambda: operations.actual(actual_owner))
+            actual = self._on_candidate(call, expected, lambda: operations.actual(actual_owner))
         except BaseException:
             self.pair.operation("exit", "").expected(expected_owner)  # `with` leaves only what was entered
             raise
         self.recording_gradients = self.records_gradients()
         if expected is expected_owner or expected is None:
             expected = actual = ABSENT  # whatever the candidate's returns: keeping it would keep it entered
-        return self.append("enter", "", (operand,), {}, expected, actual)
+        return self.write(call, expected, actual)
 
     def exit(self, owner: Lowerable, details: tuple[Any, ...]) -> None:
         """Leave a context manager on both sides, also when the body is being left by an exception."""
@@ -276,38 +276,35 @@ class Recorder(LiveRecord):
         finally:
             operations.expected(expected_owner, *details)
             self.recording_gradients = self.records_gradients()
-        self.append("exit", "", (operand,), {}, None, None)
+        self.write(self.next_call("exit", "", (operand,), {}), None, None)
         if type(operand) is Ref:
             # A `with` statement lets go of its context; OneFlow's no_grad ends only when it is destroyed.
             self.expected[operand.slot] = self.actual[operand.slot] = ABSENT
 
-    def _on_candidate(
-        self, kind: CallKind, target: str, operands: tuple[Operand, ...], expected: Any, action: Callable[[], Any]
-    ) -> Any:
+    def _on_candidate(self, call: Call, expected: Any, action: Callable[[], Any]) -> Any:
         if self.watch is not None:
-            self.watch.about_to(self, kind, target, operands, {})
+            self.watch.about_to(self, "candidate", call)
         try:
             return action()
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
-            self._failed(self.append(kind, target, operands, {}, expected, None), action, error)
+            self._failed(self.write(call, expected, None), action, error)
             self.end(error)
 
     # -- tensors and modules ----------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, requires_grad: bool = False, device: str = "cpu", note: str = "") -> int:
         """A new leaf tensor of the same contents on both sides."""
-        captured = self.capture(array)
         kwargs: dict[str, Operand] = {"requires_grad": requires_grad, "device": device}
+        call = self.next_call("tensor", array.dtype, (self.capture(array),), kwargs, note)
         expected = self.pair.reference.tensor(array, device=device, requires_grad=requires_grad)
         if self.watch is not None:
-            self.watch.about_to(self, "tensor", array.dtype, (captured,), kwargs)
+            self.watch.about_to(self, "candidate", call)
         try:
             actual = self.pair.candidate.tensor(array, device=device, requires_grad=requires_grad)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
-            slot = self.append("tensor", array.dtype, (captured,), kwargs, expected, None, note)
-            self._failed(slot, self.pair.candidate.tensor, error)
+            self._failed(self.write(call, expected, None), self.pair.candidate.tensor, error)
             self.end(error)
-        return self.append("tensor", array.dtype, (captured,), kwargs, expected, actual, note)
+        return self.write(call, expected, actual)
 
     def _settle_contents(self, slot: int, contents: Contents) -> None:
         """Give random numbers that are data to both sides alike, and mark other contents as undefined."""
@@ -321,7 +318,7 @@ class Recorder(LiveRecord):
         with contextlib.suppress(Exception):  # of another shape or dtype: the comparison will say so
             self.pair.candidate.overwrite(actual, array)
         note = f"drawn by {self.pair.reference.name}"
-        self.append("overwrite", "", (Ref(slot), self.capture(array)), {}, None, None, note)
+        self.write(self.next_call("overwrite", "", (Ref(slot), self.capture(array)), {}, note), None, None)
 
     def end(self, error: Exception | None = None) -> NoReturn:
         """Leave the test body, because nothing that follows would mean anything.
@@ -337,17 +334,9 @@ class Recorder(LiveRecord):
 
     # -- what went wrong --------------------------------------------------------------------------------
 
-    def _refused(
-        self,
-        kind: CallKind,
-        target: str,
-        operands: tuple[Operand, ...],
-        named: dict[str, Operand],
-        error: Exception,
-        attempt: Callable[[], Any],
-        optional: Sequence[str] = (),
-    ) -> None:
+    def _refused(self, call: Call, error: Exception, attempt: Callable[[], Any], optional: Sequence[str] = ()) -> None:
         """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
+        kind, target = call.kind, call.target
         if is_mistake(error, optional):
             raise made_by_the_test(error) from None
         if (misuse := mistakes.misuse(error, target, self.pair)) is not None:
@@ -360,7 +349,7 @@ class Recorder(LiveRecord):
             if not self.check_errors:
                 return
         if self.watch is not None:
-            self.watch.about_to(self, kind, target, operands, named)
+            self.watch.about_to(self, "candidate", call)
         try:
             self.pair.candidate.known(attempt())
             self.pair.candidate.synchronize()
@@ -369,7 +358,7 @@ class Recorder(LiveRecord):
                 self.refused += 1
                 raise made_by_the_test(error) from None
             return
-        slot = self.append(kind, target, operands, named, ABSENT, ABSENT)
+        slot = self.write(call, ABSENT, ABSENT)
         reference, candidate = self.pair.sides
         message = (
             f"{target}: {reference} refuses ({type(error).__name__}: {first_line(error)}), {candidate} accepts. "

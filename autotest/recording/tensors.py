@@ -145,10 +145,10 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
 
     Half of all inputs are made so, of plain arguments that nothing is to be drawn or lowered for.
     """
-    operands = (Ref(slot), *details)
+    call = recorder.next_call(kind, target, (Ref(slot), *details), {}, LAYOUT)
     expected_of, actual_of = recorder.pair.operation(kind, target)
     if recorder.watch is not None:
-        recorder.watch.about_to(recorder, kind, target, operands, {})
+        recorder.watch.about_to(recorder, "candidate", call)
     try:
         expected = expected_of(recorder.expected[slot], *details)
         actual = actual_of(recorder.actual[slot], *details)
@@ -162,7 +162,7 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
         )
         recorder.calls[made] = recorder.calls[made]._replace(note=LAYOUT)
         return made
-    return recorder.append(kind, target, operands, {}, expected, actual, LAYOUT)
+    return recorder.write(call, expected, actual)
 
 
 def _dtype(given: Any) -> Any:

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from autotest.program import CallKind, Operand
+from autotest.comparison import Side
+from autotest.program import Call
 
 
 class Watch(Protocol):
     """Is told by each recorder that is made while it watches."""
 
-    def asks_reference(
-        self, recorder: Any, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
-    ) -> None:
-        """The reference comes first."""
+    def about_to(self, recorder: Any, side: Side, call: Call) -> None:
+        """`side` is asked for `call` now: first the reference, where it is no input, and then the candidate.
 
-    def about_to(
-        self, recorder: Any, kind: CallKind, target: str, operands: tuple[Operand, ...], named: dict[str, Operand]
-    ) -> None:
-        """Now the candidate. May end the trial, by noting a rejection and raising `TrialEnd`."""
+        May end the trial, by noting a rejection and raising `TrialEnd`.
+        """
 
 
 _watch: ContextVar[Watch | None] = ContextVar("autotest_watch", default=None)
 
 
-def watching() -> Watch | None:
-    """Who watches in this context."""
-    return _watch.get()
+#: Who watches in this context.
+watching: Final[Callable[[], Watch | None]] = _watch.get
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ import json
 import socket
 import tempfile
 import time
-from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +27,7 @@ from autotest.processes.endings import (
     limit_memory,
     no_answer,
 )
-from autotest.program import Call, CallKind, Operand, Program, serialisation
+from autotest.program import Call, Program, serialisation
 from autotest.program.rewriting import chained
 from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
@@ -199,24 +198,19 @@ class _Writer:
         self._folder = folder
         self._kept = 0
 
-    def asks_reference(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
-    ) -> None:
+    def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
         # An asynchronous candidate dies of its last call here, while that is the last one written.
         recorder.pair.candidate.synchronize()
-        self._write(recorder, Call(kind, target, tuple(operands), named, len(recorder.calls)))
-        (self._folder / _OF_REFERENCE).touch()
-
-    def about_to(
-        self, recorder: Recorder, kind: CallKind, target: str, operands: Sequence[Operand], named: dict[str, Operand]
-    ) -> None:
-        recorder.pair.candidate.synchronize()
+        if side == "reference":
+            self._write(recorder, call)
+            (self._folder / _OF_REFERENCE).touch()
+            return
         if recorder.rejection is not None:
             first = recorder.rejection.text.partition("\n")[0]
             (self._folder / _REFUSAL).write_text(f"{recorder.rejection.type}: {first}", encoding="utf-8")
         else:
             (self._folder / _REFUSAL).unlink(missing_ok=True)  # an earlier trial's
-        self._write(recorder, Call(kind, target, tuple(operands), named, len(recorder.calls)))
+        self._write(recorder, call)
         (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
 
     def whole(self, recorder: Recorder) -> None:

@@ -29,14 +29,15 @@ PROGRAM = """
     trail.test(Path("tests/test_x.py"), "test_x.py::test_é[a='b']", 7, check_errors=True)
     trail.trial(5)
     record = Record()
-    trail.asks_reference(record, "method", "__call__", (Ref(0), 1), {})
+    call = Call("method", "__call__", (Ref(0), 1), {}, 1)
+    trail.about_to(record, "reference", call)
     if sys.argv[2] == "reference":
         os.kill(os.getpid(), 9)
     record.rejection = "refused" if sys.argv[2] == "refused" else None
-    trail.about_to(record, "method", "__call__", (Ref(0), 1), {})
+    trail.about_to(record, "candidate", call)
     if sys.argv[2] == "backward":
-        trail.about_to(record, "tensor", "float32", (), {})
-        trail.about_to(record, "method", "backward", (Ref(0),), {})
+        trail.about_to(record, "candidate", Call("tensor", "float32", (), {}, 1))
+        trail.about_to(record, "candidate", Call("method", "backward", (Ref(0),), {}, 1))
     if sys.argv[2] == "rest":
         trail.rest()
     print("ready", flush=True)

@@ -7,7 +7,6 @@ import pytest
 from autotest import constant, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.campaigns.signatures import signature
-from autotest.processes.breadcrumb import called
 from autotest.recording.watching import watched
 from autotest.trials.trial import run_trial
 
@@ -18,12 +17,9 @@ class Noting:
     def __init__(self):
         self.noted = []
 
-    def asks_reference(self, recorder, kind, target, operands, named):
-        operator = called(recorder, target, operands)
-        self.noted.append(signature(recorder, operator, operands, named, refused=False))
-
-    def about_to(self, recorder, kind, target, operands, named):
-        pass
+    def about_to(self, recorder, side, call):
+        if side == "reference":
+            self.noted.append(signature(recorder, call, refused=False))
 
 
 @pytest.fixture

@@ -35,6 +35,13 @@ class NotGraphed(Exception):
     """A program that this library cannot hand to a graph mode; the text is the reason. No fault of the framework's."""
 
 
+def telling(error: Exception) -> str:
+    """The line of an exception of a graph mode that says what happened, and not where, or that more follows."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(("File ", "at "))]
+    return next((line for line in said if not line.endswith(":")), (said or [""])[0])[:300]
+
+
 class Given(NamedTuple):
     """What one call of a graph is given; parameters `trained` of `modules` are those whose gradients are wanted."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.emission import Script
 from autotest.frameworks import torch_graph
-from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
+from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed, telling
 from autotest.frameworks.torch import TorchFramework
 
 #: How a reproducer runs its program in a graph.
@@ -80,8 +79,7 @@ class TorchCompile(TorchFramework):
                 self._compiled(lambda x: x + 1)(self.root.ones(2))
                 self._compiles = ""
             except Exception as error:  # noqa: BLE001 - told, whatever it is
-                said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-                self._compiles = textwrap.shorten(said, 200, placeholder=" ...")
+                self._compiles = telling(error) or type(error).__name__
         if self._compiles:
             old = "`pip install 'setuptools<70'`" if "pkg_resources" in self._compiles else "install what it lacks"
             other = "" if self._backend == "aot_eager" else ", or choose torch+compile=aot_eager"

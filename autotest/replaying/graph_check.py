@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.frameworks.requests import Given, NotGraphed
+from autotest.frameworks.requests import Given, NotGraphed, telling
 from autotest.program import operator_of
 from autotest.recording.record import Record
 from autotest.replaying.graph_capture import Result, Stage, stage
@@ -240,12 +240,10 @@ def _suffix(result: Result) -> str:
 def _failed(built: Stage, staged: Stage, error: Exception) -> Mismatch:
     """That no graph of `staged` could be built or run; `built` is the one of its kind that was tried."""
     framework, at = staged.framework, max(built.at, 0)
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if not line.startswith(("File ", "at "))] or [""]
     name = operator_of(staged.record.calls, at)
     message = (
         f"{name}: {framework.name} accepts it in eager mode, {framework.graph_mode} raised {type(error).__name__}: "
-        f"{telling[0][:300]}"
+        f"{telling(error)}"
     )
     return Mismatch(name, at, "graph", "replay", "candidate", message)
 

@@ -61,7 +61,7 @@ def network():
     with torch.no_grad():
         still = made * 2
     made.retain_grad()
-    return made.mean(), (made**2).sum(), values, places, still, float(values.sum()), x[:, ::2].t()
+    return made.mean(), (made**2).sum(), values, places, still, float(values.detach().sum()), x[:, ::2].t()
 
 
 # Newer torch warns of `float()` of a tensor that requires grad, which a body here asks for.

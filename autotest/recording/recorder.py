@@ -10,24 +10,18 @@ from typing import Any, Final, NoReturn, Protocol
 
 import generators
 from autotest.base.errors import TrialEnd, made_by_the_test, nearest, of_the_test
-from autotest.comparison import Mismatch, Symptom, rejection
-from autotest.comparison.rejection import (
-    Rejection,
-    called_back,
-    first_line,
-    is_mistake,
-    is_out_of_memory,
-)
-from autotest.frameworks import ABSENT, Absent, Pair
+from autotest.comparison import Mismatch
+from autotest.comparison.rejection import Rejection, called_back, is_mistake
+from autotest.frameworks import ABSENT, Pair
 from autotest.frameworks.pair import Both
-from autotest.program import Array, Call, CallKind, Operand, Ref, operator_of, randomness
+from autotest.program import Array, Call, CallKind, Operand, Ref, randomness
 from autotest.program.randomness import Contents
-from autotest.recording import mistakes, refusals
+from autotest.recording import mistakes, one_sided, refusals
 from autotest.recording.going_on import Excused, excuses_nothing, past
 from autotest.recording.large_results import stop_at_large
 from autotest.recording.lowering import Arguments, LiveRecord, lower, lower_arguments, may_be_left_out
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
-from autotest.recording.record import as_array, stage_of
+from autotest.recording.record import as_array
 from autotest.recording.watching import watching
 from autotest.results.divergence import Divergence
 
@@ -181,7 +175,7 @@ class Recorder(LiveRecord):
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
             self.running = ""
             slot = self.write(call, expected, None)
-            self._failed(slot, self._lacks(slot, operation, given.actual), error)
+            one_sided.only_reference_accepts(self, slot, self._lacks(slot, operation, given.actual), error)
             if self.mismatches and self.excuses(self.mismatches[-1]):
                 past(self, slot, expected)
             self.end(error)
@@ -287,7 +281,7 @@ class Recorder(LiveRecord):
         try:
             return action()
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
-            self._failed(self.write(call, expected, None), action, error)
+            one_sided.only_reference_accepts(self, self.write(call, expected, None), action, error)
             self.end(error)
 
     # -- tensors and modules ----------------------------------------------------------------------------
@@ -302,7 +296,8 @@ class Recorder(LiveRecord):
         try:
             actual = self.pair.candidate.tensor(array, device=device, requires_grad=requires_grad)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
-            self._failed(self.write(call, expected, None), self.pair.candidate.tensor, error)
+            slot = self.write(call, expected, None)
+            one_sided.only_reference_accepts(self, slot, self.pair.candidate.tensor, error)
             self.end(error)
         return self.write(call, expected, actual)
 
@@ -332,11 +327,11 @@ class Recorder(LiveRecord):
         assert error is not None
         raise error
 
-    # -- what went wrong --------------------------------------------------------------------------------
+    # -- what the reference refuses ---------------------------------------------------------------------
 
     def _refused(self, call: Call, error: Exception, attempt: Callable[[], Any], optional: Sequence[str] = ()) -> None:
         """The reference refused; `attempt` makes the same call on the candidate. `optional` keywords may be missing."""
-        kind, target = call.kind, call.target
+        target = call.target
         if is_mistake(error, optional):
             raise made_by_the_test(error) from None
         if (misuse := mistakes.misuse(error, target, self.pair)) is not None:
@@ -358,31 +353,7 @@ class Recorder(LiveRecord):
                 self.refused += 1
                 raise made_by_the_test(error) from None
             return
-        slot = self.write(call, ABSENT, ABSENT)
-        reference, candidate = self.pair.sides
-        message = (
-            f"{target}: {reference} refuses ({type(error).__name__}: {first_line(error)}), {candidate} accepts. "
-            f"expected={reference} actual={candidate}"
-        )
-        stage = stage_of(kind, target, self.pair.resolve(target).expected if kind == "function" else None)
-        self.mismatches.append(Mismatch(target, slot, "accepted", stage, "candidate", message))
-
-    def _failed(self, slot: int, function: Any, error: Exception) -> None:
-        reference, candidate = self.pair.sides
-        target = operator_of(self.calls, slot)
-        unnamed = function is ABSENT or isinstance(error, AttributeError)
-        if isinstance(error, Absent) or (unnamed and self.pair.candidate.translates):
-            no_name = error if isinstance(error, Absent) else Absent(candidate, self.calls[slot].target)
-            self.rejection = Rejection(target, rejection.ABSENT, str(no_name))
-            return
-        if function is ABSENT:
-            what = f"{candidate} has no such function"
-        else:
-            what = f"{candidate} raised {type(error).__name__}: {first_line(error)}"
-        message = f"{target}: {reference} accepts, {what}. expected={reference} actual={candidate}"
-        stage = stage_of(self.calls[slot].kind, target, function)
-        symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
-        self.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message))
+        one_sided.only_candidate_accepts(self, self.write(call, ABSENT, ABSENT), error)
 
 
 def _as_the_reference(expected: Any, actual: Any) -> Any:

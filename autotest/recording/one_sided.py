@@ -1,0 +1,45 @@
+"""Writes down that one side accepts a call which the other refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autotest.comparison import Mismatch, Symptom, rejection
+from autotest.comparison.rejection import Rejection, first_line, is_out_of_memory
+from autotest.frameworks import ABSENT, Absent
+from autotest.program import operator_of
+from autotest.recording.record import Record, stage_of
+
+
+def only_reference_accepts(record: Record, slot: int, function: Any, error: Exception) -> None:
+    """The candidate refused the call at `slot` with `error`; `function` is what it was asked, or `ABSENT`.
+
+    A candidate that only translates names rejects the trial where it has none for this call; else it is a mismatch.
+    """
+    reference, candidate = record.pair.sides
+    target = operator_of(record.calls, slot)
+    unnamed = function is ABSENT or isinstance(error, AttributeError)
+    if isinstance(error, Absent) or (unnamed and record.pair.candidate.translates):
+        no_name = error if isinstance(error, Absent) else Absent(candidate, record.calls[slot].target)
+        record.rejection = Rejection(target, rejection.ABSENT, str(no_name))
+        return
+    if function is ABSENT:
+        what = f"{candidate} has no such function"
+    else:
+        what = f"{candidate} raised {type(error).__name__}: {first_line(error)}"
+    message = f"{target}: {reference} accepts, {what}. expected={reference} actual={candidate}"
+    stage = stage_of(record.calls[slot].kind, target, function)
+    symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
+    record.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message))
+
+
+def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:
+    """The reference refused the call at `slot` with `error`, and the candidate did not: a mismatch."""
+    reference, candidate = record.pair.sides
+    kind, target = record.calls[slot].kind, record.calls[slot].target
+    message = (
+        f"{target}: {reference} refuses ({type(error).__name__}: {first_line(error)}), {candidate} accepts. "
+        f"expected={reference} actual={candidate}"
+    )
+    stage = stage_of(kind, target, record.pair.resolve(target).expected if kind == "function" else None)
+    record.mismatches.append(Mismatch(target, slot, "accepted", stage, "candidate", message))

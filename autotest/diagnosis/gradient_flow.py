@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from autotest.base.settings import Settings
@@ -23,6 +23,8 @@ class Flow:
     """The gradients that one side left, by place; None where there is none."""
 
     gradients: dict[Place, TensorValue | None] = dataclasses.field(default_factory=dict)
+    #: Where there was one that nobody can read any more.
+    lost: Set[Place] = frozenset()
     #: By slot of a push: the gradients that leaves and parameters had after it.
     leaves: dict[int, dict[Place, TensorValue | None]] = dataclasses.field(default_factory=dict)
 
@@ -31,6 +33,10 @@ def flow(program: Program, framework: Framework) -> Flow:
     """Run `program` on `framework` with the gradients of all intermediate results kept."""
     found = Flow()
     kept: dict[Place, Any] = {}
+    #: What each of them was computed by, which is another node once it has been written into.
+    nodes: dict[Place, Any] = {}
+    #: What returns its operand as it is has no gradient of its own: others may read that operand, too.
+    handed_back: set[Place] = set()
     leaves: dict[Place, Any] = {}
     #: Modules by where they were made, of which those that are called tell of their parameters at each push.
     modules: dict[int, int] = {}
@@ -49,7 +55,11 @@ def flow(program: Program, framework: Framework) -> Flow:
                 leaves[call.slot, suffix] = tensor
                 continue
             framework.keep_gradient(tensor)
-            kept[call.slot, suffix] = tensor
+            place, node = (call.slot, suffix), framework.node(tensor)
+            kept[place], nodes[place] = tensor, node
+            operands = ((ref.slot, "") for ref in refs(call))
+            if node is not None and any(kept.get(at) is tensor and nodes[at] is node for at in operands):
+                handed_back.add(place)
         if is_backward(call):
             held = {
                 (slot, f".{name}"): one
@@ -63,8 +73,14 @@ def flow(program: Program, framework: Framework) -> Flow:
     # What a call wrote into has lost the gradient of what it held before.
     changed = {id(kept.get((ref.slot, ""))) for call in program.calls for ref in _changed(call)}
     last: dict[int, Place] = {id(tensor): place for place, tensor in kept.items()}
-    known = {place: one for place, one in kept.items() if id(one) not in changed or last[id(one)] == place}
+    known: dict[Place, Any] = {}
+    for place, one in kept.items():
+        node = nodes[place]
+        still = id(one) not in changed or last[id(one)] == place if node is None else node is framework.node(one)
+        if still and place not in handed_back:
+            known[place] = one
     found.gradients = _gradients(known, framework)
+    found.lost = kept.keys() - known.keys()
     return found
 
 
@@ -96,7 +112,7 @@ def _tensors(value: Any, suffix: str, framework: Framework) -> Iterator[tuple[st
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Suspects:
-    """Slots of the calls in which a gradient may have gone wrong, in the order of the backward."""
+    """Slots of the calls in which a gradient may have gone wrong, in the order of the backward; likelier ones first."""
 
     slots: tuple[int, ...]
     #: The reference's gradients of what the calls gave, by place.
@@ -109,12 +125,15 @@ def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
     """The calls of `program` whose incoming gradients agree, as far as they are known, and whose outgoing do not."""
     own, other = flow(program, pair.reference), flow(program, pair.candidate)
     pushed, pairs = _first_wrong_push(own, other, settings)
-    pairs |= {place: (one, other.gradients.get(place)) for place, one in own.gradients.items()}
+    pairs |= {
+        place: (one, other.gradients.get(place)) for place, one in own.gradients.items() if place not in other.lost
+    }
     agrees = {place: not _differ(*pair_, settings) for place, pair_ in pairs.items()}
     of_slot: dict[int, list[bool]] = {}
     for (slot, _), agreed in agrees.items():
         of_slot.setdefault(slot, []).append(agreed)
-    found = []
+    upstream = _agreeing_upstream(program, of_slot)
+    found, hidden = [], []
     for call in reversed(program.calls[:pushed]):
         if not hands_on(call) or not all(of_slot.get(call.slot, ())):
             continue
@@ -123,7 +142,21 @@ def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
         unknown = writes(call) or any(_is_computed(program.calls[slot]) and slot not in of_slot for slot in read)
         if not all(outgoing) or (unknown and call.slot not in of_slot):
             found.append(call.slot)
+        elif not all(upstream[slot] for slot in read):
+            hidden.append(call.slot)
+    # Last those that go wrong, if at all, in a gradient that nobody has kept: what was written into has lost its own.
+    found += hidden
     return Suspects(tuple(found), own.gradients, pairs)
+
+
+def _agreeing_upstream(program: Program, of_slot: dict[int, list[bool]]) -> list[bool]:
+    """By slot: whether its gradients agree, or, where these are not known, those of all that it was computed from."""
+    agreeing: list[bool] = []
+    for call in program.calls:
+        known = of_slot.get(call.slot)
+        before = (agreeing[ref.slot] for ref in refs(call)) if hands_on(call) else ()
+        agreeing.append(all(before if known is None else known))
+    return agreeing
 
 
 def hands_on(call: Call) -> bool:

@@ -16,7 +16,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import widened
-from autotest.program.semantics import is_backward, is_step
+from autotest.program.semantics import is_backward, is_module_call, is_step
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -102,11 +102,19 @@ def _alone(
 ) -> tuple[Agreement | None, int]:
     """Call `slot` by itself, when that shows the symptom of `first`."""
     gradients = first.stage == "backward"
+
+    def cut_out(*, on_copies: bool) -> tuple[Agreement, int]:
+        alone, at = isolated(
+            program, slot, held.operands, held.result, gradients=gradients, cotangents=cotangents, on_copies=on_copies
+        )
+        return agree(alone, pair, settings), at
+
     try:
-        alone, at = isolated(program, slot, held.operands, held.result, gradients=gradients, cotangents=cotangents)
+        found, at = cut_out(on_copies=False)
+        if found.refused and gradients and is_module_call(program.calls[slot]):
+            found, at = cut_out(on_copies=True)
     except (KeyError, ValueError):  # an operand that cannot be made again by itself
         return None, 0
-    found = agree(alone, pair, settings)
     if found.mismatches and found.mismatches[0].symptom == first.symptom and found.mismatches[0].stage == first.stage:
         return found, at
     return None, 0

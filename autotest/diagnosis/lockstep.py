@@ -56,10 +56,11 @@ class _Lockstep:
         sides = list(zip((self._pair.reference, self._pair.candidate), self._values, strict=True))
         with Contexts(self._pair.reference, self._pair.candidate) as contexts:
             for call in self._program.calls:
+                given_alike = True
                 if is_step(call):
                     if self._only_steps:
                         self._note_gradients(call)
-                    self._share_gradients()
+                    given_alike = self._share_gradients()
                 try:
                     # Contexts are left in the opposite order: the sides may be one framework.
                     for side, values in reversed(sides) if call.kind == "exit" else sides:
@@ -74,7 +75,7 @@ class _Lockstep:
                     self._modules.append(call.slot)
                 elif _is_fresh(call):
                     self._differs(call)  # which gives both sides the same
-                elif self._is_judged(call) and self._differs(call):
+                elif self._is_judged(call) and self._differs(call) and given_alike:
                     return call.slot
         return None
 
@@ -157,15 +158,22 @@ class _Lockstep:
         if own and len(own) == len(other):
             self.gradients[call.slot] = [*zip(own, other, strict=True)]
 
-    def _share_gradients(self) -> None:
-        """Give the candidate the reference's gradients, so that a step answers for itself alone."""
+    def _share_gradients(self) -> bool:
+        """Give the candidate the reference's gradients, so that a step answers for itself alone.
+
+        Returns whether it has a gradient wherever the reference has one: a step cannot be blamed for one that is
+        missing.
+        """
         reference, candidate = self._pair.reference, self._pair.candidate
+        complete = True
         for own, other in self._trained():
             gradients = reference.gradient(own), candidate.gradient(other)
             if any(one is None for one in gradients):
+                complete = complete and gradients[0] is gradients[1]
                 continue
             mine, theirs = freeze(reference, [gradients[0]])[0], freeze(candidate, [gradients[1]])[0]
             self._put_right(gradients[1], mine, theirs)
+        return complete
 
     def _trained(self) -> Iterator[tuple[Any, Any]]:
         for slot in self._modules:

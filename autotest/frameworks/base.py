@@ -243,6 +243,10 @@ class Framework(Operations, abc.ABC):
             with contextlib.suppress(NotImplementedError):
                 self.retain_gradient(tensor)
 
+    def node(self, tensor: Any) -> Any:
+        """The node of autograd that computed `tensor`, another one once it is written into; None where unknown."""
+        return None
+
     @abc.abstractmethod
     def can_backpropagate(self, tensor: Any) -> bool:
         """Whether `tensor` is floating or complex and belongs to an autograd graph."""

@@ -171,6 +171,9 @@ class Namespace(Framework):
         known = self._dtype_names.get(tensor.dtype) in DIFFERENTIABLE
         return tensor.requires_grad and known and _is_leaf(tensor) is not None
 
+    def node(self, tensor: Any) -> Any:
+        return getattr(tensor, "grad_fn", None)
+
     def overwrite(self, tensor: Any, array: Array) -> None:
         with self.root.no_grad():
             tensor.copy_(self.tensor(array, device=self.device_type(tensor)))

@@ -35,6 +35,7 @@ def isolated(
     *,
     gradients: bool = False,
     cotangents: Mapping[str, TensorValue | None] | None = None,
+    on_copies: bool = False,
 ) -> tuple[Program, int]:
     """Call `slot` alone, on the values that its operands had; returns the program and the call's new slot.
 
@@ -44,6 +45,7 @@ def isolated(
         result: what the call gave, to know the shape of a cotangent.
         gradients: push a cotangent back, with every operand that required a gradient as a leaf that asks for it.
         cotangents: what to push back, by path in the result; made up where it is missing.
+        on_copies: give a module copies of its operands, since leaves must not be written into as it may do.
     """
     call = program.calls[slot]
     part = _Part(program, operands, slot, asking=gradients)
@@ -52,6 +54,8 @@ def isolated(
     if gradients and in_place(call) and type(call.args[0]) is Ref:
         # A leaf that asks for its gradient must not be written into.
         call = call._replace(args=(Ref(part.add("method", "clone", (call.args[0],))), *call.args[1:]))
+    elif on_copies:
+        call = call._replace(args=(*call.args[:1], *(part.copy(item) for item in call.args[1:])))
     part.keep(call)
     if gradients:
         root = call.args[0] if call.target == "setitem" else Ref(slot)
@@ -97,6 +101,11 @@ class _Part:
         self.calls.append(Call(kind, target, args, {}, self._next))
         self._next += 1
         return self._next - 1
+
+    def copy(self, item: Operand) -> Operand:
+        """A copy of `item`, where it is a tensor."""
+        held = type(item) is Ref and type(self._held.get(item.slot)) is TensorValue
+        return Ref(self.add("method", "clone", (item,))) if held else item
 
     def bring(self, at: int) -> None:
         """Have what slot `at` held, as a new input or by the calls that made it."""

@@ -173,12 +173,14 @@ def decorate(
     bound = functools.partial(_checked(function))
     written = bound.func  # what stands in a file: a partial has no name and no place of its own
     file = Path(inspect.getfile(inspect.unwrap(written)))
+    parameters = inspect.signature(bound)
 
     @functools.wraps(written)
     def run(*args: Any, **kwargs: Any) -> None:
         with _plain_subtests(args):
             asks: Settings = run.__autotest__  # type: ignore[attr-defined]  # skip_grad_check may have added to it
-            if asks.special_values and not asked().special_values:
+            environment = asked()
+            if asks.special_values and not environment.special_values:
                 asks = dataclasses.replace(asks, special_values=False)
             called = called_now(run, written, file, args)
             shown = args if owner_of(run, args) is None else args[1:]
@@ -186,12 +188,12 @@ def decorate(
             # Of an example no seed may hang: what makes it smaller would change everything else, too.
             own = ((), {}) if example is not Example.NONE else (shown, kwargs)
             name = called.id((*bound.args, *own[0]), {**bound.keywords, **own[1]})
-            _must_fit(written, called.name, bound, args, kwargs)
+            _must_fit(written, called.name, parameters, args, kwargs)
             test = Test(name, lambda: bound(*args, **kwargs), asks, called.file)
             sides = _found(pair, asks.candidate, written)
             try:
                 with _unchanged_generators(), shown_on(sys.stderr):
-                    options = options_for(example, asked().of_test(asks))
+                    options = options_for(example, environment.of_test(asks))
                     _run(test, _context(sides, options, called.file))
             except NotDual as error:
                 raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None
@@ -216,11 +218,11 @@ def _found(
 
 
 def _must_fit(
-    written: Any, name: str, bound: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    written: Any, name: str, parameters: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Raise `UsageError`, at the test's own line, when it is called with what its parameters do not take."""
     try:
-        inspect.signature(bound).bind(*args, **kwargs)
+        parameters.bind(*args, **kwargs)
     except TypeError as error:
         code = inspect.unwrap(written).__code__
         method = "." in name and not code.co_argcount

@@ -48,6 +48,9 @@ from autotest.base.units import duration, size
 #: The names of the reference and the candidate where nobody says otherwise.
 DEFAULT_PAIR: Final = ("torch", "oneflow")
 
+#: The variables that ask for something.
+VARIABLES: Final = tuple(f"AUTOTEST_{name.upper()}" for name in (*project.KEYS, "trial", "shrink"))
+
 N = TypeVar("N", int, float)
 
 
@@ -150,9 +153,10 @@ def from_project(found: project.Project) -> Options:
 
 
 def environment_now() -> Mapping[str, str]:
-    """The process's variables, over what its project says by default."""
-    found = project.read(Path(os.environ["AUTOTEST_PROJECT"])) if os.environ.get("AUTOTEST_PROJECT") else here()
-    return {**found.variables, **{name: value for name, value in os.environ.items() if value}}
+    """The process's `VARIABLES`, over what its project says by default; those that are empty are left out."""
+    named = os.environ.get("AUTOTEST_PROJECT")
+    found = project.read(Path(named)) if named else here()
+    return {**found.variables, **{name: value for name in VARIABLES if (value := os.environ.get(name))}}
 
 
 def here() -> project.Project:

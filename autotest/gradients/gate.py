@@ -41,6 +41,8 @@ def complaint(use: GradientUse, *, auto_backward: bool, skipped: str = "") -> st
             f"{names} turned out to have a gradient, although autotest/nondifferentiable.py lists it as having none. "
             "Take it off that list"
         )
+    if use.compared and not (use.nonzero or use.discarded):
+        return ""
     kinds = [listed(name) for name in use.carrying]
     if use.nonzero and kinds and all(item is not None and item.kind == "zero" for item in kinds):
         return (

@@ -189,7 +189,8 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
     except CandidateDied:  # of one of them: each is run again by itself
         found = [_once_more(outcome, settings) for outcome in open_ones]
     for outcome, mismatches in zip(open_ones, found, strict=True):
-        outcome.mismatches, outcome.pending = told_apart(outcome.recorder, mismatches, settings), None
+        outcome.pending = None
+        outcome.mismatches = told_apart(outcome.recorder, mismatches, settings) if mismatches else []
         if outcome.recorder.rejection is not None and not mismatches:  # the candidate told of it only now
             outcome.rejection = outcome.recorder.rejection
             continue

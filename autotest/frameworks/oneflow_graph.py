@@ -99,7 +99,15 @@ def _push_back(flow: Any, pushed: Sequence[tuple[Any, Any]]) -> None:
 
 def _arguments(given: Given) -> list[Any]:
     # As an argument of a graph, a tensor without elements makes the process abort; met inside of it, it does not.
-    return [*(leaf.detach() for leaf in given.leaves), *(item for item in given.inputs if not _empty(item))]
+    filled = (item for item in given.inputs if not _empty(item))
+    return [_with_memory_of_its_own(item) for item in (*(leaf.detach() for leaf in given.leaves), *filled)]
+
+
+def _with_memory_of_its_own(tensor: Any) -> Any:
+    """`tensor`, or a copy where its elements share memory: OneFlow 0.9.0 reads and writes an argument of a graph as if
+    each had its own, beyond what an expanded tensor holds, and the process dies of that some time later."""
+    expanded = any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape, strict=True))
+    return tensor.contiguous() if expanded else tensor
 
 
 def _hold_alike(flow: Any, modules: Sequence[Any], others: Sequence[Any]) -> None:

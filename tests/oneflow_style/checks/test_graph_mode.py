@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+import autotest as at
+from autotest.frameworks import Framework, Pair, oneflow_graph
 from autotest.replaying import graph_check
-from autotest.frameworks import Framework, Pair
 from autotest.frameworks.requests import Build, Given, Graphed
 from autotest.oneflow import random_tensor, torch
 from autotest.oneflow.frameworks_here import style_pair
@@ -42,6 +43,24 @@ def test_values_gradients_and_parameters_agree() -> None:
     assert report.mismatches == [[], [], []]
     # In three programs two results, and gradients of input, weight and bias.
     assert report.compared == 3 * (2 + 3)
+
+
+def test_expanded_arguments_get_memory_of_their_own_which_a_graph_reads_and_writes_beyond() -> None:
+    def body() -> Any:
+        return torch.relu(at.random_tensor(shape=(4, 5), low=1, high=2, dtype="float32", layout="expanded")) * 2
+
+    given: list[Any] = []
+    run = oneflow_graph._arguments
+
+    def noted(call: Given) -> list[Any]:
+        given.extend(run(call))
+        return run(call)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(oneflow_graph, "_arguments", noted)
+        assert checked(body).mismatches == [[], [], []]
+    assert given
+    assert all(tensor.is_contiguous() for tensor in given)
 
 
 @pytest.mark.parametrize(

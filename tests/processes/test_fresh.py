@@ -71,3 +71,11 @@ def test_no_process_of_a_script_outlives_whoever_wanted_it_and_was_killed(tmp_pa
         pids = pids_in(place)
         os.kill(process.pid(), signal.SIGKILL)
         assert all_end(pids)
+
+
+def test_a_script_that_has_told_what_it_saw_may_die_at_its_exit():
+    # As a framework may that is let go of; what it had said before is no less true.
+    dies_at_exit = "import atexit, os, sys\natexit.register(os.abort)\n"
+    shown = verify(dies_at_exit + "print('DIFFERS: torch gives 0.0, mine 1.0', flush=True)\nsys.exit(1)")
+    assert str(shown) == "verified in a fresh interpreter: it then dies at its exit (SIGABRT)"
+    assert not verify(dies_at_exit + "print('same', flush=True)").holds

@@ -12,6 +12,7 @@ import socket
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,12 @@ _ALONE = {
 #: How a machine says that it lacks this library, or another one than here, and what to do then.
 _MISSING = re.compile("No module named '(autotest|generators|numpy)|[Vv]ersion mismatch")
 _INSTALL = "install the same Python, Ray, dual-autotest[ray] and frameworks on every machine of the cluster"
+#: What Ray says where nobody answers who is one of its client servers, and where such a one does not understand.
+_NOT_TAKEN, _FAILS_THERE = "ray client connection timeout", "Initialization failure from server"
+_CLIENT_SERVER = (
+    "expected the client server of a Ray cluster, which `ray start --head` opens on port 10001 (6379 and 8265 are its "
+    "other services), and RAY_AUTH_MODE and RAY_AUTH_TOKEN as they are there"
+)
 #: Of the working directory, what does not travel besides what .gitignore names.
 _STAYS = (".autotest", ".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 
@@ -105,7 +112,9 @@ class RayEngine:
         quiet = {"log_to_driver": False} if address == "auto" else {}
         for attempt in range(ATTEMPTS):
             try:
-                self._ray.init(address, runtime_env=given, logging_level="error", **quiet)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # what it would warn of, it raises then
+                    self._ray.init(address, runtime_env=given, logging_level="error", **quiet)
             except Exception as error:  # noqa: PERF203 - Ray raises whatever its transport does
                 # A busy head node may take longer to start what serves this process than Ray waits for it.
                 if attempt + 1 == ATTEMPTS or not isinstance(error, ConnectionError):
@@ -225,6 +234,10 @@ def _said(error: Exception) -> str:
         return (
             "no Ray cluster runs on this machine; `ray start --head` starts one, `ray start --address=HOST:PORT` joins"
         )
+    if lines and lines[0] == _NOT_TAKEN:
+        return f"nobody takes this process on there ({lines[0]}); {_CLIENT_SERVER}"
+    if lines and lines[0].startswith(_FAILS_THERE):  # what is sent there is of another version, as a rule
+        return f"{lines[0]} {lines[-1]}"[:300] + f"; {_INSTALL}"
     if lines and lines[0].endswith(":"):  # versions that differ are told in the lines below
         telling = [" ".join(lines)]
     said = (telling[-1:] or lines[:1] or [type(error).__name__])[0][:300]

@@ -68,10 +68,23 @@ class _Refusing(types.SimpleNamespace):
             True,
             "No module named 'autotest'; install the same Python",
         ),
+        (
+            ConnectionError("ray client connection timeout"),
+            False,
+            "nobody takes this process on there (ray client connection timeout); expected the client server of a Ray",
+        ),
+        (
+            ConnectionAbortedError(
+                "Initialization failure from server:\nTraceback (most recent call last):\n  File 'x.py', line 1, in f\n"
+                "AttributeError: 'JobConfig' object has no attribute '_other'\n"
+            ),
+            False,
+            "Initialization failure from server: AttributeError: 'JobConfig' object has no attribute '_other'; install",
+        ),
     ],
-    ids=["another Ray", "without this library"],
+    ids=["another Python", "without this library", "no client server", "an older Ray"],
 )
-def test_a_cluster_with_other_packages_is_told_in_one_sentence_with_what_to_install(
+def test_a_cluster_with_other_packages_or_that_is_none_is_told_in_one_sentence_with_what_to_install(
     command, monkeypatch, error, joined, said
 ):
     monkeypatch.setitem(sys.modules, "ray", _Refusing(error, joined=joined))

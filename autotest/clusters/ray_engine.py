@@ -65,6 +65,8 @@ class RayEngine:
         self._folder: str | None = None
         self._actors: dict[Hashable, Any] = {}
         self._due: dict[Any, Hashable] = {}
+        #: Agents that could not be told anything.
+        self._gone: dict[Hashable, Lost] = {}
         self._numbers = 0
 
     @property
@@ -153,19 +155,38 @@ class RayEngine:
             self._actors[self._numbers] = made.remote()
         except ImportError as error:  # the client server is asked for it here, and has to import it
             raise ClusterUnreachable(f"--executor ray://{self._address}: {_said(error)}") from error
+        except Exception as error:  # noqa: BLE001 - it is told when it is to say something
+            self._gone[self._numbers] = self._lost(error)
         return self._numbers
 
     def send(self, agent: Hashable, message: bytes) -> None:
-        self._due[self._actors[agent].answer.remote(message)] = agent
+        try:
+            self._due[self._actors[agent].answer.remote(message)] = agent
+        except Exception as error:  # noqa: BLE001 - Ray raises whatever its transport does
+            self._gone.setdefault(agent, self._lost(error))
 
     def answers(self, seconds: float) -> Sequence[tuple[Hashable, bytes | Lost]]:
+        gone, self._gone = list(self._gone.items()), {}
         if not self._due:
-            time.sleep(seconds)
-            return []
-        ready, rest = self._ray.wait(list(self._due), num_returns=1, timeout=seconds)
-        if ready and rest:
-            ready += self._ray.wait(rest, num_returns=len(rest), timeout=0)[0]
-        return [(self._due.pop(one), self._answer(one)) for one in ready]
+            time.sleep(0.0 if gone else seconds)
+            return gone
+        try:
+            ready, rest = self._ray.wait(list(self._due), num_returns=1, timeout=0 if gone else seconds)
+            if ready and rest:
+                ready += self._ray.wait(rest, num_returns=len(rest), timeout=0)[0]
+        except Exception as error:  # noqa: BLE001 - of nobody it is known any more what becomes of it
+            lost, agents, self._due = self._lost(error), list(self._due.values()), {}
+            return [*gone, *((agent, lost) for agent in agents)]
+        return [*gone, *((self._due.pop(one), self._answer(one)) for one in ready)]
+
+    def _lost(self, error: Exception) -> Lost:
+        """What it means that Ray itself fails; raises `ClusterUnreachable` where that is a cluster of somebody else."""
+        if not self._address:
+            return Lost(_said(error))  # another one is started
+        raise ClusterUnreachable(
+            f"--executor ray://{self._address}: the connection to the cluster is lost ({_said(error)}); when it is "
+            "there again, --resume goes on"
+        ) from error
 
     def _answer(self, reference: Any) -> bytes | Lost:
         try:
@@ -176,6 +197,7 @@ class RayEngine:
 
     def end(self, agent: Hashable) -> None:
         actor = self._actors.pop(agent, None)
+        self._gone.pop(agent, None)
         self._due = {reference: other for reference, other in self._due.items() if other != agent}
         with contextlib.suppress(Exception):
             self._ray.kill(actor)
@@ -186,6 +208,7 @@ class RayEngine:
                 self._ray.shutdown()
         self._actors.clear()
         self._due.clear()
+        self._gone.clear()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 

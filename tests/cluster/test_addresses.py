@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from autotest.clusters.engine import ClusterUnreachable, Lost
+from autotest.clusters.ray_engine import RayEngine
 from tests.cluster.conftest import SUITE, free_port
 
 
@@ -126,3 +128,37 @@ def test_groups_of_machines_are_asked_for_with_a_cluster_only(command, option):
     ended = command("fuzz", SUITE, *option)
     assert ended.status == 2
     assert f"{' '.join(option)}: expected with --executor ray" in ended.errors
+
+
+def parted_from(address: str) -> RayEngine:
+    """An engine that has asked an agent something, when its connection to Ray ends."""
+
+    def fails(*arguments: object, **options: object) -> None:
+        raise ConnectionError("Ray Client is not connected. Please connect by calling `ray.init`.")
+
+    engine = RayEngine(address)
+    asked = types.SimpleNamespace(remote=lambda message: "what it will answer")
+    engine._actors[1] = types.SimpleNamespace(answer=asked)
+    engine._ray = types.SimpleNamespace(wait=fails, kill=fails, shutdown=fails)
+    engine.send(1, b"a task")
+    return engine
+
+
+def test_a_cluster_of_others_that_goes_away_meanwhile_is_told_with_how_to_go_on():
+    engine = parted_from("10.0.0.1:10001")
+    with pytest.raises(ClusterUnreachable, match=r"the connection to the cluster is lost .* --resume goes on"):
+        engine.answers(1.0)
+    engine._actors[2] = object()
+    with pytest.raises(ClusterUnreachable, match="the connection to the cluster is lost"):
+        engine.send(2, b"another task")
+    engine.close()
+
+
+def test_agents_of_an_own_cluster_that_goes_away_are_lost_and_nothing_else():
+    engine = parted_from("")
+    engine._actors[2] = object()
+    engine.send(2, b"another task")
+    lost = dict(engine.answers(1.0))
+    assert {agent: type(said) for agent, said in lost.items()} == {1: Lost, 2: Lost}
+    assert engine.answers(0.0) == []
+    engine.close()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from autotest.aligning import running
+from autotest.aligning.alone import as_before, differs_alone
 from autotest.aligning.comparing import Compared, compare_step
 from autotest.aligning.matching import Mapping_, Match, Matches, match, module_names
-from autotest.aligning.running import ModuleCall, Step
+from autotest.aligning.running import Step
 from autotest.base.errors import UsageError
 from autotest.base.settings import Tolerance
-from autotest.comparison import Mismatch, compare_values
+from autotest.comparison import Mismatch
 from autotest.frameworks import Framework, Pair, chosen
-from autotest.frameworks.freezing import freeze
 from autotest.program import Array
 from autotest.report.layers import aligned
 from autotest.results.divergence import Divergence
@@ -138,11 +138,14 @@ def align(
     if found.mismatches and wide is not None:
         # Rates in single precision would grow into a difference from step to step where nothing is wrong.
         again = todo.compared(wide, [_widened(one) for one in arrays], _WIDE, together=True)
+        if lacking := tuple(item for item in found.mismatches if item.statistics is None):
+            # Which no precision explains, such as a gradient that is missing.
+            return found if again.mismatches else dataclasses.replace(found, mismatches=lacking)
         if not again.mismatches:
             network = None if found.network is None else dataclasses.replace(found.network, path="", alone=False)
             return dataclasses.replace(found, mismatches=(), network=network, rounding=_worst(found))
-        if again.step == found.step and found.mismatches[0].name not in {one.name for one in again.mismatches}:
-            return again  # what comes first in single precision is rounding, and hides what is wrong
+        if again.step != found.step or found.mismatches[0].name not in {one.name for one in again.mismatches}:
+            return again  # what comes first in single precision is rounding or comes of it, and hides what is wrong
     return found
 
 
@@ -169,13 +172,38 @@ class _Todo:
         ]
         for number, (own, other) in enumerate(zip(*runs, strict=True)):
             compared = compare_step(own, other, self.paths, matches.pairs, tolerance, pair.sides)
-            network = _network(compared, own, models[1], self.paths, pair, tolerance)
+            network = self._network(compared, own, models, tolerance)
             found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)
             if compared.mismatches:
                 break
             if together:
                 _copy(pair, *models, matches.pairs)
         return found
+
+    def _network(self, compared: Compared, own: Step, models: tuple[Any, Any], tolerance: Tolerance) -> ByLayer:
+        """Where a step begins to differ: the innermost module that differs on what the reference's was given."""
+        found = ByLayer(compared.path, bool(compared.path), compared.stage, compared.layers)
+        if compared.call is None and not compared.suspects:
+            # A buffer is its module's own doing, where all that was computed agrees.
+            return found
+        calls = {one.path: one for one in reversed(own.calls)}
+        # Where a module only hands on what it was given, the forward of one that holds it is wrong.
+        tried = compared.suspects or tuple(calls[path] for path in _holders(compared.path) if path in calls)
+        with as_before(self.pair, models, self.matches.pairs, own):
+            for call in tried:
+                if call.path in self.paths and differs_alone(
+                    call, self.pair, models, self.paths, self.matches.pairs, compared.stage, tolerance
+                ):
+                    return dataclasses.replace(found, path=call.path, alone=True)
+        return dataclasses.replace(found, alone=False)
+
+
+def _holders(path: str) -> Iterator[str]:
+    """`path`, and those of all that hold what is there, the innermost first."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
+    yield ""
 
 
 def _wide(pair: Pair, models: tuple[Any, Any]) -> tuple[Any, Any] | None:
@@ -246,42 +274,6 @@ def _copy(pair: Pair, own: Any, other: Any, matched: Sequence[Match]) -> None:
         for one, value in zip(matched, values, strict=True)
     }
     pair.candidate.load_state(other, state)
-
-
-def _network(
-    compared: Compared,
-    own: Step,
-    model: Any,
-    paths: Mapping[str, str],
-    pair: Pair,
-    tolerance: Tolerance,
-) -> ByLayer:
-    alone = compared.stage == "backward"
-    if compared.call is None or alone:
-        # A buffer is its module's own doing, where all that was computed agrees.
-        return ByLayer(compared.path, alone or bool(compared.path), compared.stage, compared.layers)
-    calls = {one.path: one for one in reversed(own.calls)}
-    modules = dict(model.named_modules())
-    path = compared.path
-    while True:
-        # Where a module only hands on what it was given, the forward of one that holds it is wrong.
-        if path in calls and path in paths and _differs_alone(calls[path], modules[paths[path]], pair, tolerance):
-            return ByLayer(path, True, compared.stage, compared.layers)
-        if not path:
-            return ByLayer(compared.path, False, compared.stage, compared.layers)
-        path = path.rpartition(".")[0]
-
-
-def _differs_alone(call: ModuleCall, module: Any, pair: Pair, tolerance: Tolerance) -> bool:
-    """Whether the candidate's module differs on what the reference's was given."""
-    candidate = pair.candidate
-    try:
-        given = [candidate.tensor(Array(np.array(one.data), one.dtype)) for one in call.inputs]
-        result = candidate.invoke("method", "__call__", [module, *given], {})
-    except Exception:  # noqa: BLE001 - it may be called with more than tensors
-        return False
-    frozen = freeze(candidate, running.flat(candidate, result))
-    return bool(compare_values("", 0, "forward", call.outputs, frozen, tolerance))
 
 
 __all__ = ["Alignment", "align"]

@@ -24,6 +24,8 @@ class Compared:
     path: str = ""
     call: int | None = None
     stage: Stage = "forward"
+    #: The calls, of the reference, in which gradients may go wrong, likelier ones first.
+    suspects: tuple[ModuleCall, ...] = ()
 
 
 def compare_step(
@@ -76,11 +78,12 @@ def compare_step(
     if begins is not None:
         return Compared(mismatches, layers, *begins)
     if backward:
-        place = _backward(pairs, own, other, matches, unlike)
-        return Compared(mismatches, layers, *place, "backward")
+        suspects = tuple(_suspects(pairs, own, other, matches, unlike))
+        return Compared(mismatches, layers, suspects[0].path if suspects else "", None, "backward", suspects)
     # A parameter is what the optimizer made of it.
     name = state[0].name
-    return Compared(mismatches, layers, "" if name in own.gradients else _owner(name, rows), None)
+    owner = name.rpartition(".")[0]
+    return Compared(mismatches, layers, owner if name not in own.gradients and owner in paths else "", None)
 
 
 def _paired(
@@ -96,12 +99,17 @@ def _paired(
             yield call, theirs.pop(0)
 
 
-def _backward(
+def _suspects(
     pairs: Sequence[tuple[ModuleCall, ModuleCall]], own: Step, other: Step, matches: Sequence[Match], unlike: Any
-) -> tuple[str, int | None]:
-    """The last call, in the order of execution, whose incoming gradients agree and whose outgoing do not."""
-    leaves = [pair for pair in enumerate(pairs) if not _holds(pair[1][0].path, pairs)]
-    for number, (mine, theirs) in [*reversed(leaves), *reversed([*enumerate(pairs)])]:
+) -> Iterator[ModuleCall]:
+    """The calls whose incoming gradients agree and whose outgoing do not, in the order of the backward.
+
+    First those of modules that hold no other; of those that do, the inner ones before the outer.
+    """
+    inner = [pair for pair in pairs if not _holds(pair[0].path, pairs)]
+    outer = [pair for pair in reversed(pairs) if _holds(pair[0].path, pairs)]
+    outer.sort(key=lambda pair: pair[0].path.count(".") + bool(pair[0].path), reverse=True)
+    for mine, theirs in [*reversed(inner), *outer]:
         if unlike("", "backward", mine.output_gradients, theirs.output_gradients):
             continue
         wrong = bool(unlike("", "backward", mine.input_gradients, theirs.input_gradients))
@@ -111,19 +119,13 @@ def _backward(
                 theirs_ = _back(match, other.gradients[match.candidate])
                 wrong = wrong or bool(unlike("", "backward", own.gradients[match.reference], theirs_))
         if wrong:
-            return mine.path, number
-    return "", None
+            yield mine
 
 
 def _holds(path: str, pairs: Sequence[tuple[ModuleCall, ModuleCall]]) -> bool:
     """Whether a module inside of that at `path` was called, too."""
     beginning = f"{path}." if path else ""
     return any(call.path != path and call.path.startswith(beginning) for call, _ in pairs)
-
-
-def _owner(name: str, rows: Mapping[str, Any]) -> str:
-    owner = name.rpartition(".")[0]
-    return owner if owner in rows else ""
 
 
 def _back(match: Match, value: Any) -> Any:

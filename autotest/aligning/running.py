@@ -31,8 +31,12 @@ class ModuleCall:
 
 @dataclasses.dataclass(slots=True)
 class Step:
-    """One step: the calls in the order in which they ended, and what parameters and buffers were left with."""
+    """One step: the calls in the order in which they ended, and what parameters and buffers were left with.
 
+    `before` is what these held when it began.
+    """
+
+    before: dict[str, TensorValue]
     calls: list[ModuleCall]
     gradients: dict[str, TensorValue | None]
     state: dict[str, TensorValue]
@@ -55,7 +59,7 @@ def run(
             framework.forget_gradient(parameter)
         floating = [array.dtype.startswith(("float", "bfloat", "complex")) for array in inputs]
         tensors = [framework.tensor(one, requires_grad=asks) for one, asks in zip(inputs, floating, strict=True)]
-        watched = _Watched(framework)
+        watched, before = _Watched(framework), state_of(framework, model)
         with framework.calls_of_modules(model, watched.seen):
             try:
                 output = framework.invoke("method", "__call__", [model, *tensors], {})
@@ -67,14 +71,18 @@ def run(
                 ) from error
         _push_back(framework, output, loss)
         for call, (given, result) in zip(watched.calls, watched.live, strict=True):
-            call.input_gradients = _gradients(framework, given)
-            call.output_gradients = _gradients(framework, result)
-        gradients = dict(zip(parameters, _gradients(framework, list(parameters.values())), strict=True))
+            call.input_gradients = gradients_of(framework, given)
+            call.output_gradients = gradients_of(framework, result)
+        gradients = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
-        own = framework.state(model)
-        state = dict(zip(own, map(_copied, freeze(framework, list(own.values()))), strict=True))
-        yield Step(watched.calls, gradients, state, _gradients(framework, tensors))
+        yield Step(before, watched.calls, gradients, state_of(framework, model), gradients_of(framework, tensors))
+
+
+def state_of(framework: Framework, model: Any) -> dict[str, TensorValue]:
+    """Copies of the parameters and buffers of `model`, by name."""
+    own = framework.state(model)
+    return dict(zip(own, map(_copied, freeze(framework, list(own.values()))), strict=True))
 
 
 class _Watched:
@@ -158,7 +166,8 @@ def flat(framework: Framework, value: Any) -> list[Any]:
     return []
 
 
-def _gradients(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:
+def gradients_of(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:
+    """Copies of the gradients that `tensors` hold; None for one that holds none."""
     held = [framework.gradient(tensor) if framework.can_backpropagate(tensor) else None for tensor in tensors]
     frozen = iter(freeze(framework, [gradient for gradient in held if gradient is not None]))
     return [None if gradient is None else _copied(next(frozen)) for gradient in held]

@@ -21,7 +21,7 @@ def add_to(commands: Any) -> None:
         "align",
         help="compare a model of the reference with a port of it, module by module",
         description="Copy the weights of a model into a port of it, call both on the same inputs, and compare what "
-        "every module gives, then the gradients.",
+        "every module gives, then the gradients, and what an optimizer makes of the parameters where one is given.",
     )
     parser.add_argument("reference", metavar="MODULE:FACTORY", help="what makes the model of the reference")
     parser.add_argument("candidate", metavar="MODULE:FACTORY", help="what makes the port of it")
@@ -46,6 +46,15 @@ def add_to(commands: Any) -> None:
         metavar="NAME[=NAME]",
         help="the same for a parameter that the port holds transposed",
     )
+    parser.add_argument(
+        "--loss", metavar="MODULE:FUNCTION", help="a function of the output, or of the framework and the output"
+    )
+    parser.add_argument(
+        "--optimizer",
+        metavar="MODULE:FUNCTION",
+        help="a function of the parameters, or of the framework and these, that makes what is stepped",
+    )
+    parser.add_argument("--steps", type=int, default=1, help="how many times (default %(default)s)")
     parser.add_argument("--rtol", type=float, help="relative tolerance (default: by dtype)")
     parser.add_argument("--atol", type=float, help="absolute tolerance (default: by dtype)")
     parser.add_argument("--seed", type=int, default=0, help="of weights and inputs (default %(default)s)")
@@ -73,7 +82,17 @@ def run(arguments: argparse.Namespace) -> int:
         _made(name, factory)
         for name, factory in zip((arguments.reference, arguments.candidate), factories, strict=True)
     )
-    found = align(reference, candidate, inputs, mapping=mapping, rtol=arguments.rtol, atol=arguments.atol)
+    found = align(
+        reference,
+        candidate,
+        inputs,
+        mapping=mapping,
+        loss=arguments.loss and _factory(arguments.loss),
+        optimizer=arguments.optimizer and _factory(arguments.optimizer),
+        steps=arguments.steps,
+        rtol=arguments.rtol,
+        atol=arguments.atol,
+    )
     print(found.report())
     return NOTHING_NEW if found.passed else FINDINGS
 

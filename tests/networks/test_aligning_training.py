@@ -1,0 +1,144 @@
+"""Ports that are trained beside their model: what is wrong in the port, or in what steps it, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import autotest
+from autotest.cli import main
+
+X = (np.arange(60).reshape(4, 3, 5) * 7 % 11 - 5).astype("float32") / 4
+
+
+def network(library: Any, mistake: str = "") -> Any:
+    """A network with a residual block, over `library`; the block of a port may have a mistake."""
+    nn = library.nn
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.up, self.act, self.down = nn.LayerNorm(8), nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 8)
+
+        def forward(self, x: Any) -> Any:
+            inner = self.norm(x)
+            turned = mistake == "transposed"
+            inner = library.matmul(inner, self.up.weight) + self.up.bias if turned else self.up(inner)
+            inner = library.relu(inner) if mistake == "another activation" else self.act(inner)
+            return (x.detach() if mistake == "detached" else x) + self.down(inner)
+
+    class Net(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.norm = nn.Conv1d(3, 8, 3, padding=1), nn.BatchNorm1d(8)
+            self.block, self.head = Block(), nn.Linear(8, 4)
+            self.head.bias.requires_grad_(mistake != "frozen")
+
+        def forward(self, x: Any) -> Any:
+            x = self.conv(x)
+            if mistake == "no buffers":
+                mean = x.mean(dim=(0, 2), keepdim=True)
+                x = (x - mean) / library.sqrt(((x - mean) ** 2).mean(dim=(0, 2), keepdim=True) + 1e-5)
+                x = x * self.norm.weight.reshape(1, 8, 1) + self.norm.bias.reshape(1, 8, 1)
+            else:
+                x = self.norm(x)
+            return self.head(self.block(library.relu(x).permute(0, 2, 1)).mean(dim=1))
+
+    return Net()
+
+
+def loss(output: Any) -> Any:
+    return (output * output).mean()
+
+
+def sgd(library: Any, parameters: Any) -> Any:
+    return library.optim.SGD(parameters, lr=0.1, momentum=0.9)
+
+
+def other_for_the_second(**differing: Any) -> Callable[..., Any]:
+    """What makes AdamW for the reference, and one of other options for the candidate, each time that these two ask."""
+    made: list[Any] = []
+
+    def make(library: Any, parameters: Any) -> Any:
+        options = {"lr": 0.01, "weight_decay": 0.01, **(differing if len(made) % 2 else {})}
+        made.append(library.optim.AdamW(parameters, **options))
+        return made[-1]
+
+    return make
+
+
+def aligned(candidate: Any, mistake: str, optimizer: Callable[..., Any] = sgd) -> Any:
+    torch.manual_seed(0)
+    model = network(torch)
+    return autotest.align(model, network(candidate, mistake), X, loss=loss, optimizer=optimizer, steps=3)
+
+
+MISTAKES = [
+    # The class whose forward is wrong, and no layer that it feeds: also where the optimizer has stepped since.
+    ("transposed", "block", "block.act[output]"),
+    ("another activation", "block", "block.down[output]"),
+    # A layer that reads the same input has no part in it.
+    ("detached", "block", "conv.weight.grad"),
+    ("frozen", "head", "head.bias.grad"),
+    ("no buffers", "norm", "norm.running_mean"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "path", "first"), MISTAKES)
+def test_what_is_wrong_in_a_port_is_told_by_its_innermost_module(mistake: str, path: str, first: str) -> None:
+    found = aligned(torch, mistake)
+    assert not found.passed
+    assert found.step == 0
+    assert found.network.path == path
+    assert found.network.alone
+    assert found.mismatches[0].name == first
+
+
+@pytest.mark.oneflow
+@pytest.mark.parametrize("mistake", ["detached", "frozen"])
+def test_the_same_is_told_of_a_port_that_rounds_otherwise(mistake: str) -> None:
+    import oneflow
+
+    found = aligned(oneflow, mistake)
+    assert not found.passed
+    assert found.network.path == {"detached": "block", "frozen": "head"}[mistake]
+
+
+#: The second moments' rate shows in the second step only, since the first one's correction makes up for it.
+OPTIONS = [({"weight_decay": 0.0}, 0), ({"eps": 1e-6}, 0), ({"lr": 0.0101}, 0), ({"betas": (0.9, 0.99)}, 1)]
+
+
+@pytest.mark.parametrize(("differing", "step"), OPTIONS, ids=str)
+def test_a_port_that_is_stepped_otherwise_is_told_by_its_parameters(differing: Any, step: int) -> None:
+    found = aligned(torch, "", other_for_the_second(**differing))
+    assert (found.step, found.network.path) == (step, "")
+    assert found.mismatches[0].name == "conv.weight"
+
+
+@pytest.mark.oneflow
+def test_a_gradient_that_is_rounding_does_not_hide_the_wrong_step_that_comes_later() -> None:
+    import oneflow
+
+    assert aligned(oneflow, "", other_for_the_second()).passed
+    found = aligned(oneflow, "", other_for_the_second(betas=(0.9, 0.99)))
+    assert (found.step, found.network.path) == (1, "")
+
+
+def reference() -> Any:
+    return network(torch)
+
+
+def port() -> Any:
+    return network(torch, "frozen")
+
+
+def test_the_command_trains_too(capsys: pytest.CaptureFixture[str]) -> None:
+    here = __name__
+    training = ["--loss", f"{here}:loss", "--optimizer", f"{here}:sgd", "--steps", "2", "--input", "4,3,5"]
+    assert main(["align", f"{here}:reference", f"{here}:reference", *training]) == 0
+    assert main(["align", f"{here}:reference", f"{here}:port", *training]) == 1
+    assert "head.bias.grad" in capsys.readouterr().out

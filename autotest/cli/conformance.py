@@ -8,30 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import UsageError
+from autotest.cli.adapter_templates import FUNCTIONS, NAMESPACE
 from autotest.cli.status import FINDINGS, NOTHING_NEW
-
-SKELETON = '''\
-"""The adapter of {name}."""
-
-from __future__ import annotations
-
-from autotest.frameworks import Namespace
-
-
-class {title}(Namespace):
-    """{name}, whose names are torch's.
-
-    Override what differs: from_numpy, to_numpy, seed, synchronize, literal, resolve, operation. For a framework of
-    functions on immutable arrays, subclass autotest.frameworks.functional.Functional instead.
-    """
-
-    #: What it has no name for is absent, and no finding. Leave this out if it claims to have all of torch's names.
-    translates = True
-
-
-def factory() -> {title}:
-    return {title}("{name}", module="{name}")
-'''
 
 
 def add_to(commands: Any) -> None:
@@ -48,6 +26,11 @@ def add_to(commands: Any) -> None:
     kinds = adapter.add_subparsers(metavar="ACTION", required=True)
     new = kinds.add_parser("new", help="write the skeleton of an adapter")
     new.add_argument("name", metavar="NAME", help="the module that the framework is imported as")
+    new.add_argument(
+        "--functions",
+        action="store_true",
+        help="of a framework of functions on arrays that are never changed; without it, of one whose names are torch's",
+    )
     new.set_defaults(run=write)
 
 
@@ -75,6 +58,7 @@ def write(arguments: argparse.Namespace) -> int:
     path = Path(f"{name}_adapter.py")
     if path.exists():
         raise UsageError(f"{path} is there already; it is left as it is")
-    path.write_text(SKELETON.format(name=name, title=name.strip("_").title().replace("_", "")), encoding="utf-8")
+    template = FUNCTIONS if arguments.functions else NAMESPACE
+    path.write_text(template.format(name=name, title=name.strip("_").title().replace("_", "")), encoding="utf-8")
     print(f"wrote {path}\nNext: autotest conformance {path.stem}:factory")
     return NOTHING_NEW

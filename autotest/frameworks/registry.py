@@ -6,6 +6,8 @@ import difflib
 import functools
 import importlib
 import os
+import sys
+from pathlib import Path
 
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.base.options import environment_now
@@ -38,6 +40,7 @@ def framework(name: str) -> Framework:
     """The adapter called `name`; raises `FrameworkMissing` or `UsageError` in one sentence."""
     target, given = _target(name)
     module_name, _, attribute = target.partition(":")
+    _look_here_too(module_name)
     try:
         made = getattr(importlib.import_module(module_name), attribute)(*given)
     except FrameworkMissing:  # which says in one sentence what is wrong
@@ -53,6 +56,16 @@ def framework(name: str) -> Framework:
     if not isinstance(made, Framework):
         raise UsageError(f"{target!r} made a {type(made).__name__}; expected an autotest.frameworks.Framework")
     return made
+
+
+def _look_here_too(module_name: str) -> None:
+    """Let an adapter be found in the folder that the process was started in, as ``python -m`` lets it."""
+    first = module_name.partition(".")[0]
+    here = Path.cwd()
+    if first in sys.modules or str(here) in sys.path or "" in sys.path:
+        return
+    if (here / f"{first}.py").is_file() or (here / first / "__init__.py").is_file():
+        sys.path.append(str(here))
 
 
 def speaking_torch(name: str) -> Speaking:

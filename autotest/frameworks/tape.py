@@ -127,19 +127,24 @@ def _gradients(
     framework: Arrays, node: Node, held: Sequence[ArrayLike | None]
 ) -> tuple[list[Tensor | tuple[Node, int]], list[ArrayLike]]:
     """The parents of a node that take gradients, and these."""
-    wanted = [at for at, parent in enumerate(node.parents) if parent is not None]
+    # An operand that is given twice varies as one: a framework may know its arrays by identity.
+    wanted: dict[tuple[int, Tensor | tuple[Node, int]], list[int]] = {}
+    for at, parent in enumerate(node.parents):
+        if parent is not None:
+            wanted.setdefault((id(node.arrays[at]), parent), []).append(at)
     floating = [at for at, output in enumerate(node.outputs) if framework.is_floating(output)]
 
     def function(*varied: ArrayLike) -> list[ArrayLike]:
         arrays = list(node.arrays)
-        for at, array in zip(wanted, varied, strict=True):
-            arrays[at] = array
+        for places, array in zip(wanted.values(), varied, strict=True):
+            for at in places:
+                arrays[at] = array
         made = listed(node.function(*arrays))
         return [made[at] for at in floating]
 
     cotangents = [framework.zeros_like(node.outputs[at]) if held[at] is None else held[at] for at in floating]
-    parents = [parent for parent in node.parents if parent is not None]
-    return parents, framework.vjp(function, [node.arrays[at] for at in wanted], cotangents)
+    arrays = [node.arrays[places[0]] for places in wanted.values()]
+    return [parent for _, parent in wanted], framework.vjp(function, arrays, cotangents)
 
 
 def _ordered(starts: Sequence[Node]) -> list[Node]:

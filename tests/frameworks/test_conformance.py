@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,13 @@ def test_a_skeleton_is_an_adapter_that_runs(tmp_path, monkeypatch, capsys):
     assert main(["adapter", "new", "torch"]) == 2
     assert main(["adapter", "new", "no name"]) == 2
     assert "it is left as it is" in capsys.readouterr().err
+
+
+def test_a_skeleton_of_functions_lacks_nothing_but_its_gradients(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
+    assert main(["adapter", "new", "numpy", "--functions"]) == 0
+    assert main(["conformance", "numpy_adapter:factory"]) == 1  # found in the folder that it was written into
+    wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
+    assert wrong
+    assert all("NotImplementedError: say how numpy differentiates" in line for line in wrong)

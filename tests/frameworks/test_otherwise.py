@@ -72,6 +72,25 @@ def test_views_are_seen_through_what_is_written():
     assert running.agrees(running.trial(body, framework()))
 
 
+def test_an_operand_that_is_given_twice_varies_as_one(monkeypatch):
+    candidate = framework()
+    differentiate, asked = candidate.vjp, []
+
+    def vjp(function, arrays, cotangents):
+        asked.append(len(arrays) - len({id(array) for array in arrays}))
+        return differentiate(function, arrays, cotangents)
+
+    monkeypatch.setattr(candidate, "vjp", vjp)
+
+    def body():
+        x = random_tensor(shape=(3,))
+        return x * x + torch.maximum(x, x.detach())
+
+    assert running.agrees(running.trial(body, candidate))
+    assert asked
+    assert not any(asked)
+
+
 def test_gradients_of_kept_and_detached_values():
     def body():
         x = random_tensor(shape=(4,))

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from autotest.diagnosis.decisive_numbers import number_clauses
-from autotest.emission import names
+from autotest.emission import cotangents, names
 from autotest.program import Call, Program, leaves
 from autotest.program.inputs import Input, inputs_of, with_inputs
 from autotest.program.semantics import is_backward
@@ -40,8 +40,8 @@ def decisive_features(program: Program, values: dict[int, TensorValue], run: Run
         values: what each of its slots holds on the reference.
         run: what becomes of another program.
     """
-    own = names(program)
-    inputs = [item for item in inputs_of(program, values) if not own[item.made_by[0]].startswith("c")]
+    own, pushed = names(program), cotangents(program)
+    inputs = [item for item in inputs_of(program, values) if item.made_by[0] not in pushed]
     inputs = [item for item in inputs if item.array.data.dtype.kind in "fiub"][:_MOST]
     looked = _Features(program, inputs, [own[item.made_by[0]] for item in inputs], run)
     told: dict[str, None] = {}

@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, limits
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Agreement
-from autotest.emission import names, program_text
+from autotest.emission import cotangents, names, program_text
 from autotest.program import LAYOUT, Array, Program, leaves, map_operand
 from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import is_backward
@@ -55,17 +55,17 @@ def _what_matters(program: Program, fails: Fails) -> list[str]:
 
 
 def _contents(program: Program) -> Iterator[tuple[str, list[Program]]]:
-    own = names(program)
+    own, pushed = names(program), cotangents(program)
     for call in program.inputs()[:_MOST]:
         index = call.args[0].index
         array = program.arrays[index]
         if not array.data.size or array.data.dtype.kind != "f":
             continue
         name = own[call.slot]
-        what = f"the cotangent {name}" if name.startswith("c") else f"the values of {name}"
+        what = f"the cotangent {name}" if call.slot in pushed else f"the values of {name}"
         others = (np.full(array.data.shape, 0.5), np.full(array.data.shape, -3.0), _uneven(array.data.shape))
         yield what, [_with(program, index, other) for other in others]
-        if array.dtype == "float32" and not name.startswith("c"):
+        if array.dtype == "float32" and call.slot not in pushed:
             arrays = [
                 Array(one.data.astype(np.float64), "float64") if one.dtype == "float32" else one
                 for one in program.arrays
@@ -136,11 +136,11 @@ def nearest(program: Program, passing: Sequence[Program]) -> list[str]:
 
 
 def _lines(program: Program) -> list[str]:
-    own = names(program)
+    own, pushed = names(program), cotangents(program)
     lines = program_text(program).splitlines()
     for call in program.inputs():
         data = program.arrays[call.args[0].index].data
-        if data.size <= 8 and not own[call.slot].startswith("c"):
+        if data.size <= 8 and call.slot not in pushed:
             lines.append(f"{own[call.slot]} holds {data.tolist()}")
     return lines
 

@@ -251,13 +251,11 @@ class Printer:
     def _inlined(self) -> dict[int, Call]:
         """Calls that are written where their only reader is: cotangents, and contexts entered at once."""
         calls = self._program.calls
+        pushed = naming.cotangents(self._program)
         found = {
             call.slot: call
             for call in calls
-            if self._names[call.slot].startswith("c")
-            and call.kind == "tensor"
-            and self._reads[call.slot] == 1
-            and call.slot not in self._kept
+            if call.slot in pushed and self._reads[call.slot] == 1 and call.slot not in self._kept
         }
         for call, after in itertools.pairwise(calls):
             # Moving the making of a context past another call could change what it does: only when adjacent.

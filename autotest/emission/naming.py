@@ -28,14 +28,14 @@ _WITHOUT_RESULT = frozenset(("setattr", "load_state", "overwrite", "enter", "exi
 def names(program: Program) -> dict[int, str]:
     """The name of each slot of `program`."""
     entered = {ref.slot for call in program.calls if call.kind == "enter" for ref in refs(call)}
-    cotangents = _cotangents(program)
+    pushed = cotangents(program)
     found: dict[int, str] = {}
     inputs = 0
     for call in program.calls:
         slot = call.slot
         if slot in entered:
             found[slot] = f"ctx{slot}"
-        elif slot in cotangents:
+        elif slot in pushed:
             found[slot] = f"c{slot}"
         elif call.kind == "tensor":
             found[slot] = f"x{inputs}"
@@ -47,7 +47,7 @@ def names(program: Program) -> dict[int, str]:
     return found
 
 
-def _cotangents(program: Program) -> set[int]:
+def cotangents(program: Program) -> set[int]:
     """Slots of input tensors without gradient that only ``backward`` and ``grad`` read, after what they start from."""
     reads: Counter[int] = Counter()
     as_cotangent: Counter[int] = Counter()

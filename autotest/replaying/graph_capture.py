@@ -83,7 +83,7 @@ class Stage:
         for slot, same in self.aliases.items():
             values[slot] = values[same]
         for slot, (module, name) in self.members.items():
-            values[slot] = getattr(values[module], name)
+            values[slot] = self.framework.member(values[module], name)
         for slot, value in self.constants.items():
             values[slot] = value
         for call in self.inside:

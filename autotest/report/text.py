@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from autotest.emission import names, program_text
+from autotest.emission import cotangents, names, program_text
 from autotest.program import Program
 from autotest.report.advice import advice_on
 from autotest.report.layers import layer_lines
@@ -71,11 +71,11 @@ def _program(finding: Finding) -> list[str]:
 
 def _held(program: Program) -> list[str]:
     """What small inputs hold, which is the other half of a program."""
-    own = names(program)
+    own, pushed = names(program), cotangents(program)
     lines = []
     for call in program.inputs():
         data = program.arrays[call.args[0].index].data
-        if data.size <= SMALL and not own[call.slot].startswith("c"):
+        if data.size <= SMALL and call.slot not in pushed:
             held = np.array2string(data, precision=6, separator=", ").replace("\n", "")
             lines.append(f"    # {own[call.slot]} holds {' '.join(held.split())}")
     return lines if len(lines) <= SMALL else []

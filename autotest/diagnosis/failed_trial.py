@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.comparison import Stage
+from autotest.comparison import Mismatch, Stage
 from autotest.diagnosis import graph_finding, referee, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.decisive_features import decisive_features
@@ -29,7 +29,7 @@ from autotest.diagnosis.verdict import HARMLESS, Blame, Verdict
 from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
 from autotest.frameworks import Pair, warnings_ignored
-from autotest.program import Program, operator_of
+from autotest.program import Call, Program, operator_of
 from autotest.program.semantics import is_class
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
@@ -37,7 +37,7 @@ from autotest.results.identity import operator_behind
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
 from autotest.trials.judgement import identity_of_trial
-from autotest.trials.trial import Outcome, Test
+from autotest.trials.trial import Outcome, Test, run_trial
 
 
 @np.errstate(all="ignore")
@@ -155,8 +155,8 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunCont
     agreement = agree(finding.program, pair, settings)
     if not agreement.mismatches:
         verdict = "no verdict: the recorded program does not show it again when it is replayed"
-        seen = seen_live(finding.program.calls, finding.mismatches)
-        return dataclasses.replace(finding, verdict=(verdict,), network=seen)
+        calls, shown = _with_intermediate_gradients(test, outcome, pair)
+        return dataclasses.replace(finding, verdict=(verdict,), network=seen_live(calls, shown))
     counting = [(item.name, item.symptom) for item in finding.mismatches]
     # What rounding explains was left out of the finding, and comes last.
     agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)
@@ -167,6 +167,16 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunCont
         return _told(finding, agreement, opinion, pair)
     failure = failure_of(agreement, opinion, pair, settings)
     return _Whole(finding, agreement, opinion, failure, test, outcome, pair).shrunk(options.shrink)
+
+
+def _with_intermediate_gradients(test: Test, outcome: Outcome, pair: Pair) -> tuple[Sequence[Call], Sequence[Mismatch]]:
+    """The calls and mismatches of the trial; where gradients alone differ, of another that keeps all of them."""
+    shown = outcome.recorder.calls, outcome.mismatches
+    if any(item.symptom != "gradient" for item in outcome.mismatches):
+        return shown
+    keeping = dataclasses.replace(test.settings, check_grad="intermediate")
+    again = run_trial(test.body, outcome.seed, keeping, pair, outcome.choices)
+    return (again.recorder.calls, again.mismatches) if again.mismatches else shown
 
 
 def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:

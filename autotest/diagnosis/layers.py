@@ -68,12 +68,21 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
 
 
 def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer | None:
-    """The same of a trial that no replay shows again: all that is known is where its mismatches are."""
+    """The same of a trial that no replay shows again: all that is known is where its mismatches are.
+
+    What a call gave comes first: parameters differ after a step that follows from it.
+    """
     paths = without_root(call.scope for call in calls)
-    slot = _seen_at(calls, mismatches)
     if not paths:
         return None
-    return ByLayer("" if slot is None else paths.get(calls[slot].scope, ""), False, mismatches[0].stage)
+    given = [item for item in mismatches if item.stage != "backward" and _is_result(calls[item.slot])]
+    told = sorted(given, key=lambda item: item.slot) or mismatches
+    slot = _seen_at(calls, told)
+    return ByLayer("" if slot is None else paths.get(calls[slot].scope, ""), False, told[0].stage)
+
+
+def _is_result(call: Call) -> bool:
+    return bool(call.scope) and hands_on(call)
 
 
 def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | None:
@@ -85,9 +94,7 @@ def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | Non
             if found is not None:
                 return found
         return None
-    readers = [
-        at for mismatch in mismatches if mismatch.stage == "backward" for at in _in_networks(calls, mismatch.slot)
-    ]
+    readers = [at for mismatch in mismatches if mismatch.stage == "backward" for at in _readers(calls, mismatch.slot)]
     return max(readers, default=None)
 
 
@@ -95,7 +102,12 @@ def _in_networks(calls: Sequence[Call], slot: int) -> Iterator[int]:
     """The call of `slot` where a network made it, or the first call in a network that reads what it gave."""
     if calls[slot].scope and hands_on(calls[slot]):
         yield slot
-        return
+    else:
+        yield from _readers(calls, slot)
+
+
+def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
+    """The first call in a network that reads what `slot` gave, and hands gradients back to it."""
     for call in calls[slot + 1 :]:
         if call.scope and hands_on(call) and any(ref.slot == slot for ref in refs(call)):
             yield call.slot

@@ -149,15 +149,52 @@ def test_what_is_left_of_a_network_is_its_guilty_layer() -> None:
     assert [call.target for call in finding.program.calls if call.kind == "function"] == ["nn.LayerNorm"]
 
 
-def test_a_fault_that_no_replay_shows_again_is_told_by_where_it_was_seen() -> None:
-    planted = Planted("mlp", False, "norm", "gradient")
+def _changed_by_hand(network: Any) -> None:
+    network.layers[1].candidate.bias.data.add_(1)
 
+
+def _wrong_epsilon(network: Any) -> None:
+    network.norm.candidate.eps = 0.5
+
+
+def _wrong_gradient(network: Any) -> None:
+    network.act.candidate.register_full_backward_hook(lambda module, given, taken: (given[0] * 0.9,))
+
+
+def _called(network: Any) -> object:
+    return network(*_inputs())
+
+
+def _trained(network: Any) -> object:
+    from autotest import torch
+
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = network(*_inputs()).square().mean()
+        loss.backward()
+        optimizer.step()
+    return loss.detach()
+
+
+@pytest.mark.parametrize(
+    ("change", "run", "path"),
+    [
+        (_changed_by_hand, _called, "layers.1"),
+        (_wrong_epsilon, _called, "norm"),
+        # Parameters that differ after the step are no sign of where that began.
+        (_wrong_epsilon, _trained, "norm"),
+        # No parameter has a wrong gradient of its own here: those of intermediate results show it.
+        (_wrong_gradient, _called, "act"),
+    ],
+)
+def test_a_fault_that_no_replay_shows_again_is_told_by_where_it_was_seen(change: Any, run: Any, path: str) -> None:
     def body() -> object:
         from autotest import torch
 
         network = MODELS["mlp"](torch)
-        network.layers[1].candidate.bias.data.add_(1)
-        return network(*_inputs())
+        change(network)
+        return run(network)
 
     pair = pair_with()
     outcome = run_trial(body, 0, SETTINGS, pair)
@@ -165,8 +202,7 @@ def test_a_fault_that_no_replay_shows_again_is_told_by_where_it_was_seen() -> No
         ATest("file.py::test", body, SETTINGS), outcome, RunContext(pair, Options(verify=False, shrink=0.0)), 0
     )
     assert finding.network is not None
-    assert finding.network.path == "layers.1"
-    assert planted.path != finding.network.path
+    assert finding.network.path == path
 
 
 def _inputs() -> list[object]:

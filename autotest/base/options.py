@@ -32,6 +32,7 @@ variable                    meaning
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 import os
 import re
@@ -50,6 +51,9 @@ DEFAULT_PAIR: Final = ("torch", "oneflow")
 
 #: The variables that ask for something.
 VARIABLES: Final = tuple(f"AUTOTEST_{name.upper()}" for name in (*project.KEYS, "trial", "shrink"))
+
+#: Those, and the one that says where others may stand.
+_KNOWN: Final = (*VARIABLES, "AUTOTEST_PROJECT")
 
 N = TypeVar("N", int, float)
 
@@ -162,6 +166,13 @@ def environment_now() -> Mapping[str, str]:
 def here() -> project.Project:
     """The project of the working directory."""
     return project.of_folder(Path.cwd())
+
+
+def misspelt(environment: Mapping[str, str]) -> list[str]:
+    """What to say of variables that mean nothing, and are spelled nearly like one that means something."""
+    unknown = [name for name in environment if name.startswith("AUTOTEST_") and name not in _KNOWN]
+    meant = {name: difflib.get_close_matches(name, _KNOWN, 1, 0.85) for name in sorted(unknown)}
+    return [f"{name} means nothing. Did you mean {near[0]}?" for name, near in meant.items() if near]
 
 
 def imports(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:

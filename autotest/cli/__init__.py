@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import os
 import re
 import sys
 import traceback
@@ -56,6 +57,8 @@ def _check_project() -> None:
 
     found = options.here()
     options.from_project(found)
+    for said in options.misspelt(os.environ):
+        print(f"autotest: {said}", file=sys.stderr)
     for key in found.unknown:
         print(f"autotest: {project.unknown_key(key, found.file)}", file=sys.stderr)
 

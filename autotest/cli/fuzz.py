@@ -27,7 +27,7 @@ from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
 from autotest.cli.collecting import tests_in
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import Begun
-from autotest.cli.reading import positive, seed, shard, told
+from autotest.cli.reading import must_be_writable, positive, seed, shard, told
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import all_chosen_names, chosen, chosen_names
 from autotest.report import campaign as report
@@ -71,6 +71,9 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign, or one for each candidate; returns the exit status."""
+    for path in (arguments.json, arguments.junitxml, arguments.html):
+        if path is not None:
+            must_be_writable(path)
     names = all_chosen_names()[1]
     if len(names) > 1:
         return fuzz_each.run(arguments, names, _campaign)

@@ -1,10 +1,12 @@
-"""Reads the words of a command line: whole numbers, parts of a whole, seeds, and what argparse is to repeat."""
+"""Reads the words of a command line: numbers, parts of a whole, seeds, files to write, what argparse is to repeat."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import UsageError
@@ -51,3 +53,13 @@ def seed(text: str) -> int | str:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more, or random")
     return int(text)
+
+
+def must_be_writable(path: Path) -> None:
+    """Say before a long run that what it finds could not be written to `path`; raises `UsageError`."""
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise UsageError(f"{path} cannot be written: it is a folder; name a file in it")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise UsageError(f"{path} cannot be written: permission denied")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from autotest.base import options
 from autotest.base.errors import UsageError
+from autotest.cli.reading import must_be_writable
 from autotest.report import sweep_html, sweep_junit, sweep_markdown
 from autotest.results.sweep import SweepMap
 from autotest.results.sweep_findings import SweepFinding
@@ -37,12 +38,8 @@ def check(arguments: argparse.Namespace) -> None:
     """Say before a long run that what it finds could not be written; raises `UsageError`."""
     for option in _OPTIONS:
         path = getattr(arguments, option)
-        if path is not None and not path.absolute().parent.is_dir():
-            raise UsageError(f"{path} cannot be written: there is no folder {path.parent}")
-        if path is not None and path.is_dir():
-            raise UsageError(f"{path} cannot be written: it is a folder; name a file in it")
-        if path is not None and not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
-            raise UsageError(f"{path} cannot be written: permission denied")
+        if path is not None:
+            must_be_writable(path)
 
 
 def write_all(

@@ -72,6 +72,8 @@ def apply(config: pytest.Config) -> None:
         wanted["AUTOTEST_SEED"] = str(secrets.randbits(32))
     if wanted:
         _check(wanted)
+    if any(name.startswith("AUTOTEST_") for name in os.environ):
+        _check_variables(config, {**os.environ, **wanted})
     if project:
         wanted["AUTOTEST_PROJECT"] = str(config.rootpath / "pyproject.toml")
     wanted["AUTOTEST_COVERAGE"] = "1"
@@ -99,6 +101,19 @@ def _project(config: pytest.Config) -> Mapping[str, str]:
             raise pytest.UsageError(said)
         config.issue_config_time_warning(pytest.PytestConfigWarning(said), stacklevel=2)
     return found.variables
+
+
+def _check_variables(config: pytest.Config, environment: Mapping[str, str]) -> None:
+    """Say once, before anything is run, which of the process's variables make no sense."""
+    from autotest.base import options
+    from autotest.base.errors import UsageError
+
+    try:
+        options.from_environment(environment)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    for said in options.misspelt(environment):
+        config.issue_config_time_warning(pytest.PytestConfigWarning(said), stacklevel=2)
 
 
 def _check(wanted: Mapping[str, str]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from autotest.base import options
 from autotest.cli import main
 
 
@@ -35,3 +38,38 @@ def test_a_file_that_cannot_be_read_is_not_called_one_without_tests(
     (tmp_path / "test_unfinished.py").write_text("def test_a(:\n")
     assert main([command, str(tmp_path)]) == 2
     assert "test_unfinished.py: cannot be imported: SyntaxError: invalid syntax" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--json", "--junitxml", "--html"])
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    report = tmp_path / "none" / "report"
+    assert main(["fuzz", str(tmp_path / "test_none.py"), option, str(report)]) == 2
+    assert f"{report} cannot be written: there is no folder {report.parent}" in capsys.readouterr().err
+
+
+def test_a_misspelt_variable_is_told_by_the_nearest_one(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setenv("AUTOTEST_QIUCK", "1")
+    monkeypatch.setenv("AUTOTEST_SOMEBODY_ELSES", "1")
+    assert main(["show", "no-such-key"]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert "autotest: AUTOTEST_QIUCK means nothing. Did you mean AUTOTEST_QUICK?" in told
+    assert not any("SOMEBODY" in line for line in told)
+
+
+def test_pytest_tells_of_variables_once_and_before_the_tests(pytester: pytest.Pytester, monkeypatch: Any) -> None:
+    pytester.makepyfile("def test_one(): pass\ndef test_two(): pass")
+    monkeypatch.setenv("AUTOTEST_QIUCK", "1")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=2, warnings=1)
+    done.stdout.fnmatch_lines(["*AUTOTEST_QIUCK means nothing. Did you mean AUTOTEST_QUICK[?]*"])
+    monkeypatch.setenv("AUTOTEST_N", "0")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.stderr.fnmatch_lines(["ERROR: AUTOTEST_N='0': expected a number of trials, at least 1"])
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_every_variable_is_described() -> None:
+    described = re.findall(r"^``(AUTOTEST_[A-Z_]+)``", options.__doc__ or "", re.MULTILINE)
+    assert sorted(described) == sorted((*options.VARIABLES, "AUTOTEST_PROJECT"))

@@ -50,7 +50,7 @@ from autotest.base.units import duration, size
 DEFAULT_PAIR: Final = ("torch", "oneflow")
 
 #: The variables that ask for something.
-VARIABLES: Final = tuple(f"AUTOTEST_{name.upper()}" for name in (*project.KEYS, "trial", "shrink"))
+VARIABLES: Final = tuple(f"AUTOTEST_{name.upper()}" for name in (*project.KEYS, "trial"))
 
 #: Those, and the one that says where others may stand.
 _KNOWN: Final = (*VARIABLES, "AUTOTEST_PROJECT")

@@ -51,6 +51,7 @@ def autograd_grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,  # which torch takes and does not look at any more
     allow_unused: bool = False,
 ) -> tuple[Any, ...]:
     if create_graph:

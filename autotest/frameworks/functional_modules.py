@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from autotest.frameworks.base import Absent
 from autotest.frameworks.tape import Tensor
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
@@ -82,7 +84,7 @@ def module_class(framework: Functional, path: str) -> Callable[..., Module] | No
         return functools.partial(_sequential, framework)
     plan = _PLANS.get(name)
     if plan is not None:
-        return lambda *args, **kwargs: Module(framework, plan(*args, **kwargs))
+        return functools.partial(_planned, framework, path, plan)
     function = _OF_FUNCTIONS.get(name)
     if function is None:
         return None
@@ -90,9 +92,20 @@ def module_class(framework: Functional, path: str) -> Callable[..., Module] | No
     return functools.partial(_of_function, framework, *function)
 
 
+def _planned(framework: Functional, path: str, plan: Callable[..., Plan], *args: Any, **kwargs: Any) -> Module:
+    """A module after its plan; what the plan does not know is absent, unless it changes nothing."""
+    given = {name: value for name, value in kwargs.items() if name not in _IDLE or value != _IDLE[name]}
+    given.pop("device", None)
+    try:
+        inspect.signature(plan).bind(*args, **given)
+    except TypeError as error:
+        raise Absent(framework.name, f"{path} of such arguments ({error})") from error
+    return Module(framework, plan(*args, **given))
+
+
 def _of_function(framework: Functional, path: str, names: tuple[str, ...], *args: Any, **kwargs: Any) -> Module:
     """A module that calls a function with what it was made with."""
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    given = {**_OTHER_DEFAULTS.get(path, {}), **dict(zip(names, args, strict=False)), **kwargs}
     return Module(framework, ({}, lambda call, module, *operands: call(path, *operands, **given)))
 
 
@@ -108,13 +121,13 @@ def _sequential(framework: Functional, *children: Any) -> Module:
     return Module(framework, ({}, forward), held)
 
 
-def _linear(in_features: int, out_features: int, bias: bool = True, **_: Any) -> Plan:
+def _linear(in_features: int, out_features: int, bias: bool = True) -> Plan:
     shapes: dict[str, tuple[int, ...] | None] = {"weight": (out_features, in_features)}
     shapes["bias"] = (out_features,) if bias else None
     return shapes, lambda call, module, x: call("nn.functional.linear", x, *_weights(module))
 
 
-def _layer_norm(normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, **_: Any) -> Plan:
+def _layer_norm(normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True) -> Plan:
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     own = shape if elementwise_affine else None
     return (
@@ -123,7 +136,7 @@ def _layer_norm(normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bo
     )
 
 
-def _embedding(num_embeddings: int, embedding_dim: int, **_: Any) -> Plan:
+def _embedding(num_embeddings: int, embedding_dim: int) -> Plan:
     return (
         {"weight": (num_embeddings, embedding_dim)},
         lambda call, module, x: call("nn.functional.embedding", x, module.trained["weight"]),
@@ -140,7 +153,6 @@ def _convolution(
     dilation: Any = 1,
     groups: int = 1,
     bias: bool = True,
-    **_: Any,
 ) -> Plan:
     kernel = tuple(kernel_size) if isinstance(kernel_size, (tuple, list)) else (kernel_size,) * rank
     shapes = {"weight": (out_channels, in_channels // groups, *kernel), "bias": (out_channels,) if bias else None}
@@ -152,6 +164,17 @@ def _weights(module: Module) -> tuple[Tensor | None, Tensor | None]:
     return module.trained.get("weight"), module.trained.get("bias")
 
 
+#: Values of arguments with which a module does what it does without them.
+_IDLE: Final[Mapping[str, Any]] = {
+    "dtype": None,
+    "padding_idx": None,
+    "max_norm": None,
+    "scale_grad_by_freq": False,
+    "sparse": False,
+    "padding_mode": "zeros",
+}
+#: What the module of a function takes where it is not told, if that is something else than the function takes.
+_OTHER_DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {"flatten": {"start_dim": 1}}
 _PLANS: Final[Mapping[str, Callable[..., Plan]]] = {
     "Linear": _linear,
     "LayerNorm": _layer_norm,

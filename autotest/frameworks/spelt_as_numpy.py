@@ -173,16 +173,30 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
             groups: int = 1,
         ) -> Any:
             last = (0, *range(2, rank + 2), 1)  # channels last
-            x, w = mx.transpose(input, last), mx.transpose(weight, last)
+            batched = input if input.ndim == rank + 2 else mx.expand_dims(input, 0)
+            x, w = mx.transpose(batched, last), mx.transpose(weight, last)
+            if isinstance(padding, str):
+                steps = dilation if isinstance(dilation, (tuple, list)) else [dilation] * rank
+                sizes = [step * (size - 1) for step, size in zip(steps, weight.shape[2:], strict=True)]
+                if padding == "same":
+                    x = mx.pad(x, [(0, 0), *((size // 2, size - size // 2) for size in sizes), (0, 0)])
+                padding = 0
             plain = getattr(mx, f"conv{rank}d")
             settings = [
                 one[0] if rank == 1 and isinstance(one, (tuple, list)) else one for one in (stride, padding, dilation)
             ]
             settings = [tuple(one) if isinstance(one, list) else one for one in settings]
             made = mx.transpose(plain(x, w, *settings, groups), (0, rank + 1, *range(1, rank + 1)))
-            return made if bias is None else made + bias.reshape((1, -1, *[1] * rank))
+            made = made if bias is None else made + bias.reshape((1, -1, *[1] * rank))
+            return made if input.ndim == rank + 2 else mx.squeeze(made, 0)
 
         return convolved
+
+    def gather(input: Any, dim: int, index: Any) -> Any:
+        if input.ndim:  # only of the dimension itself has an index to be as long as what it picks from
+            axes = range(input.ndim)
+            input = input[tuple(slice(None if at == dim % input.ndim else index.shape[at]) for at in axes)]
+        return mx.take_along_axis(input, index, axis=dim)
 
     table: dict[str, Callable[..., Any]] = {name: getattr(mx, own) for name, own in _ALIKE.items() if hasattr(mx, own)}
     table |= {name: reduction(own) for name, own in _REDUCTIONS.items()}
@@ -243,7 +257,7 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         "diagonal": lambda input, offset=0, dim1=0, dim2=1: mx.diagonal(input, offset, dim1, dim2),
         "cumsum": lambda input, dim: mx.cumsum(input, axis=dim),
         "cumprod": lambda input, dim: mx.cumprod(input, axis=dim),
-        "gather": lambda input, dim, index: mx.take_along_axis(input, index, axis=dim),
+        "gather": gather,
         "index_select": lambda input, dim, index: mx.take(input, index, axis=dim),
         "einsum": lambda equation, *operands: mx.einsum(equation, *operands),
         "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: beta * input + alpha * (mat1 @ mat2),

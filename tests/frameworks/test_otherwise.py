@@ -60,6 +60,21 @@ def test_an_argument_that_it_does_not_have_is_absent_too(alignment):
         alignment("test_elementwise").TestArithmetic("test_division_that_rounds").debug()
 
 
+@pytest.mark.parametrize("argument", [{"padding_idx": 1}, {"max_norm": 1.0}, {"scale_grad_by_freq": True}])
+def test_an_argument_of_a_module_that_it_does_not_know_is_absent_and_not_left_out(argument):
+    outcome = running.trial(lambda: torch.nn.Embedding(4, 3, **argument)(torch.tensor([1, 2])), framework())
+    assert outcome.rejection.type == "Absent"
+    assert "nn.Embedding of such arguments" in outcome.rejection.text
+
+
+def test_gradients_are_asked_for_with_all_that_torch_takes():
+    def body():
+        x = random_tensor(shape=(3,))
+        return torch.autograd.grad((x * x).sum(), x, only_inputs=True)
+
+    assert running.agrees(running.trial(body, framework(), auto_backward=False))
+
+
 def test_views_are_seen_through_what_is_written():
     def body():
         x = random_tensor(shape=(3, 4)) * 2

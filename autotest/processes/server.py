@@ -2,6 +2,11 @@
 
 A client is a socket. Each message on it brings two file descriptors: the child's end of a connection, on which the
 task itself follows, and a pipe for the child's process id and exit status. The server never reads a task.
+
+Its limits, with torch 2.0.1 and OneFlow 0.9.0: a child takes two descriptors of the server while it lives, and nothing
+afterwards (after 1,000 that computed on both, it still had 524 MB, 9 descriptors and one thread). A child of
+`fork_from_here` has none of the frameworks' threads: it computes eagerly, and an `nn.Graph` would wait there for ever.
+Nobody sees what kills a framework at the exit of an interpreter: children end without one.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from autotest.sweeping.coverage import public_name
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.novelty import features
-from autotest.sweeping.units import NO_ANSWER, Ended
+from autotest.sweeping.units import Ended
 
 #: Seconds that the reference may take alone with a sample that ended a process, and how often it is asked.
 _ALONE, _DAMAGED = 8.0, 4
@@ -60,25 +60,24 @@ def _divergence(check: Check, key: str, message: str, sample: str, program: Prog
 
 def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell: Cell) -> str:
     """Count a sample that ended a worker before, which is not run again; returns what of its arguments matters."""
-    side, how, words = ended
     # One process for both: it is the reference that finds out what is pushed back, too.
-    if side == 0 or _dies(lambda: results(judge.whole(program)[0], judge.reference)):
+    if ended.side == 0 or _dies(lambda: results(judge.whole(program)[0], judge.reference)):
         cell.left_out["the reference ends the process, too"] += 1
         return ""
     operator = operator_of(program.calls, len(program.calls) - 1)
     whole, deadly, refused = judge.whole(program)
-    if not how.startswith(NO_ANSWER) and not _dies(lambda: results(whole, judge.candidate)):
+    if not ended.hung and not _dies(lambda: results(whole, judge.candidate)):
         cell.left_out["ended a process that had run others, and does not end one alone"] += 1
         return ""
-    if whole is not program and not how.startswith(NO_ANSWER) and _dies(lambda: results(program, judge.candidate)):
+    if whole is not program and not ended.hung and _dies(lambda: results(program, judge.candidate)):
         whole = program  # it needs nothing that is pushed back
     cell.refused += refused
     cell.accepted += not refused
     cell.failed += not refused
     cell.check("exists", passed=True)
     cell.check("survives", passed=False)
-    what = how + (f": {words}" if words else "")
-    key = f"dies: {how}"
+    what = ended.how + (f": {ended.words}" if ended.words else "")
+    key = f"dies: {ended.how}"
     message = f"{operator}: {judge.candidate.name} ends with {what}"
     cell.diverged(_divergence("survives", key, message, sample, whole))
     return deadly

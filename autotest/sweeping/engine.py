@@ -221,7 +221,7 @@ class Engine:
             cell.left_out[f"its samples could not be made: {how} {words}".strip()] += 1
             report(unit, cell, True)
             return None
-        return after_death(unit, worker.upto, position.sample, Ended(position.side, how, words))
+        return after_death(unit, worker.upto, position.sample, Ended(position.side, how, words, hung))
 
     @staticmethod
     def _ending(process: Process) -> str:

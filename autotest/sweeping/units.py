@@ -48,6 +48,8 @@ class Ended(NamedTuple):
     #: ``"SIGSEGV"``, ``"no answer in 20 s"``.
     how: str
     words: str
+    #: Whether it did not end by itself: it gave no answer.
+    hung: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -46,6 +46,14 @@ def test_a_sample_that_kills_only_after_others_is_no_finding() -> None:
     assert "does not end one alone" in reason
 
 
+def test_a_sample_that_gave_no_answer_is_counted_without_waiting_for_it_again() -> None:
+    cell = Cell()
+    ended = Ended(1, "no answer in 20 s", "", hung=True)
+    assert count_death(ended, "sample 0", relu_of(2), Judge(Pair(TORCH, TORCH)), cell)
+    (found,) = cell.divergences.values()
+    assert (found.check, found.message) == ("survives", "relu: torch ends with no answer in 20 s")
+
+
 def test_deaths_cost_their_samples_and_the_known_ones_are_left_out(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

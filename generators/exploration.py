@@ -45,7 +45,7 @@ _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 class Exploration:
     """What the tensors of one trial have in common: its row of the plan, and the shapes that others broadcast with."""
 
-    __slots__ = ("_arrays", "_commons", "_index", "_numbers", "_partners", "_row", "_source")
+    __slots__ = ("_arrays", "_commons", "_index", "_numbers", "_partners", "_row", "_source", "divided")
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -57,6 +57,8 @@ class Exploration:
         self._commons: dict[int, tuple[Shape, Sequence[Any]]] = {}
         #: dtype -> the first array of it.
         self._numbers: dict[str, Array] = {}
+        #: Which of the least whole number and -1 the arrays so far have, see `without_overflow`.
+        self.divided: set[str] = set()
 
     @staticmethod
     def of(source: Source) -> Exploration:
@@ -128,7 +130,7 @@ class Exploration:
             # The one stands where the elements past a block were to be: these go where it is not.
             common, own = self._past_a_block_elsewhere(common, own, dims)
         if not self._partners and _all_open(ndim, dims):
-            if partner == "fewer" and self.turn("partner") == 1:
+            if partner == "fewer" and not self.turn("partner"):
                 own = common[1:]
             elif partner == "other":
                 own = ()
@@ -228,7 +230,7 @@ class Exploration:
         if level == "other":
             return common if _all_open(ndim, dims) else self._sizes(len(common), dims, "small")
         if level == "fewer" and common and _all_open(ndim, dims):
-            return common if turns == 1 else common[len(common) if turns == 2 else 1 :]
+            return common if not turns else common[len(common) if turns == 2 else 1 :]
         if level == "both":  # where the first has no ones, if there is such a place
             wide = [axis for axis in open_axes(common, dims) if first[axis] != 1]
             return self._with_ones(common, dims, wide or None)

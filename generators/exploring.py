@@ -16,7 +16,7 @@ from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.exploration import Exploration, open_axes
 from generators.fixed_arrays import fixed_array
 from generators.layouts import check_layout, expanded_dim, fitting
-from generators.related_numbers import related, with_telling_ends
+from generators.related_numbers import related, with_telling_ends, without_overflow
 from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import as_generator
@@ -92,6 +92,7 @@ def explored_array(
             values = related(values, first, name, filling, seed)
         if contents is None:
             values = with_telling_ends(values, name, filling, seed)
+            values = without_overflow(values, name, filling, exploration.divided)
         return Drawn(values if layout != "expanded" else np.repeat(values, times, axis=dim), name, layout)
     except GeneratorError as error:
         raise type(error)(f"random_tensor at {text(here())}: {error}") from None

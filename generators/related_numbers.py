@@ -17,6 +17,8 @@ _WHOLE_LEVELS = frozenset(("ties", "whole", "huge", "infinite", "nan"))
 _NOT_FINITE = frozenset(("nan", "infinite"))
 #: The stream of random words, apart from the one that an array is made of.
 _STREAM, _ENDS, _PICKS = 2, 3, 4
+#: Dtypes whose division is a processor's own, which does not return where it overflows.
+_TRAPPING = frozenset(("int32", "int64"))
 #: What a vectorised loop takes in one go.
 _BLOCK = 8
 #: Up to here float32 holds every whole number, and up to there float64 does.
@@ -107,6 +109,28 @@ def _rounded_alike(values: Array, theirs: Array) -> Array:
     limits = np.iinfo(values.dtype)
     found: Array = np.where(chosen, np.clip(rounded, limits.min, limits.max), values)
     return found
+
+
+def without_overflow(values: Array, dtype: str, numbers: Open, met: set[str]) -> Array:
+    """`values` (drawn as `numbers`), so that the arrays of a trial have the least whole number or -1, not both.
+
+    The one divided by the other overflows, which ends the process. `met` is what earlier arrays have of the two.
+    """
+    if dtype not in _TRAPPING or not values.size:
+        return values
+    least, low, high = np.iinfo(values.dtype).min, numbers.low, numbers.high
+    ones = values == -1
+    if (values == least).any():
+        if "minus one" in met:
+            return np.where(values == least, least + 1, values).astype(values.dtype)
+        met.add("least")
+    if ones.any() and "least" not in met:
+        met.add("minus one")
+    elif "least" in met and (low is None or low <= -2):
+        values = np.where(ones, -2, values).astype(values.dtype)
+    elif "least" in met and (high is None or high > 1):
+        values = np.where(ones, 1, values).astype(values.dtype)
+    return values
 
 
 def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Array:

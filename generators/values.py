@@ -88,7 +88,7 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
     if level == "unit":
         return uniform(bits, Spec((count,), dtype))
     if level == "wide":
-        return _signed(bits, _magnitudes(bits, count, dtype), dtype)
+        return _wide(bits, count, dtype)
     if level == "whole":
         step = 1.0 if turn % 2 else 0.5  # each to eight steps from zero
         values = cast((bits.below(4 * int(REACH) + 1, count).astype(np.float64) - 2 * REACH) * step, dtype)
@@ -102,8 +102,8 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
         return _tied(bits, values, dtype)
     edges = _among(level, dtype, turn, count)
     if level in _MET and len(edges) > len(_among(level, dtype)):
-        # Each of them at as many places, half of all, where it meets several of another array's.
-        places = bits.order(count)[: count // 2]
+        # Each of them at several places, most of all, where it meets several of another array's.
+        places = bits.order(count)[: count // 2 if level == "infinite" else 3 * count // 4]
         values[places] = edges[np.arange(len(places)) % len(edges)]
         return values
     return _mixed(bits, values, edges, turn)
@@ -157,8 +157,17 @@ def _magnitudes(bits: Bits, count: int, dtype: str) -> Array:
     return cast(10.0 ** (least + (greatest - least) * bits.unit64(count)), dtype)
 
 
-def _signed(bits: Bits, values: Array, dtype: str) -> Array:
-    return cast(np.where(bits.half_words(values.size) >> np.uint32(31), -values, values), dtype)
+def _wide(bits: Bits, count: int, dtype: str) -> Array:
+    """Magnitudes over all `DECADES`, of both signs; however few there are, of each sign one from the last decade, and
+    then one from the first."""
+    least, greatest = DECADES
+    unit = bits.unit64(count)
+    exponents = least + (greatest - least) * unit
+    signs = np.where(bits.half_words(count) >> np.uint32(31), -1.0, 1.0)
+    for place, at in enumerate(bits.order(count)[: 4 if count > 1 else 0]):
+        exponents[at] = greatest - unit[at] if place < 2 else least + unit[at]
+        signs[at] = -1.0 if place % 2 else 1.0
+    return cast(signs * 10.0**exponents, dtype)
 
 
 def _bounded(bits: Bits, count: int, dtype: str, numbers: Open) -> Array:
@@ -249,14 +258,23 @@ def _extremes(bits: Bits, count: int, dtype: str, numbers: Open, least: int) -> 
     values = uniform(bits, Spec((count,), dtype, start, min(start + 2 * WHOLE_REACH, limits.max)))
     ends = [limits.min, limits.max] if numbers.level == "huge" else [limits.max, limits.min]
     edges = [*ends, -1, 0, 1, limits.min + 1, limits.max - 1]
+    alike = [limits.max, limits.max - 1]  # as floats
     if numbers.level == "nan":  # whole numbers that float32 and float64 do not hold, and those past 32 bits
         above = [2**53 + 1, 2**24 + 1, 2**24 + 5]  # which are rounded towards zero
         below = [-edge for edge in above]
+        above += [2**24]
+        alike = [2**53 + 1, 2**53] if limits.max > 2**53 else [2**24 + 1, 2**24]
         edges = [*(below + above if numbers.turn % 2 else above + below), -(2**31) - 1, 2**31]
         # A count of 2**31 is memory that there may be, and is not worth it.
         edges = edges[:-1] if least >= 0 or count < WHOLE_REACH else edges
     held = [edge for edge in edges if max(least, limits.min) <= edge <= limits.max] or [limits.max]
-    return _mixed(bits, values, np.array(held, values.dtype)) if count else values
+    if not count:
+        return values
+    mixed = _mixed(bits, values, np.array(held, values.dtype))
+    if count >= FEW and not numbers.turn % 2 and limits.max > 2**24 and alike[-1] >= least:
+        at = int(bits.below(count - 1, 1)[0])
+        mixed[at : at + 2] = alike  # side by side, the greater first: as floats they are in order
+    return mixed
 
 
 def _whole_magnitudes(bits: Bits, count: int, dtype: str, least: int) -> Array:

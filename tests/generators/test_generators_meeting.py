@@ -102,3 +102,30 @@ def test_truth_values_of_long_rows_are_alike_but_for_the_last() -> None:
 def test_what_is_drawn_lies_in_one_piece() -> None:
     assert all(one.data.flags.c_contiguous for one in trials(lambda: explored_array(3, dtype=int)))
     assert all(one.data.flags.c_contiguous or one.layout == "expanded" for one in trials(lambda: explored_array(3)))
+
+
+@pytest.mark.parametrize("test", range(5))
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_the_least_whole_number_is_never_divided_by_minus_one(dtype: str, test: int) -> None:
+    drawn = trials(lambda: [explored_array(2, dtype=dtype).data for _ in range(3)], test)
+    least = np.iinfo(dtype).min
+    assert any((one == least).any() for arrays in drawn for one in arrays)
+    assert any((one == -1).any() for arrays in drawn for one in arrays)
+    for arrays in drawn:
+        assert not (any((one == least).any() for one in arrays) and any((one == -1).any() for one in arrays))
+
+
+@pytest.mark.parametrize("test", range(5))
+def test_numbers_of_each_sign_are_far_from_one_even_where_they_are_few(test: int) -> None:
+    drawn = trials(lambda: explored_array(2).data, test)
+    ordinary = [one[np.isfinite(one) & (np.abs(one) < 1e5)] for one in drawn]
+    assert any((one > 1e3).any() for one in ordinary)
+    assert any((one < -1e3).any() for one in ordinary)
+
+
+@pytest.mark.parametrize("test", range(5))
+def test_neighbours_that_a_float_takes_for_equal_stand_in_descending_order(test: int) -> None:
+    rows = trials(lambda: explored_array(2, dtype="int64").data, test)
+    assert any(
+        ((one[:, :-1] > one[:, 1:]) & (one[:, :-1].astype(float) == one[:, 1:].astype(float))).any() for one in rows
+    )

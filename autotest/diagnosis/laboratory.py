@@ -17,9 +17,18 @@ from autotest.comparison.elementwise import differing
 from autotest.diagnosis.agreement import Agreement, Place, results
 from autotest.diagnosis.verdict import ROUNDOFF, Measured, measure
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array, Program, refs
+from autotest.program import Array, Call, Program, refs
+from autotest.program.calls import LAYOUT
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
+from autotest.program.semantics import in_place
 
+#: Operators that compare or select numbers and compute none on the way: in any precision, they give the same of the
+#: same numbers.
+_COMPARING = frozenset(
+    """all any argmax argmin argsort bucketize count_nonzero cummax cummin eq equal ge gt isfinite isinf isnan isneginf
+    isposinf kthvalue le logical_and logical_not logical_or logical_xor lt max median min mode nanmedian ne nonzero
+    searchsorted signbit sort topk unique unique_consecutive""".split()
+)
 #: Runs with moved inputs. An element that one input reaches is taken for one that many do once in 2 ** RUNS.
 RUNS = 8
 #: An error is called one of an unstable algorithm where so much of it strays, and so many times as far as the result.
@@ -92,11 +101,41 @@ class Laboratory:
         mask = differing(expected, actual.astype(expected.dtype), *tolerated)
         if not mask.any():
             return None
-        moved = [_array(run.get(at)) for run in self.moved(dtype, into)]
-        same = [item for item in moved if item is not None and item.shape == expected.shape]
-        return measure(
-            (expected, actual), (true, claimed), same, dtype, self._length(expected.size), mask, self.backdrop()
-        )
+        exact = self._unrounded(place, focus)
+        whole = expected.dtype.kind in "biu"
+        same: list[np.ndarray[Any, Any]] = []
+        # Of exact operands a comparison is exact, whatever moved inputs make of it.
+        if not (exact and whole and self.program.calls[place[0]].target in _COMPARING):
+            moved = [_array(run.get(at)) for run in self.moved(dtype, into)]
+            same = [item for item in moved if item is not None and item.shape == expected.shape]
+        length = self._length(expected.size)
+        dtype = str(expected.dtype) if whole else dtype  # of a plain number, too
+        return measure((expected, actual), (true, claimed), same, dtype, length, mask, self.backdrop(), exact=exact)
+
+    def _unrounded(self, place: Place, focus: Agreement) -> bool:
+        """Whether the call at `place` is given the same numbers on both sides and in either precision, so that no
+        rounding before it explains what it gives."""
+        calls = self.program.calls[: place[0] + 1]
+        call = calls[-1]
+        if call.kind not in ("function", "method", "operator") or any(in_place(before) for before in calls):
+            return False
+        if any(type(item) is float and float(np.float32(item)) != item for item in _literals(call)):
+            return False  # which is rounded as the call's operands are
+        given = [ref.slot for ref in refs(call)]
+        # A captured array is one that both precisions hold.
+        computed = [slot for slot in given if calls[slot].kind != "tensor" and calls[slot].note != LAYOUT]
+        return bool(given) and all(self._is_same(slot, focus) for slot in computed)
+
+    def _is_same(self, slot: int, focus: Agreement) -> bool:
+        """Whether what is in `slot` is the same on both sides and in either precision."""
+        at = self.wide_place((slot, ""))
+        values = [*focus.read().get((slot, ""), (None, None)), *(side.get(at) for side in self.sides)]
+        arrays = [item.data for item in values if type(item) is TensorValue]
+        same = [
+            item.shape == arrays[0].shape and np.array_equal(item, arrays[0], equal_nan=item.dtype.kind in "fc")
+            for item in arrays
+        ]
+        return len(arrays) == len(values) and all(same)
 
     def strays(self, place: Place, measured: Measured, framework: Framework) -> tuple[float, float] | None:
         """How far the error of `framework` strays when the inputs move by a few roundoffs, and the true result; None
@@ -163,6 +202,19 @@ def nudged_as_they_are(arrays: Sequence[Array], run: int) -> list[Array]:
         with np.errstate(over="ignore"):
             moved.append(dataclasses.replace(array, data=other.data.astype(array.data.dtype)))
     return moved
+
+
+def _literals(call: Call) -> list[Any]:
+    """The numbers and texts that `call` is given, also within tuples and lists."""
+    found: list[Any] = []
+    left = [*call.args, *call.kwargs.values()]
+    while left:
+        item = left.pop()
+        if isinstance(item, (tuple, list)):
+            left += item
+        else:
+            found.append(item)
+    return found
 
 
 def _array(value: Any) -> np.ndarray[Any, Any] | None:

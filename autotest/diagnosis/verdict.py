@@ -176,6 +176,8 @@ def measure(
     length: float,
     mask: Values,
     backdrop: float = 0.0,
+    *,
+    exact: bool = False,
 ) -> Measured:
     """Judge the elements in `mask` (at least one).
 
@@ -188,6 +190,8 @@ def measure(
         mask: the elements that mismatched.
         backdrop: what rounding to `dtype` makes of the greatest magnitudes on the way to the result, which may
             have cancelled. In double precision too much of it hides nothing.
+        exact: whether what the result is computed of is the same on both sides, and in either precision. Then no
+            rounding turns a whole number over in double precision, nor is one at a pole beside it.
     """
     truth = np.asarray(wide[0])
     spread, few = _spread(truth, perturbed)
@@ -196,6 +200,9 @@ def measure(
     ratio = ROUNDOFF[wide_dtype] / ROUNDOFF[dtype] if dtype in ROUNDOFF else 0.0
     finite = np.isfinite(allowed)
     wide_allowed = np.where(finite, ratio * np.maximum(64 * np.where(finite, allowed, 0.0), backdrop), np.inf)
+    if exact:
+        certain = np.isinf(truth) & few if dtype in ROUNDOFF else np.ones(truth.shape, bool)
+        wide_allowed = np.where(certain, 0.0, wide_allowed)
     errors = [distance(_rounded(truth, dtype), np.asarray(side).astype(truth.dtype)) for side in pair]
     may_overflow = _sums_overflow(truth, spread, np.where(few, 2.0, length), dtype)
     errors = [np.where(may_overflow & np.isinf(side), 0.0, error) for side, error in zip(pair, errors, strict=True)]

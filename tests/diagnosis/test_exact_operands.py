@@ -1,0 +1,83 @@
+"""What is computed of numbers that no rounding changed is told apart from what rounding turns over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+import autotest as at
+from autotest import torch as dual
+from autotest.base.settings import Settings
+from autotest.diagnosis import failed_trial
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.trials import trial
+from tests.support.faulty import FaultyTorch
+
+SETTINGS = Settings(skip_grad="planted")
+
+
+def holding(*numbers: float) -> Any:
+    """A tensor of these numbers."""
+    values = np.array(numbers, np.float32)
+    return at.random_tensor(
+        shape=values.shape,
+        dtype="float32",
+        contents=lambda bits, spec: values,
+        layout="contiguous",
+        requires_grad=False,
+    )
+
+
+def is_cleared(body: Callable[[], Any], path: str, wrong: Callable[..., Any]) -> bool:
+    """Whether what differs between torch and a torch with `wrong` at `path` is taken for rounding."""
+    pair = Pair(TorchFramework(), FaultyTorch({path: lambda original: wrong}))
+    outcome = trial.run_trial(body, 0, SETTINGS, pair)
+    assert outcome.mismatches
+    test = trial.Test("test_it.py::test_it", body, SETTINGS)
+    return failed_trial.cleared(test, outcome, pair) is not None
+
+
+def test_a_search_on_the_wrong_side_of_equal_numbers_is_no_rounding():
+    def body() -> Any:
+        return dual.searchsorted(holding(1.0, 2.0, 3.0), holding(2.0, 2.5), right=True)
+
+    original = torch.searchsorted
+    assert not is_cleared(body, "searchsorted", lambda among, x, right: original(among, x))
+
+
+def test_a_comparison_that_takes_neighbours_for_equal_is_no_rounding():
+    def body() -> Any:
+        return dual.eq(holding(1.0, 2.0), holding(1.0 + 2.0**-23, 2.0))
+
+    assert not is_cleared(body, "eq", lambda x, y: (x - y).abs() < 1e-7 * (2 if x.dtype == torch.float32 else 1e-9))
+
+
+def test_a_comparison_of_what_was_rounded_is_turned_over_by_rounding():
+    def body() -> Any:
+        x = holding(0.1, 0.2, 0.7)
+        return dual.ge(dual.sum(x), 1.0)
+
+    def in_another_order(x: Any) -> Any:
+        return torch.cumsum(x.flip(0), 0)[-1] + (x.dtype == torch.float32) * (-(2.0**-23))
+
+    assert is_cleared(body, "sum", in_another_order)
+
+
+def test_a_finite_number_at_a_pole_is_no_rounding():
+    def body() -> Any:
+        return dual.log1p(holding(-1.0, 0.5))
+
+    original = torch.log1p
+    assert not is_cleared(body, "log1p", lambda x: original(x).clamp(min=-100))
+
+
+def test_a_literal_is_rounded_as_the_numbers_that_it_is_compared_with():
+    def body() -> Any:
+        return dual.le(holding(0.1, 1.0), 0.1)
+
+    original = torch.le
+    assert is_cleared(body, "le", lambda x, y: original(x.double(), y))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from generators.plan import BLOCK, row
+from generators.plan import BLOCK, like, row
 from generators.source import Source, trial_of
 
 #: How many alternatives there are, and their relative chances where they are not alike.
@@ -17,8 +17,6 @@ Column = tuple[Alternatives, ...]
 MOST_PLANNED = 12
 #: A chance so small that its alternative does not come once in a block; then the test's own chances are kept.
 _RARE = 0.5
-#: After so many blocks they come again.
-_BLOCKS = 12
 
 
 def choose(source: Source, count: int, weights: Sequence[float] | None = None) -> int:
@@ -38,7 +36,7 @@ def choose(source: Source, count: int, weights: Sequence[float] | None = None) -
 def planned_alternative(index: int, column: Column) -> int | None:
     """What trial `index` chooses where it comes to `column`; None where chance does."""
     block, place = divmod(index, BLOCK)
-    dealt = _dealt(block % _BLOCKS, column)
+    dealt = _dealt(like(block), column)
     return None if dealt is None else dealt[place]
 
 

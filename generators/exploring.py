@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from generators.arrays import Drawn
 from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Generator
-from generators.dtypes import INTEGRAL, dtype_name
+from generators.dtypes import INTEGRAL, dtype_name, float_range
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.exploration import Exploration, open_axes
 from generators.fixed_arrays import fixed_array
@@ -27,6 +28,10 @@ from generators.where import here, text
 __tracebackhide__ = of_the_test
 
 
+_OF_LEVEL = MappingProxyType({"single": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"})
+_HALF = frozenset(("float16", "bfloat16"))
+
+
 def explored_array(
     ndim: Any = None,
     dims: Sequence[Any] = (),
@@ -40,7 +45,8 @@ def explored_array(
 ) -> Drawn:
     """An array of the current trial. What is None is open, and is drawn as the plan says; what is not is law.
 
-    Arguments as for `random_array`, each of them a value or a generator. Of open dtype, it is float32 or float64.
+    Arguments as for `random_array`, each of them a value or a generator. Of open dtype, it is float32 or float64, and
+    from trial `THOROUGH` of the plan on float16 or bfloat16, too.
     Raises `GeneratorError` where arguments contradict each other, and `BadBounds` where nothing is between `low` and
     `high`, naming the line that wrote it.
     """
@@ -64,10 +70,7 @@ def explored_array(
         sizes = exploration.shape(ndim, dims, number)
         if contents == "distinct" and dtype is not None and low is not None and high is not None:
             sizes = _of_at_most(sizes, dims, _different(dtype_name(dtype), low, high))
-    if dtype is None:
-        name = ("float32", "float64")[exploration.level("dtype", number) == "double"]
-    else:
-        name = dtype_name(dtype)
+    name = _floating(exploration.level("dtype", number), low, high, contents) if dtype is None else dtype_name(dtype)
     if low is not None or high is not None:
         _check_bounds(low, high)
     least, greatest = 0, 1
@@ -96,6 +99,25 @@ def explored_array(
         return Drawn(values if layout != "expanded" else np.repeat(values, times, axis=dim), name, layout)
     except GeneratorError as error:
         raise type(error)(f"random_tensor at {text(here())}: {error}") from None
+
+
+def _floating(level: str, low: Any, high: Any, contents: Any) -> str:
+    """The dtype of `level`; of half precision only where it holds what the test asks for."""
+    name = _OF_LEVEL[level]
+    if name not in _HALF:
+        return name
+    if contents is not None:
+        return "float32"
+    if low is None and high is None:
+        return name
+    _check_bounds(low, high)
+    least = low if low is not None else high - max(abs(high), 1)
+    greatest = high if high is not None else low + max(abs(low), 1)
+    try:
+        first, last = float_range(name, least, greatest)
+    except BadBounds:
+        return "float32"
+    return name if first < last else "float32"
 
 
 def _range(dtype: str, low: Any, high: Any, count: int) -> tuple[Any, Any]:

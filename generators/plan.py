@@ -11,6 +11,8 @@ from generators.errors import GeneratorError
 
 #: How many rows are dealt at once: as many as a test has trials by default.
 BLOCK: Final = 20
+#: From this trial on, to which only the thorough profile comes, dtypes of half precision have their turns.
+THOROUGH: Final = 1_000_000
 #: In how many trials of a test everything is plain, or all but one thing.
 PLAIN_ROWS: Final = 2
 
@@ -34,9 +36,13 @@ FACTORS: Final = MappingProxyType(
         "layout": MappingProxyType({"contiguous": 9, "transposed": 3, "strided": 3, "offset": 2, "expanded": 3}),
         "sizes": MappingProxyType({"small": 8, "ones": 3, "nine": 2, "seventeen": 3, "long": 2, "large": 2}),
         "rank": MappingProxyType({"2": 8, "1": 4, "3": 3, "4": 3, "0": 2}),
-        "dtype": MappingProxyType({"single": 15, "double": 5}),
+        "dtype": MappingProxyType({"single": 15, "double": 5, "half": 0, "bfloat16": 0}),
         "partner": MappingProxyType({"same": 10, "second": 2, "first": 2, "both": 2, "fewer": 3, "other": 1}),
     }
+)
+#: The same from trial `THOROUGH` on.
+THOROUGH_FACTORS: Final = MappingProxyType(
+    {**FACTORS, "dtype": MappingProxyType({"single": 10, "double": 4, "half": 3, "bfloat16": 3})}
 )
 NAMES: Final = tuple(FACTORS)
 LEVELS: Final = tuple(tuple(levels) for levels in FACTORS.values())
@@ -93,7 +99,13 @@ def row(index: int) -> Row:
     if index < 0:
         raise GeneratorError(f"row({index!r}): expected the index of a trial, at least 0")
     block, place = divmod(index, BLOCK)
-    return _block(block % _BLOCKS)[0][place]
+    return _block(like(block))[0][place]
+
+
+def like(block: int) -> int:
+    """The block whose rows are those of `block`: after `_BLOCKS` of them they come again."""
+    first = _FIRST_THOROUGH if block >= _FIRST_THOROUGH else 0
+    return first + (block - first) % _BLOCKS
 
 
 @lru_cache(maxsize=1024)
@@ -106,12 +118,14 @@ def turn(index: int, factor: str) -> int:
 
 #: After so many blocks they come again; what is drawn within them is new all the same.
 _BLOCKS: Final = 12
+_FIRST_THOROUGH: Final = THOROUGH // BLOCK
 
 
-@lru_cache(maxsize=_BLOCKS)
+@lru_cache(maxsize=2 * _BLOCKS)
 def _block(number: int) -> tuple[tuple[Row, ...], frozenset[Pair]]:
-    """The rows of one block, and the pairs that they and all before them have."""
-    covered = set(_block(number - 1)[1]) if number else set()
+    """The rows of one block, and the pairs that they and all before them have: those of trial 0 are before any."""
+    before = 0 if number == _FIRST_THOROUGH else number - 1
+    covered = set(_block(before)[1]) if number else set()
     dealt = _dealt(covered, number)
     # Plain ones first: what they show needs no features to be told of.
     return tuple(sorted(dealt, key=_oddness) if number == 0 else dealt), frozenset(covered)
@@ -119,7 +133,8 @@ def _block(number: int) -> tuple[tuple[Row, ...], frozenset[Pair]]:
 
 def _dealt(covered: set[Pair], number: int) -> list[Row]:
     """`BLOCK` rows in which every level is used as often as it should be; adds the pairs they have to `covered`."""
-    left = [[*levels.values()] for levels in FACTORS.values()]
+    factors = THOROUGH_FACTORS if number >= _FIRST_THOROUGH else FACTORS
+    left = [[*levels.values()] for levels in factors.values()]
     rows: list[Row] = []
     plain = [Row(), Row(values=1)] if number == 0 else []
     # What goes together with little else is dealt while everything is still there to go with it.

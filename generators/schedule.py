@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from generators.choosing import planned_alternative
-from generators.plan import BLOCK, NAMES, row
+from generators.plan import BLOCK, NAMES, THOROUGH, row
 
 _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 #: How many of the trials that were not run yet are compared with each other, to find the next.
@@ -26,9 +26,11 @@ class Schedule:
 
     __slots__ = ("_accepted", "_left", "_open", "_refused")
 
-    def __init__(self, attempts: int) -> None:
-        """`attempts`: how many indices there are at most."""
-        self._left: dict[int, None] = dict.fromkeys(range(attempts))
+    def __init__(self, attempts: int, *, thorough: bool = False) -> None:
+        """`attempts`: how many indices there are at most; `thorough`: those past the first block are such from
+        `THOROUGH` on, where tensors are of half precision, too."""
+        after = THOROUGH - BLOCK if thorough else 0
+        self._left: dict[int, None] = dict.fromkeys(at if at < BLOCK else after + at for at in range(attempts))
         self._accepted: dict[tuple[Any, int | None], int] = {}
         self._refused: dict[tuple[Any, int | None], int] = {}
         #: The factors that the test leaves open, and its choices among alternatives, as far as they are known.

@@ -60,14 +60,15 @@ N = TypeVar("N", int, float)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Profile:
-    """How many times the trials that a test asks for, and seconds of shrinking."""
+    """How many times the trials that a test asks for, seconds of shrinking, and whether half precision is tried."""
 
     times: float
     shrink: float
+    half_precision: bool = False
 
 
 #: While writing code, as the tests say, and over night.
-PROFILES = {"dev": Profile(0.25, 1.0), "ci": Profile(1.0, 3.0), "thorough": Profile(10.0, 120.0)}
+PROFILES = {"dev": Profile(0.25, 1.0), "ci": Profile(1.0, 3.0), "thorough": Profile(10.0, 120.0, True)}
 
 #: Seconds and bytes that a trial in a worker process may take.
 DEADLINE, MEMORY = 20.0, 4 << 30
@@ -84,6 +85,8 @@ class Options:
     n: int | None = None
     #: How many times the trials that a test asks for.
     times: float = 1.0
+    #: Whether a test's trials past the first twenty draw dtypes of half precision, too.
+    half_precision: bool = False
     directory: Path = Path(".autotest")
     verify: bool = True
     #: Seconds.
@@ -136,6 +139,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Options:
         trial=_whole(given, "AUTOTEST_TRIAL", "the index of a trial, from 0") if given.get("AUTOTEST_TRIAL") else None,
         n=_whole(given, "AUTOTEST_N", "a number of trials, at least 1", least=1) if given.get("AUTOTEST_N") else None,
         times=profile.times,
+        half_precision=profile.half_precision,
         directory=Path(given.get("AUTOTEST_DIR") or ".autotest"),
         verify=(given.get("AUTOTEST_VERIFY") or ("0" if quick else "1")) != "0",
         special_values=given.get("AUTOTEST_SPECIAL_VALUES", "1") != "0",

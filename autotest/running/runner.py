@@ -99,7 +99,7 @@ def _outlive(test: Test, context: RunContext, tally: Tally) -> set[int]:
 
 def _run(judged: JudgedTrials, lethal: Set[int], trail: breadcrumb.Breadcrumb | None) -> None:
     test, context = judged.test, judged.context
-    schedule = Schedule(judged.needed * ATTEMPTS_PER_TRIAL)
+    schedule = Schedule(judged.needed * ATTEMPTS_PER_TRIAL, thorough=context.options.half_precision)
     for planned in followed(trail, test, plan(test, context.options, judged.store, schedule), lethal):
         outcome = performed(test, planned, context, judged.judge_waiting)
         if not planned.stored:

@@ -71,7 +71,8 @@ def run_against_several(test: Test, context: RunContext) -> None:
             candidates.append(_Candidate(judged))
             lethal |= avoided
         with runner.left_behind(context.options) as trail:
-            schedule = Schedule(candidates[0].judged.needed * runner.ATTEMPTS_PER_TRIAL)
+            attempts = candidates[0].judged.needed * runner.ATTEMPTS_PER_TRIAL
+            schedule = Schedule(attempts, thorough=context.options.half_precision)
             trials = runner.plan(test, context.options, Store(context.options.directory), schedule)
             for planned in runner.followed(trail, test, trials, lethal):
                 _one_trial(test, planned, candidates, schedule)

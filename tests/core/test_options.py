@@ -69,6 +69,7 @@ def test_a_profile_says_how_many_trials_and_how_long_to_shrink():
     assert (dev.trials(20), dev.trials(1), dev.shrink) == (5, 1, 1.0)
     thorough = from_environment({"AUTOTEST_PROFILE": "thorough"})
     assert (thorough.trials(20), thorough.shrink) == (200, 120.0)
+    assert [options.half_precision for options in (usual, dev, thorough)] == [False, False, True]
 
 
 def test_what_is_said_by_itself_goes_before_the_profile():

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 
 from generators import GeneratorError, Schedule, Source, explored_array, using
-from generators.plan import BLOCK, FACTORS, LEVELS, NAMES, row
+from generators.plan import BLOCK, FACTORS, NAMES, THOROUGH, THOROUGH_FACTORS, row
 from generators.source import TRIAL_BITS
 
 
+@pytest.mark.parametrize("thorough", [False, True])
 @pytest.mark.parametrize("block", range(15))
-def test_every_level_has_its_turns_in_every_twenty_trials(block: int) -> None:
-    rows = [row(block * BLOCK + place) for place in range(BLOCK)]
-    for factor, levels in FACTORS.items():
+def test_every_level_has_its_turns_in_every_twenty_trials(block: int, thorough: bool) -> None:
+    rows = [row(THOROUGH * thorough + block * BLOCK + place) for place in range(BLOCK)]
+    for factor, levels in (THOROUGH_FACTORS if thorough else FACTORS).items():
         for level, times in levels.items():
             assert sum(one.level(factor) == level for one in rows) == times
 
@@ -25,18 +27,21 @@ def test_the_first_trials_are_plain() -> None:
     assert oddness == sorted(oddness)
 
 
-def test_pairs_that_no_trial_had_go_before_others() -> None:
+@pytest.mark.parametrize("start", [0, THOROUGH])
+def test_pairs_that_no_trial_had_go_before_others(start: int) -> None:
     def covered(trials: int) -> int:
         return len(
             {
                 (one, row(index)[one], two, row(index)[two])
-                for index in range(trials)
+                for index in range(start, start + trials)
                 for one, two in itertools.combinations(range(len(NAMES)), 2)
             }
         )
 
-    every = sum(len(one) * len(two) for one, two in itertools.combinations(LEVELS, 2))
-    assert covered(BLOCK) > 0.4 * every
+    factors = THOROUGH_FACTORS if start else FACTORS
+    levels = [sum(times > 0 for times in levels.values()) for levels in factors.values()]
+    every = sum(one * two for one, two in itertools.combinations(levels, 2))
+    assert covered(BLOCK) > 0.65 * BLOCK * math.comb(len(NAMES), 2)  # which is how many there can be in so few
     assert covered(6 * BLOCK) > 0.75 * every
 
 
@@ -49,6 +54,38 @@ def test_ordinary_numbers_lie_in_memory_in_every_way_within_twenty_trials() -> N
 def test_a_trial_has_an_index_that_is_not_negative() -> None:
     with pytest.raises(GeneratorError, match="expected the index of a trial"):
         row(-1)
+
+
+def test_only_a_thorough_run_comes_to_the_trials_of_half_precision() -> None:
+    assert [*Schedule(50)] == [*range(50)]
+    assert [*Schedule(50, thorough=True)] == [*range(BLOCK), *range(THOROUGH, THOROUGH + 30)]
+
+
+def _drawn(index: int, **said: object) -> str:
+    with using(Source(index << TRIAL_BITS | 5)):
+        return explored_array(2, **said).dtype
+
+
+def test_half_precision_is_drawn_where_the_dtype_is_open() -> None:
+    dtypes = [_drawn(THOROUGH + place) for place in range(BLOCK)]
+    assert [dtypes.count(name) for name in ("float32", "float64", "float16", "bfloat16")] == [10, 4, 3, 3]
+    assert {_drawn(THOROUGH + place, dtype="float64") for place in range(BLOCK)} == {"float64"}
+
+
+@pytest.mark.parametrize(
+    "said", [{"low": 1e5}, {"low": 1.0, "high": 1.0001}, {"high": -1e5}, {"low": 0, "high": 1, "contents": "distinct"}]
+)
+def test_half_precision_is_not_drawn_where_it_does_not_hold_what_a_test_asks_for(said: dict[str, object]) -> None:
+    dtypes = {_drawn(THOROUGH + place, **said) for place in range(BLOCK)}
+    assert dtypes & {"float16", "bfloat16"} <= {"bfloat16"}  # whose range is that of float32
+    assert {"float32", "float64"} <= dtypes
+
+
+def test_bounds_are_law_in_half_precision() -> None:
+    for place in range(5 * BLOCK):
+        with using(Source(THOROUGH + place << TRIAL_BITS | 5)):
+            drawn = [explored_array(2, low=-0.3, high=2.1).data.astype(float) for _ in range(2)]
+        assert all((one >= -0.3).all() and (one < 2.1).all() for one in drawn)
 
 
 def test_a_trial_is_the_same_by_its_seed_alone() -> None:

@@ -38,6 +38,18 @@ _INSTEAD: Final = (
         r"derivative for .* is not implemented|does not have (a |an? )?(grad_fn|derivative)",
         "Write random_tensor(..., requires_grad=False): it has no derivative, and what it returns is compared.",
     ),
+    (
+        r"support automatic differentiation|cannot resize variables that require grad",
+        "Write random_tensor(..., requires_grad=False): the call takes no tensor that requires grad.",
+    ),
+    (
+        r"only Tensors of floating point dtype can require gradients",
+        "Only floating tensors have gradients: leave requires_grad_() out, or the dtype.",
+    ),
+    (
+        r"not implemented for '(Float|Double)'|expected scalar type Long but found|Expected dtype int\w* for index",
+        'It takes whole numbers: write random_tensor(..., dtype="int64"), with low= and high= for positions.',
+    ),
     (r"backward through the graph a second time", "Write backward(retain_graph=True), or build the graph again."),
     (
         r"grad can be implicitly created only for scalar",

@@ -81,6 +81,11 @@ def test_an_exception_without_text_still_has_a_reason():
         ("derivative for aten::aminmax is not implemented", r"requires_grad=False\): it has no derivative"),
         ("the derivative for 'nextafter' is not implemented", r"requires_grad=False\): it has no derivative"),
         ("element 0 of tensors does not require grad and does not have a grad_fn", "it has no derivative"),
+        ("functions with out=... arguments don't support automatic differentiation", r"requires_grad=False\)"),
+        ("cannot resize variables that require grad", r"requires_grad=False\)"),
+        ("only Tensors of floating point dtype can require gradients", "Only floating tensors have gradients"),
+        ("\"bincount_cpu\" not implemented for 'Float'", 'dtype="int64"'),
+        ("gather(): Expected dtype int64 for index", 'dtype="int64"'),
         ("sizes must match", "Draw arguments that fit together"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -237,8 +238,15 @@ class special(Filling):
         return values
 
 
+@lru_cache(maxsize=16)
 def special_values(dtype: str) -> Array:
-    """The edge cases of a floating or integral `dtype`, in its carrier."""
+    """The edge cases of a floating or integral `dtype`, in its carrier; not writeable."""
+    values = _special_values(dtype)
+    values.setflags(write=False)
+    return values
+
+
+def _special_values(dtype: str) -> Array:
     carrier = numpy_dtype(dtype)
     if dtype in INTEGRAL:
         limits = np.iinfo(carrier)

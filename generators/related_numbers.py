@@ -143,7 +143,8 @@ def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Ar
     if max(values.shape, default=0) <= _BLOCK or not values.size or dtype in COMPLEX:
         return values
     axis = max(range(values.ndim), key=lambda axis: (values.shape[axis], axis))
-    moved = np.moveaxis(values, axis, -1)
+    last = axis == values.ndim - 1
+    moved = values if last else np.moveaxis(values, axis, -1)
     rows = np.array(moved).reshape(-1, values.shape[axis])
     few = numbers.level in RELATED and numbers.low is None and numbers.high is None and dtype != "bfloat16"
     # The first two rows have one end each, and of more rows every second one has any.
@@ -152,7 +153,8 @@ def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Ar
         chosen = rows[first::4]
         if chosen.size:
             rows[first::4] = _ending_in(chosen, extreme, few=few)
-    return np.ascontiguousarray(np.moveaxis(rows.reshape(moved.shape), -1, axis))
+    ended: Array = rows.reshape(moved.shape)
+    return ended if last else np.ascontiguousarray(np.moveaxis(ended, -1, axis))
 
 
 def _ending_in(rows: Array, extreme: str, *, few: bool) -> Array:

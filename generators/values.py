@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -27,8 +28,6 @@ SHARE = 0.25
 FEW = 8
 #: Of so many rows one may be masked.
 FEW_ROWS = 3
-#: Levels whose numbers give another result beside each other than beside ordinary ones.
-_MET = frozenset(("nan", "infinite"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,8 +99,9 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
         return values
     if level == "ties":
         return _tied(bits, values, dtype)
-    edges = _among(level, dtype, turn, count)
-    if level in _MET and len(edges) > len(_among(level, dtype)):
+    met = count >= FEW and (level == "infinite" or (level == "nan" and turn % 2 == 1))
+    edges = _among(level, dtype, met=met)
+    if met:
         # Each of them at several places, most of all, where it meets several of another array's.
         places = bits.order(count)[: count // 2 if level == "infinite" else 3 * count // 4]
         values[places] = edges[np.arange(len(places)) % len(edges)]
@@ -109,21 +109,24 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
     return _mixed(bits, values, edges, turn)
 
 
-def _among(level: str, dtype: str, turn: int = 0, count: int = 0) -> Array:
-    """What stands among ordinary numbers at `level`, the most telling first.
+@lru_cache(maxsize=64)
+def _among(level: str, dtype: str, *, met: bool = False) -> Array:
+    """What stands among ordinary numbers at `level`, the most telling first; not writeable.
 
-    Where there are `count` of them, and enough, what another array's special numbers may meet is there too.
+    Where there is room, what another array's special numbers may meet is there too.
     """
     edges = special_values(dtype)  # NaN, both infinities, -0.0, 0.0, the greatest two, the smallest three
     greatest, normal, subnormal = float(edges[5]), float(edges[7]), float(edges[8])
     numbers = {
-        "nan": [math.nan, *([0.0, math.inf, 1.0] if turn % 2 and count >= FEW else [])],
-        "infinite": [math.inf, -math.inf, *([0.0, 1.0] if count >= FEW else [])],
+        "nan": [math.nan, *([0.0, math.inf, 1.0] if met else [])],
+        "infinite": [math.inf, -math.inf, *([0.0, 1.0] if met else [])],
         "zeros": [-0.0, 0.0],
         "tiny": [-0.0, subnormal, -subnormal, normal, -normal, math.sqrt(normal)],
         "huge": [greatest, -greatest, math.sqrt(greatest) * 2, -math.sqrt(greatest) * 2],
     }[level]
-    return cast(np.array(numbers), dtype)
+    found = cast(np.array(numbers), dtype)
+    found.setflags(write=False)
+    return found
 
 
 def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:

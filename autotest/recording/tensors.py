@@ -55,7 +55,7 @@ def random_tensor(
             some trials NaN, infinities, -0.0, subnormal and the greatest numbers. Integers of which only `high` is
             given start at 0.
         dtype: a name such as ``"float32"``, or a dtype of a framework; ``float``, ``int`` and ``bool`` mean float32,
-            int64 and bool. When open, float32, and float64 in some trials.
+            int64 and bool. When open, float32, and float64 in some trials; half precision too in the thorough profile.
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
         shape: the whole shape at once, instead of `ndim` and the dimensions.
         contents: kind of contents, see `generators.random_array`; when open, also ties and whole numbers.

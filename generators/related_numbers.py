@@ -100,12 +100,12 @@ def _rounded_alike(values: Array, theirs: Array) -> Array:
     beyond = (theirs > _SINGLE) | (theirs < -_SINGLE)
     if not beyond.any():
         return values
-    second = _every_second(beyond) | (beyond & (np.cumsum(beyond.reshape(-1)).reshape(beyond.shape) == 2))
-    chosen = second & (np.abs(theirs.astype(np.float64)) < 2.0**62)
     by_double = (theirs > _DOUBLE) | (theirs < -_DOUBLE)
-    # What is not chosen may be too great for the way back.
-    held = np.where(chosen, theirs, 0)
+    # What is too great for the way back stays.
+    held = np.where(beyond & (np.abs(theirs.astype(np.float64)) < 2.0**62), theirs, 0)
     rounded = np.where(by_double, held.astype(np.float64).astype(np.int64), held.astype(np.float32).astype(np.int64))
+    confused = rounded != held
+    chosen = _every_second(confused) | (confused & (np.cumsum(confused.reshape(-1)).reshape(confused.shape) == 2))
     limits = np.iinfo(values.dtype)
     found: Array = np.where(chosen, np.clip(rounded, limits.min, limits.max), values)
     return found

@@ -11,7 +11,7 @@ from generators.annotations import SIZE
 from generators.core import Generator
 from generators.dtypes import Array
 from generators.errors import GeneratorError, of_the_test
-from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, row, turn
+from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, USUAL, row, turn
 from generators.related_numbers import RELATED
 from generators.shapes import Shape, given_shape
 from generators.source import Source, trial_of
@@ -82,7 +82,8 @@ class Exploration:
         """The level of `factor` for array `number` of this trial, logged as a choice."""
         source, position = self._source, _PLACES[factor]
         levels = LEVELS[position]
-        chosen = source.planned(self._planned(position, number) if number else self._row[position], len(levels))
+        planned = self._planned(position, number) if number else self._row[position]
+        chosen = source.planned(planned, len(levels) if self._index >= THOROUGH else USUAL[position])
         if not source.special_values and levels[chosen] in _SPECIAL:
             chosen = levels.index("signed")
         source.features.setdefault(factor, chosen)

@@ -46,6 +46,8 @@ THOROUGH_FACTORS: Final = MappingProxyType(
 )
 NAMES: Final = tuple(FACTORS)
 LEVELS: Final = tuple(tuple(levels) for levels in FACTORS.values())
+#: How many of them any trial before `THOROUGH` has.
+USUAL: Final = tuple(sum(times > 0 for times in levels.values()) for levels in FACTORS.values())
 
 #: Levels whose numbers (or lack of a dimension) hide what other features would show: a NaN is all that a sum leaves.
 _HIDING: Final = frozenset(

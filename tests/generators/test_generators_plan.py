@@ -149,3 +149,13 @@ def test_a_test_of_which_nearly_all_is_refused_has_its_trials_all_the_same() -> 
 def test_no_trial_is_run_twice() -> None:
     ran, _ = run(lambda one: one.level("values") not in ("nan", "huge"))
     assert len(set(ran)) == len(ran)
+
+
+def test_whoever_makes_the_choices_of_a_usual_trial_is_offered_no_half_precision() -> None:
+    with using(Source(5, [])) as source:
+        explored_array()
+    with using(Source(THOROUGH << TRIAL_BITS | 5, [])) as thorough:
+        explored_array()
+    offered = [{choice.high for choice in each.choices if choice.kind == "index"} for each in (source, thorough)]
+    assert 2 in offered[0]
+    assert 2 not in offered[1]

@@ -13,7 +13,8 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis import scipy_counterparts
 from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.numpy_vote import vote
-from autotest.diagnosis.verdict import ROUNDOFF, Witness
+from autotest.diagnosis.roundoff import ROUNDOFF
+from autotest.diagnosis.verdict import Witness
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled

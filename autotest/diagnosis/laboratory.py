@@ -15,7 +15,8 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
 from autotest.diagnosis.agreement import Agreement, Place, results
-from autotest.diagnosis.verdict import ROUNDOFF, Measured, measure
+from autotest.diagnosis.roundoff import ROUNDOFF
+from autotest.diagnosis.verdict import Measured, measure
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, refs
 from autotest.program.calls import LAYOUT

@@ -16,7 +16,8 @@ from autotest.diagnosis.agreement import Agreement, Place, agree, results
 from autotest.diagnosis.laboratory import RUNS, nudged
 from autotest.diagnosis.locating import upto
 from autotest.diagnosis.lockstep import Gradients, first_divergent, gradients_before, gradients_of_steps
-from autotest.diagnosis.verdict import ROUNDOFF, Verdict
+from autotest.diagnosis.roundoff import ROUNDOFF
+from autotest.diagnosis.verdict import Verdict
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program
 from autotest.program.rewriting import with_arrays

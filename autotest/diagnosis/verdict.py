@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
 from autotest.comparison.elementwise import Values, distance
+from autotest.diagnosis.roundoff import NARROW, ROUNDOFF, TINY
 
 Blame = Literal[
     "candidate",
@@ -34,19 +34,6 @@ Blame = Literal[
 #: Blames that a test without a tolerance of its own does not fail for.
 HARMLESS: frozenset[str] = frozenset(("rounding", "ill-conditioned", "ties"))
 
-#: Unit roundoff by dtype.
-ROUNDOFF = {
-    "float16": 2.0**-11,
-    "bfloat16": 2.0**-8,
-    "float32": 2.0**-24,
-    "float64": 2.0**-53,
-    "complex64": 2.0**-23,
-    "complex128": 2.0**-52,
-}
-_TINY = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
-_NARROW: Mapping[str, Any] = MappingProxyType(
-    {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "complex64": np.complex64}
-)
 _GREATEST = float(np.finfo(np.float64).max)
 #: How many roundoffs a roundoff of the inputs may become before a result is called ill-conditioned.
 _AMPLIFIED = 1000.0
@@ -215,7 +202,7 @@ def measure(
     beyond = np.subtract(gap, wide_allowed, out=np.full(truth.shape, -_GREATEST), where=np.isfinite(wide_allowed))
     at = _greatest(np.where(mask, excess, -1.0))
     wide_at = _greatest(np.where(mask, beyond, -np.inf))
-    scale = ROUNDOFF.get(dtype, 1.0) * max(float(np.abs(truth[at])), _TINY.get(dtype, 1.0))
+    scale = ROUNDOFF.get(dtype, 1.0) * max(float(np.abs(truth[at])), TINY.get(dtype, 1.0))
     return Measured(
         wrong=(int((errors[0] > allowed)[mask].sum()), int((errors[1] > allowed)[mask].sum())),
         total=int(mask.sum()),
@@ -259,7 +246,7 @@ def _allowed(truth: Values, spread: Values, length: Values, dtype: str) -> Value
     with np.errstate(all="ignore"):
         own = ROUNDOFF[dtype] * (4 + 2 * root) * np.abs(truth)
         bound = np.where(np.isfinite(own), own, 0.0) + 6 * root * spread
-    return np.asarray(bound + 4 * _TINY.get(dtype, 2.0**-149))
+    return np.asarray(bound + 4 * TINY.get(dtype, 2.0**-149))
 
 
 def _sums_overflow(truth: Values, spread: Values, length: Values, dtype: str) -> Values:
@@ -268,7 +255,7 @@ def _sums_overflow(truth: Values, spread: Values, length: Values, dtype: str) ->
     Independent roundoffs of n terms move their sum by u / sqrt(3) of the terms' Euclidean norm, and no partial sum is
     more than sqrt(n) times that norm. One or two terms have no order.
     """
-    kind = _NARROW.get(dtype)
+    kind = NARROW.get(dtype)
     if kind is None or dtype not in ROUNDOFF:
         return np.zeros(truth.shape, bool)
     with np.errstate(all="ignore"):
@@ -278,7 +265,7 @@ def _sums_overflow(truth: Values, spread: Values, length: Values, dtype: str) ->
 
 def _rounded(truth: Values, dtype: str) -> Values:
     """`truth` with the overflow of `dtype`: an infinity there is no error of either side."""
-    kind = _NARROW.get(dtype)
+    kind = NARROW.get(dtype)
     if kind is None:
         return truth
     with np.errstate(all="ignore"):

@@ -1,0 +1,29 @@
+"""How precise each floating dtype is, and how far it reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+#: Unit roundoff by dtype.
+ROUNDOFF: Mapping[str, float] = MappingProxyType(
+    {
+        "float16": 2.0**-11,
+        "bfloat16": 2.0**-8,
+        "float32": 2.0**-24,
+        "float64": 2.0**-53,
+        "complex64": 2.0**-23,
+        "complex128": 2.0**-52,
+    }
+)
+#: The least number above zero.
+TINY: Mapping[str, float] = MappingProxyType(
+    {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
+)
+#: What carries those that have a narrower range than double precision.
+NARROW: Mapping[str, Any] = MappingProxyType(
+    {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "complex64": np.complex64}
+)

@@ -14,7 +14,7 @@ from autotest.diagnosis.gradient_flow import hands_on, suspects
 from autotest.diagnosis.locating import Located
 from autotest.frameworks import Pair
 from autotest.program import Call, operator_of, refs
-from autotest.program.semantics import is_class
+from autotest.program.semantics import is_class, may_share_memory
 from autotest.results.layers import ByLayer, Layer, without_root
 
 
@@ -82,7 +82,8 @@ def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer 
 
 
 def _is_result(call: Call) -> bool:
-    return bool(call.scope) and hands_on(call)
+    """Whether a network computed what `call` gave: a view may be one of parameters that an optimizer stepped since."""
+    return bool(call.scope) and hands_on(call) and not may_share_memory(call)
 
 
 def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | None:

@@ -98,12 +98,15 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         return mx.where(input > 0, input, input * negative_slope)
 
     def elu(input: Any, alpha: float = 1.0) -> Any:
-        return mx.where(input > 0, input, alpha * mx.expm1(mx.minimum(input, 0)))
+        return mx.where(input > 0, input, alpha * mx.expm1(mx.where(input > 0, 0, input)))
 
     def gelu(input: Any, approximate: str = "none") -> Any:
         if approximate == "tanh":
             return 0.5 * input * (1 + mx.tanh(math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)))
         return input * (1 + mx.erf(input / math.sqrt(2))) / 2
+
+    def cut_off(input: Any, low: float, high: float) -> Any:
+        return mx.where(input <= low, low, mx.where(input >= high, high, input))
 
     def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
         return mx.where(input * beta > threshold, input, mx.logaddexp(input * beta, 0) / beta)
@@ -214,8 +217,8 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         "floor_divide": mx.floor_divide,
         "remainder": mx.remainder,
         "pow": mx.power,
-        "relu": lambda input: mx.maximum(input, 0),
-        "relu6": lambda input: mx.clip(input, 0, 6),
+        "relu": lambda input: mx.where(input <= 0, 0, input),  # whose gradient at 0 is 0, as no maximum's is
+        "relu6": lambda input: cut_off(input, 0, 6),
         "leaky_relu": leaky_relu,
         "elu": elu,
         "celu": lambda input, alpha=1.0: mx.maximum(input, 0) + mx.minimum(0, alpha * mx.expm1(input / alpha)),
@@ -226,8 +229,8 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         "softplus": softplus,
         "softsign": lambda input: input / (1 + mx.abs(input)),
         "logsigmoid": lambda input: -mx.logaddexp(-input, 0),
-        "hardtanh": lambda input, min_val=-1.0, max_val=1.0: mx.clip(input, min_val, max_val),
-        "hardsigmoid": lambda input: mx.clip(input / 6 + 0.5, 0, 1),
+        "hardtanh": lambda input, min_val=-1.0, max_val=1.0: cut_off(input, min_val, max_val),
+        "hardsigmoid": lambda input: cut_off(input + 3, 0, 6) / 6,
         "hardswish": lambda input: input * mx.clip(input + 3, 0, 6) / 6,
         "softmax": softmax,
         "log_softmax": log_softmax,

@@ -148,6 +148,9 @@ def _lines(program: Program) -> list[str]:
 # -- tolerance ----------------------------------------------------------------------------------------------
 
 
+#: Where the difference is as large as the value itself, or not finite.
+_NONE_HELPS = "Would pass: with no rtol below 1"
+
 #: What may be rounding where nothing but zeros is expected.
 _NOISE = 1e-3
 
@@ -168,11 +171,11 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
     with np.errstate(all="ignore"):
         needed = float(np.where(gap > atol, (gap - atol) / size, 0.0).max(initial=0.0))
     if not np.isfinite(gap).all():
-        return ["Would pass: with no tolerance"]
+        return [_NONE_HELPS]
     if not math.isfinite(needed):
         if gap.max() >= (float(size.max()) or _NOISE):  # of the whole value, as below
-            return ["Would pass: with no tolerance"]
+            return [_NONE_HELPS]
         return [f"Would pass: with atol={gap.max():.3g}; no rtol helps where 0 is expected"]
     if round(needed, 3) >= 1:  # of the whole value, which would let a missing gradient pass
-        return ["Would pass: with no tolerance"]
+        return [_NONE_HELPS]
     return [f"Would pass: with rtol={needed:.3g} (atol={atol:g})"]

@@ -110,17 +110,23 @@ def like(block: int) -> int:
     return first + (block - first) % _BLOCKS
 
 
-@lru_cache(maxsize=1024)
 def turn(index: int, factor: str) -> int:
     """How many trials before `index`, in its block, have its level of `factor`: for what these take turns in."""
-    position = NAMES.index(factor)
-    start = index // BLOCK * BLOCK
-    return sum(1 for before in range(start, index) if row(before)[position] == row(index)[position])
+    block, place = divmod(index, BLOCK)
+    return _turns(like(block), factor)[place]
 
 
 #: After so many blocks they come again; what is drawn within them is new all the same.
 _BLOCKS: Final = 12
 _FIRST_THOROUGH: Final = THOROUGH // BLOCK
+
+
+@lru_cache(maxsize=2 * _BLOCKS * len(NAMES))
+def _turns(block: int, factor: str) -> tuple[int, ...]:
+    """`turn` of each row of a block."""
+    position = NAMES.index(factor)
+    levels = [one[position] for one in _block(block)[0]]
+    return tuple(levels[:place].count(level) for place, level in enumerate(levels))
 
 
 @lru_cache(maxsize=2 * _BLOCKS)

@@ -31,7 +31,6 @@ from autotest.results.tasks import (
     Task,
     Where,
     fatal_call,
-    is_set_aside,
 )
 from autotest.sources.collection import Collection
 
@@ -386,7 +385,7 @@ def progress_of(collected: Collection, base_seed: int) -> CampaignProgress:
 
 
 def _all_set_aside(result: Explored) -> bool:
-    return sum(times for reason, times in result.rejections.items() if is_set_aside(reason)) == result.done
+    return result.avoided.total() == result.done
 
 
 __all__ = ["Campaign", "Plan", "progress_of"]

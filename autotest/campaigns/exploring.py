@@ -106,8 +106,11 @@ def _count(outcome: Outcome, index: int, test: Test, context: RunContext, result
     judgement = _judged(outcome, index, test, context, result)
     refusal = outcome.recorder.rejection
     if refusal is not None and not isinstance(judgement, Expected):
-        result.rejections[refusal.reason] += 1
-        result.places.setdefault(refusal.reason, refusal.place)
+        if refusal.type == SET_ASIDE:
+            result.avoided[refusal.target] += 1
+        else:
+            result.rejections[refusal.reason] += 1
+            result.places.setdefault(refusal.reason, refusal.place)
         return
     result.accepted += 1
     if counted:

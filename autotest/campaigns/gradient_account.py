@@ -17,7 +17,7 @@ from autotest.program.rewriting import needed
 from autotest.program.semantics import in_place, pushes_gradients
 from autotest.recording.record import Record
 from autotest.recording.watching import watched
-from autotest.results.gradient_account import KNOWN, SMALL, Books, Use
+from autotest.results.gradient_account import SMALL, Books, Use
 from autotest.results.ledger import Ledger
 from autotest.sources.collection import Collected
 from autotest.sources.identity import trial_seed
@@ -102,7 +102,7 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
         )
         if known and use.state == "missing":
             # The trial ended there; without the divergence it would have gone on.
-            use = Use(use.operator, "exempt", f"{KNOWN} {known}")
+            use = Use(use.operator, "exempt", divergence=known)
         yield use
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from autotest.base.errors import StoreUnwritable, UsageError
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Found, Where
+from autotest.results.tasks import SET_ASIDE, Found, Where
 from autotest.results.verification import Verification
 
 _SCHEMA = """
@@ -43,7 +43,7 @@ _TABLES = ("campaign", "test", "seen", "finding")
 #: Seconds to wait for another process that writes.
 _PATIENCE = 30.0
 #: What the rows of `seen` count, and where a `TestProgress` keeps it.
-_KINDS = ("rejections", "operators", "arguments", "expected", "forgotten")
+_KINDS = ("rejections", "avoided", "operators", "arguments", "expected", "forgotten")
 
 
 def _patiently(action: Callable[[], object]) -> None:
@@ -191,7 +191,10 @@ class History:
         query = "select file, test, kind, name, times from seen where campaign = ?"
         for file, name, kind, item, times in self._base.execute(query, (campaign,)):
             test = by_where.get((file, name))
-            if test is not None:
+            call, mark, _ = item.partition(f": {SET_ASIDE}: ")
+            if test is not None and kind == "rejections" and mark:  # as earlier versions wrote it
+                test.avoided[call] = times
+            elif test is not None:
                 getattr(test, kind)[item] = times
                 progress.expected.update({item: times} if kind == "expected" else {})
         for found, times in self._found(campaign, progress.base_seed):
@@ -278,7 +281,7 @@ class Totals:
     accepted: int
     rejected: int
     seconds: float
-    #: For each kind (rejections, operators, arguments, expected) how often what was seen.
+    #: For each kind (rejections, operators, arguments and so on) how often what was seen.
     seen: dict[str, collections.Counter[str]] = dataclasses.field(
         default_factory=lambda: collections.defaultdict(collections.Counter)
     )

@@ -24,7 +24,7 @@ from autotest.report.activity import doing
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import Conditions, Found, Where, is_set_aside
+from autotest.results.tasks import Conditions, Found, Where
 from autotest.running import run_hooks
 from autotest.running.runner import ATTEMPTS_PER_TRIAL
 from autotest.running.tally import Tally
@@ -147,8 +147,7 @@ class _Trials:
         plan = Plan(base, None, indices.stop, fail_fast=True, deaths=1, candidate=candidate, coverage=options.coverage)
         with contextlib.ExitStack() as stack:
             Campaign(progress, plan, self.workers, _Telling(stack)).run()
-        left_out = collections.Counter({why: times for why, times in one.rejections.items() if is_set_aside(why)})
-        tally.rejections += one.rejections - left_out
+        tally.rejections += one.rejections
         tally.places = {**one.places, **tally.places}
         tally.expected += progress.expected
         tally.cleared += progress.cleared
@@ -169,7 +168,7 @@ class _Trials:
         if one.accepted and not one.compared and not progress.expected:
             seed = trial_seed(base, test.id, indices.start)
             raise NothingCompared(text.nothing_compared(test.id, seed, indices.start))
-        return left_out.total()
+        return one.avoided.total()
 
     def _finding(self, found: Found) -> Finding | None:
         with contextlib.suppress(AutotestError):

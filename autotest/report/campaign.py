@@ -205,6 +205,8 @@ def _why_never(test: TestProgress) -> str:
         return test.set_aside
     if not test.tried and not test.died:
         return "no trial was run"
+    if test.skipped > test.rejected:
+        return f"0 of {test.tried}; most end before {_commonest(test.avoided)}, which is set aside"
     if not test.rejections:
         return f"0 of {max(test.tried, test.died)}"
     return f"0 of {test.tried}; mostly {_commonest_refusal(test)}"

@@ -45,6 +45,7 @@ def as_data(progress: CampaignProgress) -> dict[str, Any]:
                 "died": test.died,
                 "seconds": round(test.seconds, 3),
                 "rejections": dict(test.rejections.most_common(20)),
+                "avoided": dict(test.avoided),
                 "operators": dict(sorted(test.operators.items())),
                 "broken": test.broken,
                 "forgotten_gradients": dict(test.forgotten),

@@ -10,8 +10,6 @@ from typing import Literal, NamedTuple
 #: ``numeric``: also held against differences. ``exempt``: it has no gradient, or the test says why none is compared.
 State = Literal["numeric", "compared", "exempt", "missing"]
 STATES: tuple[State, ...] = ("missing", "exempt", "compared", "numeric")
-#: What the reason of a use begins with whose trial ended in a divergence that the ledger expects.
-KNOWN = "known divergence"
 #: The reason of a use that was checked numerically, but not on as many elements as it should.
 SMALL = "an input of fewer than 100 elements"
 
@@ -22,6 +20,8 @@ class Use(NamedTuple):
     operator: str
     state: State
     reason: str = ""
+    #: The ledger's key of the divergence that its trial ended in, where nothing was compared because of that.
+    divergence: str = ""
 
 
 @dataclasses.dataclass(slots=True)
@@ -33,6 +33,8 @@ class Account:
     reasons: collections.Counter[tuple[State, str]] = dataclasses.field(default_factory=collections.Counter)
     #: Tests that use it without comparing its gradient, and without a reason.
     tests: dict[str, None] = dataclasses.field(default_factory=dict)
+    #: The ledger's key of the first known divergence that kept its gradient from being compared; empty without one.
+    divergence: str = ""
 
     @property
     def state(self) -> State:
@@ -43,22 +45,18 @@ class Account:
         for state in ("numeric", "compared"):
             if self.trials[state]:
                 return state
-        return "missing" if self.trials["missing"] and not self._known else "exempt"
+        return "missing" if self.trials["missing"] and not self.divergence else "exempt"
 
     @property
     def reason(self) -> str:
         """Why nothing was compared, the commonest reason of its state; or what was checked on too few elements."""
-        if self.state == "exempt" and self._known:
-            return self._known
+        if self.state == "exempt" and self.divergence:
+            return f"known divergence {self.divergence}"
         if self.state == "numeric":
             small = self.reasons["numeric", SMALL]
             return f"{SMALL} in {small} of {self.trials['numeric']}" if small else ""
         own = [(count, reason) for (state, reason), count in self.reasons.items() if state == self.state and reason]
         return max(own)[1] if own else ""
-
-    @property
-    def _known(self) -> str:
-        return next((reason for _, reason in self.reasons if reason.startswith(KNOWN)), "")
 
 
 @dataclasses.dataclass(slots=True)
@@ -83,6 +81,7 @@ class Books:
             account = self.accounts.setdefault(use.operator, Account(use.operator))
             account.trials[use.state] += 1
             account.reasons[use.state, use.reason] += 1
+            account.divergence = account.divergence or use.divergence
             if use.state == "missing":
                 account.tests[test] = None
 
@@ -95,6 +94,7 @@ class Books:
             account = self.accounts.setdefault(operator, Account(operator))
             account.trials += theirs.trials
             account.reasons += theirs.reasons
+            account.divergence = account.divergence or theirs.divergence
             account.tests.update(theirs.tests)
 
     def of(self, state: State) -> list[Account]:

@@ -7,7 +7,7 @@ import dataclasses
 
 from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
-from autotest.results.tasks import Explored, Found, LeftOut, Where, is_set_aside
+from autotest.results.tasks import Explored, Found, LeftOut, Where
 
 #: Different arguments of one test that are counted.
 ARGUMENTS_KEPT = 400
@@ -35,6 +35,8 @@ class TestProgress:
     #: Trials one after the other in which everything was set aside.
     idle: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: Trials that ended before a call that is set aside, by that call.
+    avoided: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: The line of the test at which each of these reasons was met first, in this run.
     places: dict[str, str] = dataclasses.field(default_factory=dict)
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
@@ -55,12 +57,12 @@ class TestProgress:
     @property
     def rejected(self) -> int:
         """How many trials the reference refused."""
-        return sum(self.rejections.values()) - self.skipped
+        return self.rejections.total()
 
     @property
     def skipped(self) -> int:
         """How many trials ended before a call that is set aside."""
-        return sum(times for reason, times in self.rejections.items() if is_set_aside(reason))
+        return self.avoided.total()
 
     @property
     def over(self) -> bool:
@@ -72,6 +74,7 @@ class TestProgress:
         self.pace = result.seconds / result.done if result.done else self.pace
         self.accepted += result.accepted
         self.rejections += result.rejections
+        self.avoided += result.avoided
         self.places = {**result.places, **self.places}
         self.expected += result.expected
         self.operators += result.operators

@@ -129,6 +129,8 @@ class Explored:
     done: int = 0
     accepted: int = 0
     rejections: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: Trials that ended before a call that is set aside, by that call.
+    avoided: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: The line of the test at which each of these reasons was met first.
     places: dict[str, str] = dataclasses.field(default_factory=dict)
     #: Failures that the ledger expects, by its entries' keys; and mismatches that proved to be rounding.
@@ -191,11 +193,6 @@ class Vanished:
 def fatal_call(operator: str, refused: bool) -> str:
     """What is set aside when it kills. A call that the reference refuses says nothing about those that it makes."""
     return f"{operator} (calls that the reference refuses)" if refused else operator
-
-
-def is_set_aside(reason: str) -> bool:
-    """Whether a trial was rejected because of a call that is set aside."""
-    return f": {SET_ASIDE}:" in reason
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from autotest.results.verification import State
 
 #: What of a test is added up.
 _NUMBERS = ("next", "tried", "died", "mishaps", "accepted", "seconds", "compared")
-_COUNTERS = ("rejections", "expected", "operators", "arguments", "forgotten")
+_COUNTERS = ("rejections", "avoided", "expected", "operators", "arguments", "forgotten")
 
 
 def together(groups: Mapping[str, CampaignProgress]) -> CampaignProgress:

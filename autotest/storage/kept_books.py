@@ -15,7 +15,7 @@ from autotest.storage.records import Records
 
 FORMAT: Final = "autotest gradients under way"
 #: Raised when what is written changes, such as a field of `Books`.
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -82,7 +82,8 @@ def test_a_message_of_several_lines_keeps_them_and_is_cut_where_it_is_long():
 
 
 def test_the_summary_tells_known_deaths_and_trials_that_were_spared_another_one():
-    deadly = TestProgress(WHERE, rejections=collections.Counter({"relu: set aside: kills": 9, "relu: no": 2}), died=3)
+    counts = {"rejections": collections.Counter({"relu: no": 2}), "avoided": collections.Counter({"relu": 9})}
+    deadly = TestProgress(WHERE, **counts, died=3)
     made = progress(tests=[deadly], found={}, workers_lost=5, known_deaths=collections.Counter({"relu-dies": 3}))
     text = campaign.summary(made)
     assert "5 trials of" in text

@@ -45,3 +45,15 @@ def test_a_trial_ends_when_the_candidate_has_nothing_left_to_die_of(tmp_path, mo
     assert (result.done, result.broken) == (3, "")
     for index in range(3):
         assert done[done.index(("ran", index)) + 1] == ("waited", index)
+
+
+def test_trials_that_end_before_a_call_that_is_set_aside_are_no_rejections(tmp_path, against):
+    file = tmp_path / "test_relu.py"
+    file.write_text(SUITE)
+    against(TorchFramework("other"))
+    trail = Breadcrumb(tmp_path / "1.trail")
+    task = Explore(Where(file, "test_relu.py::test_relu", 0), range(3), seconds=60.0, set_aside=frozenset({"relu"}))
+    result = exploring.perform(task, Conditions(tmp_path / "kept"), trail, Server())
+    trail.close()
+    assert (result.done, result.accepted, result.rejections) == (3, 0, {})
+    assert result.avoided == {"relu": 3}

@@ -24,7 +24,13 @@ WHERE = Where(Path("t.py"), "t.py::test_relu", 7)
 def progress(tried=0) -> CampaignProgress:
     test = TestProgress(WHERE, next=tried)
     if tried:
-        counts = {"rejections": "relu: no", "operators": "relu", "arguments": "relu dim=1", "expected": "known"}
+        counts = {
+            "rejections": "relu: no",
+            "avoided": "sinh",
+            "operators": "relu",
+            "arguments": "relu dim=1",
+            "expected": "known",
+        }
         numbers = {name: collections.Counter({item: 3}) for name, item in counts.items()}
         test.add(Explored(done=tried, accepted=tried - 3, compared=tried, seconds=0.5, **numbers))
     return CampaignProgress(7, [test])
@@ -52,8 +58,18 @@ def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_b
     assert (test.next, test.tried, test.accepted, test.rejected) == (20, 20, 17, 3)
     assert test.returned == [range(3, 5), range(15, 20)]
     assert (test.operators, test.arguments) == (before.tests[0].operators, before.tests[0].arguments)
+    assert test.avoided == {"sinh": 3}
     assert after.found == before.found
     assert (after.seen, after.expected) == (before.seen, {"known": 3})
+
+
+def test_trials_that_earlier_versions_counted_among_the_rejections_are_told_apart(history):
+    before = progress(tried=20)
+    before.tests[0].rejections["sinh: set aside: kills the process"] = before.tests[0].avoided.pop("sinh")
+    history.save(history.begin(before, "1/1"), before, {})
+    after = progress()
+    history.resume(after, "1/1")
+    assert (after.tests[0].rejections, after.tests[0].avoided) == ({"relu: no": 3}, {"sinh": 3})
 
 
 def test_only_a_campaign_of_the_same_shard_and_seed_is_resumed(history):

@@ -62,7 +62,7 @@ def conv2d_module(lib: Any, size: int | None) -> Any:
 
 
 def layer_norm(lib: Any, size: int | None) -> Any:
-    # Of few columns, or of equal numbers, the variance may be tiny, and with the default eps rounding would fail the test.
+    # Of few columns, or of equal numbers, the variance may be tiny: with the default eps rounding would fail the test.
     columns = size or lib.random(8, 13).to(int)
     x = lib.random_tensor(ndim=2, dim0=_dim(lib, size), dim1=columns, **RANGE)
     return lib.torch.nn.functional.layer_norm(x, (columns if size else columns.value(),), eps=0.01)

@@ -14,39 +14,18 @@ from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import registry
 from autotest.frameworks.base import ABSENT, Absent, CandidateDied, Framework
+from autotest.frameworks.far import Far, FarName, linked
 from autotest.frameworks.peer import START, Gone, Peer
 from autotest.frameworks.states import Shapes, StateDiffers
-from autotest.frameworks.wire import Failure, Link, Name
+from autotest.frameworks.wire import Failure
 from autotest.program import Array, CallKind, Operand, Root, map_operand
 
-#: How many requests wait at most before they are sent.
-AT_ONCE = 2_000
+#: How many requests wait at most before they are sent: the other process carries them out while this one goes on.
+AT_ONCE = 40
 
 
 class OtherProcessError(RuntimeError):
     """An exception that the candidate raised in its own process; its class there stands in front of its text."""
-
-
-class Far:
-    """A value in the other process. What it is there is known only when it is read."""
-
-    __slots__ = ("_dropped", "facts", "held", "key")
-
-    def __init__(self, key: int, dropped: list[int]) -> None:
-        self.key = key
-        self._dropped = dropped
-        self.facts: dict[str, Any] | None = None
-        self.held: tuple[dict[str, Far], list[tuple[str, tuple[int, ...]]]] | None = None
-
-    def __del__(self) -> None:
-        self._dropped.append(self.key)
-
-
-class FarName:
-    """An object of the other process's namespace."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
 
 
 class Interpreter(Framework):
@@ -72,6 +51,8 @@ class Interpreter(Framework):
         self._missing = ""
         self._keys = itertools.count()
         self._waiting: list[tuple[Any, ...]] = []
+        #: Whether requests were sent since the last answer, which tells of those that failed.
+        self._sent = False
         self._dropped: list[int] = []
         self._failed: dict[int, Failure] = {}
         self._known: dict[tuple[str, str], tuple[bool, bool]] = {}
@@ -98,11 +79,9 @@ class Interpreter(Framework):
         if peer is None:
             peer = self._peer = Peer(self.python, self.inner, self.start)
             self._close = weakref.finalize(self, peer.close)
-        done, self._waiting = self._waiting, []
-        dropped = self._dropped[:]
-        del self._dropped[: len(dropped)]  # the list itself is every value's
+        self._sent = False
         try:
-            answer, failed = peer.ask((done, dropped, question))
+            answer, failed = peer.ask((*self._taken(), question))
         except Gone as gone:
             self._peer = None
             if fresh and not self._met:
@@ -115,13 +94,27 @@ class Interpreter(Framework):
             raise self._error(answer)
         return answer
 
+    def _taken(self) -> tuple[list[tuple[Any, ...]], list[int]]:
+        """What waits to be sent, and the values that nobody asks for any more."""
+        done, self._waiting = self._waiting, []
+        dropped = self._dropped[:]
+        del self._dropped[: len(dropped)]  # the list itself is every value's
+        return done, dropped
+
     def _note(self, name: str, *details: Any) -> Far:
-        """Have something done with the next batch."""
+        """Have something done, at once or later."""
         made = Far(next(self._keys), self._dropped)
         self._waiting.append((name, made.key, *details))
         if len(self._waiting) >= AT_ONCE:
-            self._ask("read", ())
+            self._send()
         return made
+
+    def _send(self) -> None:
+        if self._peer is None:
+            self._ask("read", ())  # which tells where there is no such process
+        else:
+            self._peer.tell((*self._taken(), None))
+            self._sent = True
 
     def _error(self, failure: Failure) -> Exception:
         if failure.absent:
@@ -135,7 +128,7 @@ class Interpreter(Framework):
         return OtherProcessError(f"{failure.type}: {failure.text}")
 
     def first_failure(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
-        if self._waiting:
+        if self._waiting or self._sent:
             self._ask("read", ())
         if not self._failed:
             return None
@@ -157,10 +150,8 @@ class Interpreter(Framework):
         def call(*args: Any, **kwargs: Any) -> Any:
             if kind == "exit":  # why the body was left, this side alone can say
                 args = args[:1]
-            given = tuple([map_operand(item, _linked) for item in args])
-            made = self._note(
-                "call", kind, target, given, {key: map_operand(it, _linked) for key, it in kwargs.items()}
-            )
+            given = tuple([map_operand(item, linked) for item in args])
+            made = self._note("call", kind, target, given, {key: map_operand(it, linked) for key, it in kwargs.items()})
             if waits:
                 failure = self.first_failure([made])
                 if failure is not None:
@@ -363,12 +354,6 @@ def _not_served(inner: str, python: str, why: str) -> str:
         told = "install" in why or ("no framework is called" in why and "Did you mean" in why)
         advice = "" if told else "; install it and NumPy there"
     return f"{inner!r} cannot be served by {python}: {why}{advice}"
-
-
-def _linked(item: Any) -> Any:
-    if type(item) is Far:
-        return Link(item.key)
-    return Name(item.path) if type(item) is FarName else item
 
 
 def _path_and_name(place: str) -> tuple[str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import subprocess
 import tempfile
 from multiprocessing.connection import wait
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks.wire import receive, send
+from autotest.frameworks.wire import packed, receive
 
 #: Seconds without an answer after which the process counts as hanging.
 PATIENCE = 300.0
@@ -53,19 +55,26 @@ class Peer:
         except OSError as error:
             self._words.close()
             raise FrameworkMissing(f"python:{python}: no interpreter starts there ({error.strerror})") from error
+        assert self._process.stdin is not None
+        self._requests = self._process.stdin.fileno()
+        os.set_blocking(self._requests, False)  # a process that hangs reads nothing, which must not hang this one
 
     @property
     def process(self) -> int:
         """The number of the process."""
         return self._process.pid
 
+    def tell(self, message: Any) -> None:
+        """Send `message`, to which there is no answer. Where the process is gone, the next question says so."""
+        with contextlib.suppress(OSError):
+            self._write(message)
+
     def ask(self, message: Any) -> Any:
         """Its answer to `message`; raises `Gone` when there is none."""
-        requests, answers = self._process.stdin, self._process.stdout
-        assert requests is not None
+        answers = self._process.stdout
         assert answers is not None
         try:
-            send(requests, message)  # type: ignore[arg-type]
+            self._write(message)
             if not wait([answers.fileno()], PATIENCE):
                 self._process.kill()
             return receive(answers)  # type: ignore[arg-type]
@@ -73,6 +82,16 @@ class Peer:
             words = self._last_words()
             self.close()
             raise Gone(words) from error
+
+    def _write(self, message: Any) -> None:
+        """Send `message`; ends the process when it does not read. Raises `OSError` where it has ended."""
+        rest = packed(message)
+        ready = select.poll()
+        ready.register(self._requests, select.POLLOUT)
+        while rest:
+            if not ready.poll(PATIENCE * 1000):
+                self._process.kill()
+            rest = rest[_written(self._requests, rest) :]
 
     def _last_words(self) -> str:
         try:
@@ -95,3 +114,11 @@ class Peer:
                     stream.close()
                 except OSError:  # what was not read by the process any more
                     continue
+
+
+def _written(file: int, data: memoryview) -> int:
+    """How many bytes of `data` went into the pipe `file`, which may be full again."""
+    try:
+        return os.write(file, data)
+    except BlockingIOError:
+        return 0

@@ -110,6 +110,13 @@ class Served:
 
     # -- what is answered --------------------------------------------------------------------------------
 
+    def answer(self, question: str, *details: Any) -> Any:
+        """The answer to one question; a `Failure` for what it raises."""
+        try:
+            return _ANSWERED[question](self, *details)
+        except Exception as error:  # noqa: BLE001 - told, whatever it is
+            return Failure(type(error).__name__, str(error), isinstance(error, Absent))
+
     def hello(self) -> dict[str, Any]:
         own = self.framework
         return {"name": own.name, "version": own.version, "python": platform.python_version(), "graph": own.graph_mode}
@@ -227,15 +234,12 @@ def main(name: str) -> None:
     with served.framework.around_trials(), np.errstate(all="ignore"):
         while True:
             try:
-                done, dropped, (question, *details) = receive(requests)
+                done, dropped, question = receive(requests)
             except EOFError:
                 return
             for request in done:
                 served.do(request)
-            try:
-                answer = _ANSWERED[question](served, *details)
-            except Exception as error:  # noqa: BLE001 - told, whatever it is
-                answer = Failure(type(error).__name__, str(error), isinstance(error, Absent))
-            send(answers, (answer, served.failures()))
+            if question is not None:
+                send(answers, (served.answer(*question), served.failures()))
             for key in dropped:
                 served.values.pop(key, None)

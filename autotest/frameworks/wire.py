@@ -49,13 +49,19 @@ class _Pickler(pickle.Pickler):
         return _reduced(value) if type(value) is np.ndarray else NotImplemented
 
 
-def send(stream: BinaryIO, message: Any) -> None:
-    """Write one message; raises `OSError` when nobody reads any more."""
-    held = io.BytesIO()
+def packed(message: Any) -> memoryview:
+    """One message as the bytes that `receive` reads."""
+    held = io.BytesIO(bytes(_LENGTH.size))
+    held.seek(_LENGTH.size)
     _Pickler(held, protocol=4).dump(message)
     data = held.getbuffer()
-    stream.write(_LENGTH.pack(len(data)))
-    stream.write(data)
+    _LENGTH.pack_into(data, 0, len(data) - _LENGTH.size)
+    return data
+
+
+def send(stream: BinaryIO, message: Any) -> None:
+    """Write one message; raises `OSError` when nobody reads any more."""
+    stream.write(packed(message))
     stream.flush()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -12,7 +13,10 @@ import pytest
 from autotest import FrameworkMissing, UsageError, random, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.gradient_flow import flow, suspects
-from autotest.frameworks import Pair, framework, interpreter, speaking_torch, wire
+from autotest.frameworks import Pair, framework, interpreter, peer, speaking_torch, wire
+from autotest.frameworks.base import CandidateDied
+from autotest.frameworks.interpreter import AT_ONCE
+from autotest.program import Array
 from autotest.sweeping.judging import Judge
 from autotest.trials.trial import perform, settle
 from tests.support import running
@@ -214,6 +218,37 @@ def test_a_death_costs_the_process_and_is_one_trials(faulty):
     settle(outcomes, settings)
     assert [len(outcome.mismatches) for outcome in outcomes] == [0, 0, 1, 0]
     assert "its process was killed by signal 6" in outcomes[2].mismatches[0].message
+
+
+def _with(line):
+    """torch in another process, where `line` is run before it serves."""
+    candidate = framework(f"python:{sys.executable}")
+    candidate.start = candidate.start.replace("main(NAME)\n", f"import pathlib, time, torch\n{line}\nmain(NAME)\n")
+    candidate.synchronize()
+    return candidate
+
+
+def test_trials_are_carried_out_there_before_anybody_asks_for_them(tmp_path):
+    begun = tmp_path / "begun"
+    candidate = _with(f"torch.tanh = lambda x: pathlib.Path({str(begun)!r}).touch()")
+    x = candidate.tensor(Array(np.ones(2, np.float32), "float32"))
+    tanh = candidate.operation("function", "tanh")
+    for _ in range(AT_ONCE):
+        tanh(x)
+    deadline = time.monotonic() + 60
+    while not begun.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert begun.exists()
+
+
+def test_a_process_that_hangs_and_reads_nothing_is_ended(monkeypatch):
+    candidate = _with("torch.tanh = lambda x: time.sleep(3600)")
+    candidate.operation("function", "tanh")(candidate.tensor(Array(np.ones(2, np.float32), "float32")))
+    monkeypatch.setattr(peer, "PATIENCE", 1.0)
+    for _ in range(2 * AT_ONCE):  # more than a pipe holds
+        candidate.tensor(Array(np.ones(10_000, np.float32), "float32"))
+    with pytest.raises(CandidateDied, match="its process was killed by signal 9"):
+        candidate.synchronize()
 
 
 @pytest.mark.parametrize(

@@ -85,13 +85,13 @@ class Peer:
 
     def _write(self, message: Any) -> None:
         """Send `message`; ends the process when it does not read. Raises `OSError` where it has ended."""
-        rest = packed(message)
         ready = select.poll()
         ready.register(self._requests, select.POLLOUT)
-        while rest:
-            if not ready.poll(PATIENCE * 1000):
-                self._process.kill()
-            rest = rest[_written(self._requests, rest) :]
+        for rest in packed(message):
+            while rest:
+                if not ready.poll(PATIENCE * 1000):
+                    self._process.kill()
+                rest = rest[_written(self._requests, rest) :]  # noqa: PLW2901 - what is left of the part
 
     def _last_words(self) -> str:
         try:

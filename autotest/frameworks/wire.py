@@ -11,6 +11,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 _LENGTH = struct.Struct("<Q")
+#: Bytes from which on an array is not copied into the message.
+LARGE = 1 << 16
 
 
 class Link(NamedTuple):
@@ -35,13 +37,15 @@ class Failure:
     absent: bool = False
 
 
-def array_of(dtype: str, shape: tuple[int, ...], data: bytes) -> np.ndarray[Any, Any]:
+def array_of(dtype: str, shape: tuple[int, ...], data: bytes | bytearray) -> np.ndarray[Any, Any]:
     """The array that was sent; where NumPy keeps its own function for this depends on its version."""
-    return np.frombuffer(bytearray(data), dtype).reshape(shape)
+    return np.frombuffer(data if isinstance(data, bytearray) else bytearray(data), dtype).reshape(shape)
 
 
 def _reduced(array: np.ndarray[Any, Any]) -> Any:
-    return array_of, (array.dtype.str, array.shape, array.tobytes())
+    if array.nbytes < LARGE:
+        return array_of, (array.dtype.str, array.shape, array.tobytes())
+    return array_of, (array.dtype.str, array.shape, pickle.PickleBuffer(np.ascontiguousarray(array).data))
 
 
 class _Pickler(pickle.Pickler):
@@ -49,29 +53,32 @@ class _Pickler(pickle.Pickler):
         return _reduced(value) if type(value) is np.ndarray else NotImplemented
 
 
-def packed(message: Any) -> memoryview:
-    """One message as the bytes that `receive` reads."""
-    held = io.BytesIO(bytes(_LENGTH.size))
-    held.seek(_LENGTH.size)
-    _Pickler(held, protocol=4).dump(message)
-    data = held.getbuffer()
-    _LENGTH.pack_into(data, 0, len(data) - _LENGTH.size)
-    return data
+def packed(message: Any) -> list[memoryview]:
+    """One message as the bytes that `receive` reads. Large arrays in it are parts of their own, and no copies."""
+    held, arrays = io.BytesIO(), list[pickle.PickleBuffer]()
+    _Pickler(held, protocol=5, buffer_callback=arrays.append).dump(message)
+    parts = [held.getbuffer(), *[array.raw() for array in arrays]]
+    sizes = [_LENGTH.pack(size) for size in (len(parts), *[len(part) for part in parts])]
+    return [memoryview(b"".join(sizes)), *parts]
 
 
 def send(stream: BinaryIO, message: Any) -> None:
     """Write one message; raises `OSError` when nobody reads any more."""
-    stream.write(packed(message))
+    for part in packed(message):
+        stream.write(part)
     stream.flush()
 
 
 def receive(stream: BinaryIO) -> Any:
     """Read one message; raises `EOFError` when the other side is gone."""
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
+    (count,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
+    sizes = [_LENGTH.unpack(_read(stream, _LENGTH.size))[0] for _ in range(count)]
+    first, *arrays = [_read(stream, size) for size in sizes]
+    return pickle.loads(first, buffers=arrays)
+
+
+def _read(stream: BinaryIO, size: int) -> bytearray:
+    data = bytearray(size)
+    if stream.readinto(data) < size:  # type: ignore[attr-defined]  # buffered: all of it, up to the end
         raise EOFError
-    (length,) = _LENGTH.unpack(head)
-    data = stream.read(length)
-    if len(data) < length:
-        raise EOFError
-    return pickle.loads(data)
+    return data

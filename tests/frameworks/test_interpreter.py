@@ -324,9 +324,11 @@ def test_a_place_that_is_left_out_is_asked_for():
         framework("python:")
 
 
-def test_arrays_cross_whatever_numpy_calls_its_own_functions():
+@pytest.mark.parametrize("dtype", ["float16", "float64", "bool", "int64", "complex64"])
+@pytest.mark.parametrize("columns", [3, 30_000])
+def test_arrays_cross_whatever_numpy_calls_its_own_functions(dtype, columns):
     stream = io.BytesIO()
-    sent = {"x": np.arange(6.0).reshape(2, 3)[:, ::2], "key": wire.Link(3)}
+    sent = {"x": np.arange(2 * columns).astype(dtype).reshape(2, columns)[:, ::2], "key": wire.Link(3)}
     wire.send(stream, sent)
     assert b"numpy" not in stream.getvalue()
     stream.seek(0)

@@ -18,6 +18,7 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.emission import Script
+from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks import functional_calls as calls
 from autotest.frameworks.base import ABSENT, Absent, Framework, missing
 from autotest.frameworks.functional_modules import Module, module_class
@@ -51,6 +52,8 @@ class Functional(Framework):
     #: What a script calls it, and how it asks for gradients of ``forward``: lines, with the names of what they use.
     short: str = ""
     gradient_lines: tuple[str, ...] = ()
+    #: How a script writes that an array, whose name stands in the braces, is a constant to gradients.
+    constant_text: str = "{}"
     dtypes: Sequence[str] = DTYPES
     translates = True
     has_strides = False
@@ -167,6 +170,7 @@ class Functional(Framework):
     def alias_of(self, result: Tensor, source: Tensor, path: Pure) -> None:
         """Let `result`, which `path` makes of what `source` holds, be a view of it."""
         inner = source.view
+        result.detached = source.detached
         result.base = source if source.base is None else source.base
         result.view = path if inner is None else lambda array: path(inner(array))
         result.seen = result.base.version
@@ -176,7 +180,8 @@ class Functional(Framework):
         base = tensor.base
         if base is not None and tensor.view is not None and tensor.seen != base.version:
             tensor.seen = base.version
-            fresh = self.apply(tensor.view, (base,), {})
+            with autograd.GradMode(self, not tensor.detached):
+                fresh = self.apply(tensor.view, (base,), {})
             tensor.array = fresh.array
             if not (tensor.detached or (tensor.requires_grad and tensor.is_leaf)):  # a leaf stays one
                 tensor.edge, tensor.requires_grad = fresh.edge, fresh.requires_grad
@@ -185,10 +190,16 @@ class Functional(Framework):
     def write(self, tensor: Tensor, made: Any, computed: Any = None) -> Tensor:
         """Let `tensor`, and all that shares its memory, hold what `made` holds; broadcast and cast as torch does.
 
-        `computed` is `made` where it was computed of `tensor` itself, to which gradients then go on.
+        `computed` is `made` where it was computed of `tensor` itself, to which gradients then go on. Where nothing is
+        put on the tape, what is written changes the contents alone, and gradients go where they went before.
         """
         if self.recording and tensor.requires_grad and tensor.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        if tensor.detached and self.recording:
+            if isinstance(made, Tensor) and parent_of(made) is not None:
+                raise Absent(self.name, "writing what requires a gradient into what is detached")
+            with autograd.GradMode(self, False):
+                return self.write(tensor, made, computed)
         if not isinstance(made, Tensor):
             made = Tensor(self.array(np.asarray(made), self.dtype_of_array(tensor.array)))
         shape, dtype = self.shape_of(self.read(tensor)), self.dtype_of_array(tensor.array)
@@ -206,8 +217,9 @@ class Functional(Framework):
             selected = written(whole, self.numpy(tensor.view(numbers)))
             made = self.apply(lambda own, part: self._put(own, part, selected), (target, made), {})
         target.array = made.array
-        target.edge = made.edge
-        target.requires_grad = target.requires_grad or made.requires_grad
+        if self.recording:
+            target.edge = made.edge
+            target.requires_grad = target.requires_grad or made.requires_grad
         target.version += 1
         self.read(tensor)
         return tensor
@@ -232,6 +244,10 @@ class Functional(Framework):
 
     def is_floating(self, array: ArrayLike) -> bool:
         return self.dtype_of_array(array) in DIFFERENTIABLE
+
+    def constant(self, array: ArrayLike) -> ArrayLike:
+        """`array`, where gradients end."""
+        return array
 
     def zeros_like(self, array: ArrayLike) -> ArrayLike:
         return self.array(np.zeros(self.shape_of(array)), self.dtype_of_array(array))
@@ -300,11 +316,8 @@ class Functional(Framework):
         return self.shape_of(self.read(tensor))
 
     def overwrite(self, tensor: Any, array: Array) -> None:
-        recording, self.recording = self.recording, False
-        try:
+        with autograd.GradMode(self, False):
             self.write(tensor, self.tensor(array))
-        finally:
-            self.recording = recording
 
     # -- modules ----------------------------------------------------------------------------------------
 

@@ -92,7 +92,8 @@ def retain_grad(framework: Functional, tensor: Tensor) -> None:
 
 
 def detach(framework: Functional, tensor: Tensor) -> Tensor:
-    made = Tensor(framework.read(tensor))
+    array = framework.read(tensor)
+    made = Tensor(array if parent_of(tensor) is None else framework.constant(array))
     framework.alias_of(made, tensor, lambda array: array)
     made.detached = True
     return made

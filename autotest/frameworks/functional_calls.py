@@ -306,7 +306,8 @@ def _transposed(framework: Functional, tensor: Tensor) -> Any:
 
 
 def _assigned_data(framework: Functional, tensor: Tensor, value: Tensor) -> None:
-    tensor.array, tensor.version = framework.read(value), tensor.version + 1
+    tensor.array = framework.read(value)
+    tensor.base = tensor.view = None  # what shared the memory that it had goes on with that
 
 
 _ATTRIBUTES: Final[Mapping[str, Callable[..., Any]]] = {

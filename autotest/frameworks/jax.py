@@ -78,6 +78,7 @@ class JaxFramework(Functional):
     module = "jax"
     short = "jax"
     gradient_lines = ("_, pull = jax.vjp(forward, {leaves})", "{gradients} = pull({cotangent})")
+    constant_text = "jax.lax.stop_gradient({})"
 
     def __init__(self) -> None:
         super().__init__("jax")

@@ -72,6 +72,7 @@ class MindSporeFramework(Functional):
     module = "mindspore"
     short = "ms"
     gradient_lines = ("_, pull = ms.vjp(forward, {leaves})", "{gradients} = pull({cotangent})")
+    constant_text = "ms.ops.stop_gradient({})"
 
     def __init__(self) -> None:
         super().__init__("mindspore")

@@ -22,6 +22,7 @@ class MLXFramework(Functional):
     module = "mlx.core"
     short = "mx"
     gradient_lines = ("_, ({gradients}) = mx.vjp(forward, [{leaves}], [{cotangents}])",)
+    constant_text = "mx.stop_gradient({})"
     dtypes = _DTYPES
 
     def __init__(self) -> None:

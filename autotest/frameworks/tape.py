@@ -110,7 +110,7 @@ def pull(
         give(target, cotangent)
         if isinstance(target, tuple):
             starts.append(target[0])
-    for node in _ordered(starts):
+    for node in ordered(starts):
         held = pending.get(node)
         if held is None:
             continue
@@ -147,7 +147,7 @@ def _gradients(
     return [parent for _, parent in wanted], framework.vjp(function, arrays, cotangents)
 
 
-def _ordered(starts: Sequence[Node]) -> list[Node]:
+def ordered(starts: Iterable[Node]) -> list[Node]:
     """Every node that `starts` were computed from, each before those that it was computed from."""
     found: list[Node] = []
     seen: set[Node] = set()

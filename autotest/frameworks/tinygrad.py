@@ -23,7 +23,11 @@ class TinygradFramework(Functional):
 
     module = "tinygrad"
     short = "tinygrad"
-    gradient_lines = ("{gradients} = forward({leaves}).gradient({leaves}, gradient={cotangent})",)
+    gradient_lines = (
+        "inputs = [one.clone() for one in ({leaves},)]  # constants are lazy, and computed of the same",
+        "{gradients} = forward(*inputs).gradient(*inputs, gradient={cotangent})",
+    )
+    constant_text = "{}.detach()"
     dtypes = _DTYPES
 
     def __init__(self) -> None:
@@ -66,7 +70,7 @@ class TinygradFramework(Functional):
         return self._names.get(array.dtype.name, str(array.dtype.name))
 
     def cast(self, array: ArrayLike, dtype: str) -> ArrayLike:
-        return array.cast(getattr(self.root.dtypes, dtype))
+        return array.cast(dtype)
 
     def take(self, flat: ArrayLike, places: np.ndarray[Any, Any]) -> ArrayLike:
         if not places.size:

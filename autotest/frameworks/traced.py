@@ -7,13 +7,15 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals
 
+#: A name in a statement.
+NAME: Final = re.compile(r"\b[a-z]+\d+\b")
 #: A name that no program gives its values.
 _TEMPORARY = re.compile(r"\bt\d+\b")
 
@@ -33,6 +35,9 @@ class Written:
         self.differentiated: Differentiated | None = None
         self.kinds = kinds
         self.statements: list[tuple[str, str]] = []
+        #: Names of statements through which gradients go, and whether they go through what is written down now.
+        self.varying: set[str] = set()
+        self.varies = False
         #: Texts of constants such as dtypes, by id, and what keeps these alive.
         self._constants: dict[int, tuple[str, Any]] = {}
         self._count = 0
@@ -46,7 +51,10 @@ class Written:
     def text(self, value: Any) -> str:
         """The source of an operand; raises `NotReplayable` for what has none."""
         if isinstance(value, _Named):
-            return object.__getattribute__(value, "_text")  # type: ignore[no-any-return]
+            found: str = object.__getattribute__(value, "_text")
+            if not found:
+                raise NotReplayable("something is computed of what was not written down")
+            return found
         if id(value) in self._constants:
             return self._constants[id(value)][0]
         if isinstance(value, np.ndarray):
@@ -110,6 +118,8 @@ class Written:
         name = f"t{self._count}"
         self._count += 1
         self.statements.append((name, text))
+        if self.varies:
+            self.varying.add(name)
         return name
 
     def _holds(self, value: Any) -> bool:
@@ -132,6 +142,8 @@ class Written:
         old = object.__getattribute__(value, "_text")
         if self.statements[-1][0] == old and _TEMPORARY.fullmatch(old):
             self.statements[-1] = (name, self.statements[-1][1])
+            if old in self.varying:
+                self.varying.add(name)
             object.__setattr__(value, "_text", name)
 
 
@@ -146,6 +158,8 @@ class Differentiated(NamedTuple):
     gradients: tuple[str, ...]
     #: How many statements belong to the function.
     end: int
+    #: Why no function has these gradients, if so.
+    trouble: str
 
 
 class NotCarriedOut(Exception):

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from autotest.base.errors import NotReplayable
-from autotest.frameworks.tape import Tensor
-from autotest.frameworks.traced import Differentiated, Traced, Written, opened
+from autotest.frameworks.tape import ArrayLike, Pure, Tensor, ordered, parent_of
+from autotest.frameworks.traced import NAME, Differentiated, Traced, Written, opened
+from autotest.program import leaves
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
 Functional: TypeAlias = Any
@@ -40,6 +41,8 @@ class _Transcribing:
 
     written: Written
     gradient_lines: tuple[str, ...]
+    constant_text: str
+    recording: bool
 
     @contextlib.contextmanager
     def _muted(self) -> Iterator[None]:
@@ -48,6 +51,36 @@ class _Transcribing:
             yield
         finally:
             self.written.muted = before
+
+    def constant(self, array: ArrayLike) -> ArrayLike:
+        written = self.written
+        if written.muted:
+            return array
+        with self._varying(False):
+            return written.evaluated(lambda: opened(array), self.constant_text.format(written.text(array)))
+
+    def apply(self, function: Pure, args: tuple[Any, ...], kwargs: dict[str, Any], *, view: bool = False) -> Any:
+        own: Any = super()
+        tensors = [leaf for leaf in leaves((args, kwargs)) if type(leaf) is Tensor]
+        for tensor in tensors:  # a view may be made again, whose calls are none of this one's
+            own.read(tensor)
+        carrying = [tensor for tensor in tensors if parent_of(tensor) is not None]
+        with self._varying(self.recording and bool(carrying)):
+            made = own.apply(function, args, kwargs, view=view)
+        same = {id(opened(tensor.array)) for tensor in carrying}
+        for result in leaves(made):
+            # The array itself may come back: where gradients end, it is another value all the same.
+            if type(result) is Tensor and parent_of(result) is None and id(opened(result.array)) in same:
+                result.array = self.constant(result.array)
+        return made
+
+    @contextlib.contextmanager
+    def _varying(self, varies: bool) -> Iterator[None]:
+        before, self.written.varies = self.written.varies, varies
+        try:
+            yield
+        finally:
+            self.written.varies = before
 
     def numpy(self, array: Any) -> np.ndarray[Any, Any]:
         with self._muted():
@@ -72,26 +105,47 @@ class _Transcribing:
         end = len(written.statements)
         with self._muted():
             found: dict[Any, Any] = own.push_back(started, keep=keep)
-        leaves = [target for target in found if isinstance(target, Tensor)]
-        names = tuple(f"g{at}" for at in range(len(leaves)))
+        inputs = [target for target in found if isinstance(target, Tensor)]
+        names = tuple(f"g{at}" for at in range(len(inputs)))
         listed = {
             "outputs": ", ".join(root for root, _ in texts),
             "cotangents": ", ".join(cotangent for _, cotangent in texts),
             "cotangent": texts[0][1] if len(texts) == 1 else f"[{', '.join(cotangent for _, cotangent in texts)}]",
-            "leaves": ", ".join(written.text(leaf.array) for leaf in leaves),
+            "leaves": ", ".join(written.text(leaf.array) for leaf in inputs),
             "gradients": ", ".join(names) + ("," if len(names) == 1 else ""),
         }
         written.differentiated = Differentiated(
             tuple(root for root, _ in texts),
-            tuple(written.text(leaf.array) for leaf in leaves),
+            tuple(written.text(leaf.array) for leaf in inputs),
             tuple(cotangent for _, cotangent in texts),
             tuple(line.format(**listed) for line in self.gradient_lines),
             names,
             end,
+            self._trouble([root for root, _ in started], inputs),
         )
-        for leaf, name in zip(leaves, names, strict=True):
+        for leaf, name in zip(inputs, names, strict=True):
             found[leaf] = Traced(opened(found[leaf]), name, written)
         return found
+
+    def _trouble(self, roots: Iterable[Tensor], inputs: Iterable[Tensor]) -> str:
+        """Why gradients do not go, by the names of the statements, as they go on the tape; empty if they do."""
+        own: Any = self
+        written = self.written
+        texts = [written.text(leaf.array) for leaf in inputs]
+        if len(set(texts)) < len(texts) or not all(map(str.isidentifier, texts)) or written.varying & set(texts):
+            return "what gradients are asked of has no name of its own"
+        carrying = written.varying.union(texts)
+        for node in ordered(root.edge[0] for root in roots if root.edge is not None):
+            for parent, array in zip(node.parents, node.arrays, strict=True):
+                text = written.text(array)
+                if parent is None:
+                    same = not own.is_floating(array) or carrying.isdisjoint(NAME.findall(text))
+                else:
+                    origin = parent.array if isinstance(parent, Tensor) else parent[0].outputs[parent[1]]
+                    same = text == written.text(origin)
+                if not same:
+                    return "a value was changed without its gradient, which a function cannot do"
+        return ""
 
     def _cotangent(self, root: Tensor) -> Tensor:
         own: Any = self

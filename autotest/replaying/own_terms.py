@@ -6,7 +6,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from autotest.base.errors import NotReplayable
@@ -14,12 +14,11 @@ from autotest.emission import names
 from autotest.emission.own_terms import OwnTerms
 from autotest.frameworks import Framework, framework
 from autotest.frameworks.peer import START
-from autotest.frameworks.traced import Differentiated, Written
+from autotest.frameworks.traced import NAME, Differentiated, Written
 from autotest.frameworks.wire import receive, send
 from autotest.program import Program
 from autotest.replaying.replay import perform
 
-_NAME = re.compile(r"\b[a-z]+\d+\b")
 _TEMPORARY = re.compile(r"t\d+")
 _STEP = re.compile(r"\[(\d+)\]|\.([A-Za-z_][\w.]*)")
 
@@ -40,6 +39,8 @@ def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "")
     for call in program.calls:
         try:
             values.append(perform(call, adapter, values, program.arrays, {}))
+        except NotReplayable:
+            raise
         except Exception:
             if call.slot != slot or suffix or not written.statements:
                 raise
@@ -60,15 +61,23 @@ def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "")
 
 
 def _rendered(written: Written, result: str) -> list[str]:
+    if not written.pure:
+        return _flat(written.statements, [result])
     found = written.differentiated
-    if found is None or result not in found.gradients:
-        return _flat(_needed(written.statements, [result]) if written.pure else written.statements, [result])
-    forward = written.statements[: found.end]
-    outside = _needed(forward, [*found.leaves, *found.cotangents])
-    inside = [item for item in _needed(forward, found.outputs) if item not in outside]
-    if any(name in _used(outside) for name, _ in inside):
-        raise NotReplayable("what is differentiated is also computed from what stands around it")
-    return [*_flat(outside, [*found.leaves, *found.cotangents]), *_function(found, inside), *found.lines]
+    after = [] if found is None else _needed(written.statements[found.end :], [result])
+    used = [result, *(text for _, text in after)]
+    if found is None or _names(used).isdisjoint(found.gradients):
+        return _flat(_needed(written.statements, [result]), [result])
+    if found.trouble:
+        raise NotReplayable(found.trouble)
+    before = written.statements[: found.end]
+    inside = _needed(before, found.outputs, written.varying)
+    # Constants are computed around the function, also those for which the same is computed as in it.
+    taken = [*found.leaves, *found.cotangents, *found.outputs, *(text for _, text in inside), *used]
+    own = {name for name, _ in inside}
+    around = [*found.leaves, *found.cotangents, *(_names(taken) - own), *_names(used)]
+    outside = _needed(before, around)
+    return [*_flat(outside, taken), *_function(found, inside), *found.lines, *_flat(after, [result])]
 
 
 def _function(found: Differentiated, inside: Sequence[tuple[str, str]]) -> list[str]:
@@ -77,18 +86,20 @@ def _function(found: Differentiated, inside: Sequence[tuple[str, str]]) -> list[
     return ["", f"def forward({', '.join(found.leaves)}):", *lines, f"    return {outputs}", ""]
 
 
-def _used(statements: Iterable[tuple[str, str]]) -> set[str]:
-    return {name for _, text in statements for name in _NAME.findall(text)}
+def _names(texts: Iterable[str]) -> set[str]:
+    return {name for text in texts for name in NAME.findall(text)}
 
 
-def _needed(statements: Sequence[tuple[str, str]], results: Iterable[str]) -> list[tuple[str, str]]:
-    """Those statements that `results` need."""
-    wanted = {name for result in results for name in _NAME.findall(result)}
+def _needed(
+    statements: Sequence[tuple[str, str]], results: Iterable[str], among: Container[str] | None = None
+) -> list[tuple[str, str]]:
+    """Those statements that `results` need; with `among`, only those of these names, and what they need."""
+    wanted = _names(results)
     kept = []
     for name, text in reversed(statements):
-        if name in wanted:
+        if name in wanted and (among is None or name in among):
             kept.append((name, text))
-            wanted |= set(_NAME.findall(text))
+            wanted |= _names([text])
     return kept[::-1]
 
 
@@ -113,7 +124,7 @@ def _plain(text: str) -> str:
 
 
 def _count(name: str, texts: Iterable[str]) -> int:
-    return sum(_NAME.findall(text).count(name) for text in texts)
+    return sum(NAME.findall(text).count(name) for text in texts)
 
 
 def main(name: str) -> None:

@@ -16,7 +16,7 @@ from autotest.cli.stored import find
 from autotest.emission.own_terms import without_place
 from autotest.results import ledger
 from autotest.results.finding import Finding
-from autotest.results.identity import DEADLY, placeless
+from autotest.results.identity import placeless
 from autotest.storage.store import Store
 
 
@@ -62,7 +62,7 @@ def add(arguments: argparse.Namespace) -> int:
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     if not before and candidate != options.DEFAULT_PAIR[1]:
         before = f"candidate = {_quoted(candidate)}\n"
-    refused = _in_refused_calls(entry.finding)
+    refused = entry.finding.first.detail == "refused"
     path.write_text(before + entry_text(facts, separate=bool(before.strip()), refused=refused), encoding="utf-8")
     ledger.read(path)
     print(f"{path}: {entry.key} is expected from now on")
@@ -76,11 +76,6 @@ def _releases(finding: Finding, candidate: str) -> dict[str, str]:
     found = [re.match(r"\d+(?:\.\d+)*", finding.versions.get(side, "")) for side in finding.sides]
     names = ("reference_versions", "versions")
     return {name: f"=={release[0]}" for name, release in zip(names, found, strict=True) if release}
-
-
-def _in_refused_calls(finding: Finding) -> bool:
-    """Whether the candidate died in a call that the reference refuses, which is said of no other death."""
-    return finding.first.symptom in DEADLY and f"{finding.sides[0]} refuses (" in finding.first.message
 
 
 def entry_text(facts: dict[str, str], *, separate: bool, refused: bool = False) -> str:

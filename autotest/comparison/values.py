@@ -25,6 +25,7 @@ from autotest.program.values import TensorValue
 
 __all__ = [
     "SPECIAL",
+    "Detail",
     "Mismatch",
     "Nothing",
     "Side",
@@ -59,6 +60,10 @@ Symptom = Literal[
 ]
 Stage = Literal["build", "forward", "backward", "replay"]
 Side = Literal["reference", "candidate", "both"]
+#: Which way of differing it is, where a symptom has several. Structures: of another ``type``, ``length``, other
+#: ``keys``. Structures and gradients: ``one-sided``, one side has nothing there. Graphs: ``raised``. Deaths:
+#: ``refused``, in a call that the reference refuses.
+Detail = Literal["", "type", "length", "keys", "one-sided", "raised", "refused"]
 
 #: What differences are called that only NaN, infinities and the edges of domains show.
 SPECIAL = "special values"
@@ -95,6 +100,8 @@ class Mismatch:
     #: Whether it is explained by NaN, an infinity or the edge of a domain: there the reference's number is none either,
     #: or an input held such numbers.
     special: bool = False
+    #: Empty, too, in what earlier versions kept.
+    detail: Detail = ""
 
     @property
     def heading(self) -> str:
@@ -204,14 +211,16 @@ class _Pair:
             return self._tensors(name, expected, actual)
         if isinstance(expected, (tuple, list)):
             if len(expected) != len(actual):
-                return [self._mismatch(name, "structure", f"expected {len(expected)} items, actual {len(actual)}")]
+                what = f"expected {len(expected)} items, actual {len(actual)}"
+                return [self._mismatch(name, "structure", what, detail="length")]
             pairs = enumerate(zip(expected, actual, strict=True))
             return [found for at, (one, other) in pairs for found in self.compare(f"{name}[{at}]", one, other)]
         if isinstance(expected, dict):
             wanted, got = list(expected), list(actual)
             # Their order counts: whoever walks through a dict sees it. Types too, since 1 == True.
             if wanted != got or [*map(type, wanted)] != [*map(type, got)]:
-                return [self._mismatch(name, "structure", f"expected keys {_told(wanted)}, actual {_told(got)}")]
+                what = f"expected keys {_told(wanted)}, actual {_told(got)}"
+                return [self._mismatch(name, "structure", what, detail="keys")]
             return [
                 found for key in wanted for found in self.compare(f"{name}[{_told(key)}]", expected[key], actual[key])
             ]
@@ -228,8 +237,9 @@ class _Pair:
     def _unlike(self, name: str, expected: Any, actual: Any) -> Mismatch:
         if name.endswith(".grad") and (expected is None or actual is None):
             having, lacking = self.sides if actual is None else self.sides[::-1]
-            return self._mismatch(name, "gradient", f"{having} has a gradient, {lacking} has none")
-        return self._mismatch(name, "structure", f"expected {_kind(expected)}, actual {_kind(actual)}")
+            return self._mismatch(name, "gradient", f"{having} has a gradient, {lacking} has none", detail="one-sided")
+        detail: Detail = "one-sided" if Nothing in (type(expected), type(actual)) else "type"
+        return self._mismatch(name, "structure", f"expected {_kind(expected)}, actual {_kind(actual)}", detail=detail)
 
     def _compare_arrays(self, name: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> list[Mismatch]:
         """Arrays that are nobody's tensor, such as what ``.numpy()`` gave."""
@@ -282,11 +292,13 @@ class _Pair:
         special = one.dtype.kind in "fc" and not np.isfinite(one[mask]).any()
         return [dataclasses.replace(found, special=True) if special else found]
 
-    def _mismatch(self, name: str, symptom: Symptom, what: str, numbers: Statistics | None = None) -> Mismatch:
+    def _mismatch(
+        self, name: str, symptom: Symptom, what: str, numbers: Statistics | None = None, *, detail: Detail = ""
+    ) -> Mismatch:
         if symptom == "value" and (name.endswith(".grad") or self.stage == "backward"):
             symptom = "gradient"
         message = f"{name}: {what}. expected={self.sides[0]} actual={self.sides[1]}"
-        return Mismatch(name, self.slot, symptom, self.stage, "candidate", message, numbers)
+        return Mismatch(name, self.slot, symptom, self.stage, "candidate", message, numbers, detail=detail)
 
 
 def _not_close(found: Statistics) -> str:

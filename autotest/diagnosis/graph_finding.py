@@ -104,7 +104,7 @@ def _judge(first: Program, wanted: Mismatch) -> Judge:
 
 def _way(mismatch: Mismatch) -> tuple[bool, bool]:
     """In what way a graph failed: it raised, or it left other gradients, or other results."""
-    return " raised " in mismatch.message, mismatch.name.endswith(".grad")
+    return mismatch.detail == "raised", mismatch.name.endswith(".grad")
 
 
 def _has_empty(program: Program) -> bool:
@@ -134,7 +134,7 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
     staged = stage(found.record)
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     names = [mismatch.name for mismatch in found.mismatches]
-    raised = _way(found.mismatches[0])[0]
+    raised = found.mismatches[0].detail == "raised"
     results = graph_check.results(staged)
     tolerance = settings.tolerance.no_more_exact_than(dtype for _, dtype in results)
     limits = {name: tolerance.of(dtype) for name, dtype in results}

@@ -22,9 +22,7 @@ def understood(finding: Finding, update: Update, context: RunContext, settings: 
     """`finding` about a program of the optimizer's steps on the recorded parameters and gradients."""
     pair = context.pair
     judged = dataclasses.replace(settings, rtol=update.tolerance, atol=update.floor)
-    line = (
-        f"semantic difference: {finding.first.message.partition('. expected=')[0]}; no third opinion on which is right"
-    )
+    line = f"semantic difference: {update.told}; no third opinion on which is right"
     finding = dataclasses.replace(finding, verdict=(line,), blame="semantic difference")
     agreement = agree(update.program, pair, judged)
     if not agreement.mismatches:

@@ -120,12 +120,11 @@ def _compact(
     plain = first.symptom in ("value", "gradient") and first.slot not in program.undefined
     if isolated or not naming.is_observable(first.name, naming.names(program)):
         return None
-    lacking = first.symptom == "gradient" and " has a gradient, " in first.message
-    # Of containers of one type it is told what is in them, by the whole form.
-    parts = any(word in first.message for word in (" items, actual ", " keys ", "nothing of that name"))
-    if first.symptom == "structure" and " items, actual " in first.message:
+    lacking = first.symptom == "gradient" and first.detail == "one-sided"
+    # Of containers of one type, the whole form tells what is in them, where it is not their lengths that differ.
+    if first.symptom == "structure" and first.detail == "length":
         return compact.differing_fact(program, sides, title, header, first.name, "length")
-    other_type = first.symptom == "structure" and not (parts or _has_parts(first.name))
+    other_type = first.symptom == "structure" and first.detail == "type" and not _has_parts(first.name)
     if first.symptom in ("shape", "dtype", "requires_grad") or lacking or other_type:
         return compact.differing_fact(program, sides, title, header, first.name, first.symptom)
     if not plain or first.statistics is None:

@@ -245,7 +245,7 @@ def _failed(built: Stage, staged: Stage, error: Exception) -> Mismatch:
         f"{name}: {framework.name} accepts it in eager mode, {framework.graph_mode} raised {type(error).__name__}: "
         f"{telling(error)}"
     )
-    return Mismatch(name, at, "graph", "replay", "candidate", message)
+    return Mismatch(name, at, "graph", "replay", "candidate", message, detail="raised")
 
 
 def _distinct(staged: Stage) -> list[Any]:

@@ -46,6 +46,8 @@ class Update:
     tolerance: float
     #: What rounding may make of an update, which is no part of it.
     floor: float
+    #: What the step does otherwise, in words; and that as a mismatch.
+    told: str
     mismatch: Mismatch
 
 
@@ -160,16 +162,16 @@ class _Stepping:
         reference, candidate = pair.sides
         given = self._steps[step].gradients
         size = _greatest([one for one in given if one is not None])
-        message = (
+        told = (
             f"step {step}: {candidate} updates a parameter otherwise on the same gradients: off by {error:.3g} of the "
-            f"update, in double precision ({allowed:.3g} allowed), with gradients up to {size:.3g}. "
-            f"expected={reference} actual={candidate}"
+            f"update, in double precision ({allowed:.3g} allowed), with gradients up to {size:.3g}"
         )
+        message = f"{told}. expected={reference} actual={candidate}"
         mismatch = Mismatch("step", whole, "value", "forward", "candidate", message)
         # What comes after the first wrong step only hides it.
         end = slot + 1
         cut = Program(program.calls[:end], program.arrays, frozenset())
-        return Updates(Update(cut, tolerance, floor, mismatch), single=single)
+        return Updates(Update(cut, tolerance, floor, told, mismatch), single=single)
 
     def _judged(
         self, own: Any, rounded: Any, decays: Any, other: Any

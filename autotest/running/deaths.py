@@ -221,6 +221,7 @@ def _described(
         symptom=symptom,
         side=traced.side,
         stage=_stage(traced, finding.first.stage),
+        detail="refused" if traced.refusal else "",
     )
     return dataclasses.replace(
         finding,

@@ -36,11 +36,10 @@ def reproduce(finding: Finding) -> Reproduction:
 def _same(finding: Finding, output: str) -> bool:
     first = finding.first
     if first.symptom in DEADLY:
-        said = first.message
         if "hangs" in output:
-            return "hangs" in said
+            return first.symptom == "hang"
         signals = [word for word in output.replace(":", " ").split() if word.startswith("SIG")]
-        return not signals or any(signal in said for signal in signals) or first.symptom == "out of memory"
+        return not signals or any(signal in first.message for signal in signals) or first.symptom == "out of memory"
     if first.symptom in ("exception", "accepted"):
         return True
     # A short script compares what the finding is about, and names no value; any other names each that differs.

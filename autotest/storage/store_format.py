@@ -14,7 +14,7 @@ from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Statistics
 from autotest.program import serialisation
 from autotest.results.finding import Finding
-from autotest.results.identity import Identity
+from autotest.results.identity import DEADLY, Identity
 from autotest.results.layers import ByLayer
 from autotest.results.verification import State, Verification
 
@@ -167,6 +167,8 @@ def _mismatch_to_json(mismatch: Mismatch) -> dict[str, Any]:
 
 def _mismatch_from_json(facts: dict[str, Any]) -> Mismatch:
     fields = {name: serialisation.decode(value) for name, value in facts.items()}
+    if "detail" not in fields and fields["symptom"] in DEADLY and " refuses (" in fields["message"]:
+        fields["detail"] = "refused"  # which earlier versions told in the message alone
     if fields["statistics"] is not None:
         fields["statistics"] = Statistics(**fields["statistics"])
     return Mismatch(**fields)

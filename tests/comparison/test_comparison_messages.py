@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autotest.comparison import Mismatch, passing_tolerance
+from autotest.comparison import Mismatch, Nothing, passing_tolerance
 from autotest.comparison.elementwise import differing, ulps_apart
 
 
@@ -161,3 +161,23 @@ def test_the_passing_tolerance_is_found_among_the_smallest_floats_too():
         for atol in (0.0, gap, np.nextafter(gap, 0.0), 0.5 * gap):
             rtol = passing_tolerance(one, other, atol)
             assert rtol == np.inf or not differing(one, other, rtol, atol).any()
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "detail"),
+    [
+        ([1, 2], [1], "length"),
+        ({"a": 1}, {"b": 1}, "keys"),
+        (1, "expected keys a, actual b", "type"),
+        (1, Nothing(), "one-sided"),
+        (1, 2, ""),
+    ],
+)
+def test_which_way_of_differing_it_is_is_told_beside_the_message(compare, expected, actual, detail):
+    (found,) = compare(expected, actual)
+    assert found.detail == detail
+
+
+def test_a_gradient_that_one_side_lacks_is_told_beside_the_message(tensor, compare):
+    (found,) = compare(tensor([1.0]), None, "x0.grad", "backward")
+    assert (found.symptom, found.detail) == ("gradient", "one-sided")

@@ -69,3 +69,11 @@ def test_the_symptom_chooses_how_the_script_checks(finding, symptom, part):
 def test_a_finding_without_program_has_no_script(finding):
     with pytest.raises(NotReplayable, match="no program"):
         emit(dataclasses.replace(finding, program=None), SIDES)
+
+
+def test_what_is_compared_goes_by_what_differs_and_not_by_words_of_the_message(finding):
+    message = "v1: expected 'a list of 2 items, actual keys' (str), actual 1 (int)"
+    mismatch = Mismatch("v1", 1, "structure", "forward", "candidate", message, detail="type")
+    assert "gives a {expected}" in emit(dataclasses.replace(finding, mismatches=(mismatch,)), SIDES)
+    other = dataclasses.replace(mismatch, detail="length")
+    assert "gives this many parts: {expected}" in emit(dataclasses.replace(finding, mismatches=(other,)), SIDES)

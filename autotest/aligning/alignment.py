@@ -18,6 +18,7 @@ from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch
 from autotest.frameworks import Framework, Pair, chosen
 from autotest.program import Array
+from autotest.program.dtypes import is_floating
 from autotest.report.layers import aligned
 from autotest.results.divergence import Divergence
 from autotest.results.layers import ByLayer
@@ -219,7 +220,7 @@ def _wide(pair: Pair, models: tuple[Any, Any]) -> tuple[Any, Any] | None:
 
 
 def _widened(array: Array) -> Array:
-    return Array(array.data.astype("float64"), "float64") if array.dtype.startswith(("float", "bfloat")) else array
+    return Array(array.data.astype("float64"), "float64") if is_floating(array.dtype) else array
 
 
 def _worst(found: Alignment) -> float:

@@ -11,6 +11,7 @@ from autotest.aligning.running import ModuleCall, Step
 from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch, Stage, compare_values
 from autotest.comparison.ratio import over_tolerance
+from autotest.program.paths import gradient_of
 from autotest.results.layers import Layer
 
 
@@ -59,12 +60,12 @@ def compare_step(
     for match in matches:
         if match.reference in own.gradients and match.candidate in other.gradients:
             pair = own.gradients[match.reference], _back(match, other.gradients[match.candidate])
-            backward += unlike(f"{match.reference}.grad", "backward", *pair)
+            backward += unlike(gradient_of(match.reference), "backward", *pair)
             row = rows.get(match.reference.rpartition(".")[0])
             if row is not None:
                 row[2].append(over_tolerance(*pair, tolerance))
     for number, pair in enumerate(zip(own.input_gradients, other.input_gradients, strict=True)):
-        backward += unlike(f"input {number}.grad", "backward", *pair)
+        backward += unlike(gradient_of(f"input {number}"), "backward", *pair)
     state: list[Mismatch] = []
     for match in matches:
         left = own.state[match.reference], _back(match, other.state[match.candidate])

@@ -15,6 +15,7 @@ from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array
+from autotest.program.dtypes import is_differentiable
 
 
 @dataclasses.dataclass(slots=True)
@@ -57,7 +58,7 @@ def run(
     for _ in range(steps):
         for parameter in parameters.values():
             framework.forget_gradient(parameter)
-        floating = [array.dtype.startswith(("float", "bfloat", "complex")) for array in inputs]
+        floating = [is_differentiable(array.dtype) for array in inputs]
         tensors = [framework.tensor(one, requires_grad=asks) for one, asks in zip(inputs, floating, strict=True)]
         watched, before = _Watched(framework), state_of(framework, model)
         with framework.calls_of_modules(model, watched.seen):

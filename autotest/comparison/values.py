@@ -21,6 +21,7 @@ from autotest.comparison.elementwise import (
     passing_tolerance,
     statistics,
 )
+from autotest.program.paths import is_gradient
 from autotest.program.values import TensorValue
 
 __all__ = [
@@ -235,7 +236,7 @@ class _Pair:
         return self.compare(name, list(expected), list(actual))
 
     def _unlike(self, name: str, expected: Any, actual: Any) -> Mismatch:
-        if name.endswith(".grad") and (expected is None or actual is None):
+        if is_gradient(name) and (expected is None or actual is None):
             having, lacking = self.sides if actual is None else self.sides[::-1]
             return self._mismatch(name, "gradient", f"{having} has a gradient, {lacking} has none", detail="one-sided")
         detail: Detail = "one-sided" if Nothing in (type(expected), type(actual)) else "type"
@@ -295,7 +296,7 @@ class _Pair:
     def _mismatch(
         self, name: str, symptom: Symptom, what: str, numbers: Statistics | None = None, *, detail: Detail = ""
     ) -> Mismatch:
-        if symptom == "value" and (name.endswith(".grad") or self.stage == "backward"):
+        if symptom == "value" and (is_gradient(name) or self.stage == "backward"):
             symptom = "gradient"
         message = f"{name}: {what}. expected={self.sides[0]} actual={self.sides[1]}"
         return Mismatch(name, self.slot, symptom, self.stage, "candidate", message, numbers, detail=detail)

@@ -23,6 +23,7 @@ from autotest.gradients.larger_inputs import enlarged
 from autotest.gradients.numeric_check import RULE, verdict
 from autotest.gradients.reverse_mode import Wrong, pushing, wrong_gradient
 from autotest.program import Program, Ref, leaves
+from autotest.program.paths import gradient_of
 from autotest.program.rewriting import WIDER
 from autotest.program.semantics import pushed, pushes_gradients
 from autotest.recording.record import Record
@@ -98,7 +99,7 @@ def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wron
 def _mismatch(wrong: Wrong, framework: Framework, side: Side) -> Mismatch:
     told = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
     message = f"{told}\n(of the sum of what is pushed back from, by central differences in float64)"
-    return Mismatch(f"{wrong.name}.grad", wrong.place.slot, "gradient", "replay", side, message)
+    return Mismatch(gradient_of(wrong.name), wrong.place.slot, "gradient", "replay", side, message)
 
 
 def _shrunk(
@@ -140,7 +141,7 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
     sides = scripts[:1] if finding.first.side == "reference" else scripts
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     push = next((call for call in reversed(program.calls) if pushes_gradients(call)), None)
-    what = f"{wrong.name}.grad" if push is not None else "forward mode"
+    what = gradient_of(wrong.name) if push is not None else "forward mode"
     told: dict[str, Any] = {
         "title": f"{finding.operator}: {what} of {framework.name} is not the derivative of its own forward.",
         "header": (f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}.",),

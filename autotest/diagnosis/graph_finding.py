@@ -22,6 +22,7 @@ from autotest.emission.checker import Runs
 from autotest.emission.graph_script import Compared, Division, graph_script
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
+from autotest.program.paths import is_gradient
 from autotest.recording.record import Record
 from autotest.replaying import graph_check
 from autotest.replaying.graph_capture import Stage, pushed_by, stage
@@ -104,7 +105,7 @@ def _judge(first: Program, wanted: Mismatch) -> Judge:
 
 def _way(mismatch: Mismatch) -> tuple[bool, bool]:
     """In what way a graph failed: it raised, or it left other gradients, or other results."""
-    return mismatch.detail == "raised", mismatch.name.endswith(".grad")
+    return mismatch.detail == "raised", is_gradient(mismatch.name)
 
 
 def _has_empty(program: Program) -> bool:
@@ -116,7 +117,7 @@ def _shrunk(
 ) -> tuple[Finding, Agreement]:
     first = start.mismatches[0]
     # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
-    operator = "" if first.name.endswith(".grad") else operator_of(start.program.calls, first.slot)
+    operator = "" if is_gradient(first.name) else operator_of(start.program.calls, first.slot)
     failure = Failure(first.symptom, first.stage, first.side, operator=operator, message="")
     with scout(pair, start.program) as survives:
         shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)

@@ -14,6 +14,7 @@ from autotest.diagnosis.gradient_flow import hands_on, suspects
 from autotest.diagnosis.locating import Located
 from autotest.frameworks import Pair
 from autotest.program import Call, operator_of, refs
+from autotest.program.paths import is_gradient
 from autotest.program.semantics import is_class, may_share_memory
 from autotest.results.layers import ByLayer, Layer, without_root
 
@@ -45,11 +46,11 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
     for (at, _), (one, other) in pushed.items():
         gradients.setdefault(at, []).append(over_tolerance(one, other, settings.tolerance))
     for (at, suffix), (one, other) in read.items():
-        if suffix.endswith(".grad"):
+        if is_gradient(suffix):
             gradients.setdefault(at, []).append(over_tolerance(one, other, settings.tolerance))
     values: dict[int, list[float]] = {}
     for (at, suffix), (one, other) in read.items():
-        if not suffix.endswith(".grad"):
+        if not is_gradient(suffix):
             values.setdefault(at, []).append(over_tolerance(one, other, settings.tolerance))
     for call in calls:
         if not call.scope or not hands_on(call):

@@ -15,6 +15,7 @@ from autotest.diagnosis.locating import operands
 from autotest.diagnosis.verdict import Witness
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, Ref, operator_of
+from autotest.program.paths import is_gradient, owner_of_gradient
 from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import is_backward, pushed, returns_gradients
 from autotest.replaying.replay import replay
@@ -90,7 +91,7 @@ def _leaf(program: Program, place: Place) -> int | None:
     """The captured array that the gradient at `place` belongs to."""
     slot, suffix = place
     call = program.calls[slot]
-    name = suffix.removesuffix(".grad")
+    name = owner_of_gradient(suffix)
     if returns_gradients(call):
         inputs = call.args[1] if len(call.args) > 1 else call.kwargs.get("inputs")
         part = suffix[1:-1]
@@ -98,7 +99,7 @@ def _leaf(program: Program, place: Place) -> int | None:
         wanted = inputs[int(part)] if isinstance(inputs, (list, tuple)) and part.isdigit() else None
         made = program.calls[wanted.slot] if type(wanted) is Ref else call
         return int(made.args[0].index) if made.kind == "tensor" else None
-    if not suffix.endswith(".grad"):
+    if not is_gradient(suffix):
         return None
     if call.kind == "tensor":
         index: int = call.args[0].index

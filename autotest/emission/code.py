@@ -6,7 +6,8 @@ import dataclasses
 import itertools
 import keyword
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from autotest.base.errors import NotReplayable
@@ -21,8 +22,7 @@ _BINARY = _ARITHMETIC | {
     "lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "is_": "is", "is_not": "is not",
 }  # fmt: skip
 _UNARY = {"neg": "-", "pos": "+", "invert": "~", "not_": "not "}
-#: ``iadd`` and its like, by the sign of the statement.
-#: Operators that write into their first operand where its type has such a form, and their signs.
+#: The signs of operators that write into their first operand where its type has such a form: ``iadd`` is ``+=``.
 IN_PLACE = {f"i{name.rstrip('_')}": f"{sign}=" for name, sign in _ARITHMETIC.items()}
 
 
@@ -48,17 +48,28 @@ class Printer:
         observed: names that are read when the program has run; their values get a name for it.
         width: columns to keep to where a call can be broken.
         data: whether captured arrays are named constants; else their shape and dtype stand in their place.
+        inline: expressions for captured arrays, by index, that stand where these are used.
+        returned: the name of a value that is returned where it is made, if that is the last statement.
     """
 
     def __init__(
-        self, program: Program, namespace: str, observed: Iterable[str] = (), *, width: int = 100, data: bool = True
+        self,
+        program: Program,
+        namespace: str,
+        observed: Iterable[str] = (),
+        *,
+        width: int = 100,
+        data: bool = True,
+        inline: Mapping[int, str] = MappingProxyType({}),
+        returned: str = "",
     ) -> None:
         self._program = program
         self._namespace = namespace
         self._width = width
         self._data = data
         self._names = naming.names(program)
-        self._constants = naming.constants(program)
+        self._constants = {**naming.constants(program), **inline}
+        self._returned = returned
         self._reads = Counter(ref.slot for call in program.calls for ref in refs(call))
         kept = {naming.root(name) for name in observed}
         self._kept = {slot for slot, name in self._names.items() if name in kept}
@@ -68,6 +79,8 @@ class Printer:
         self.imports: set[str] = set()
         #: In how many ``with`` blocks the program ends; filled while printing.
         self.depth = 0
+        #: Whether the last statement returns what was to be returned; filled while printing.
+        self.returns = False
 
     def statements(self) -> list[Statement]:
         """Every call in order; raises `NotReplayable`, naming the call, for an operand that has no source."""
@@ -161,6 +174,9 @@ class Printer:
             if used:
                 return [f"{name} = {self.text(args[0])}", f"{name} {sign} {self.text(args[1])}"]
             return [f"{self.text(args[0])} {sign} {self.text(args[1])}"]
+        if call.slot == len(self._program.calls) - 1 and name == self._returned:
+            self.returns = True
+            target = "return "
         return self._broken(target, *self._expression(call))
 
     def _broken(self, target: str, text: str, parts: list[str] | None) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import forked, literals, naming
@@ -11,7 +12,8 @@ from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import IN_PLACE, Printer
 from autotest.emission.script import PACKED, Script, quotable
 from autotest.program import Program, Ref, refs
-from autotest.program.semantics import in_place, is_backward
+from autotest.program.dtypes import is_complex, is_differentiable
+from autotest.program.semantics import OPERATIONS, in_place, is_backward
 
 _TRY = """\
 try:
@@ -154,10 +156,34 @@ sys.exit(1)
 _INLINE = 60
 
 
-def differing_tensor(
-    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str, found: Statistics
-) -> str | None:
+class About(NamedTuple):
+    """What a short script is about, and what stands at its top: a title, and further lines."""
+
+    program: Program
+    sides: tuple[Script, Script]
+    title: str
+    notes: Sequence[str]
+
+    @property
+    def root(self) -> str:
+        """The expression for the reference's namespace, which the program's function calls its argument, too."""
+        return self.sides[0].namespace
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What the checks call the sides."""
+        reference, candidate = self.sides
+        return {"namespace": candidate.namespace, "reference": reference.name, "candidate": candidate.name}
+
+    @property
+    def imports(self) -> str:
+        """The lines that import both sides, inside of a block."""
+        return textwrap.indent("\n".join(dict.fromkeys((*self.sides[0].lines, *self.sides[1].lines))), "    ")
+
+
+def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
     """The script for one observed tensor, called `name`, whose elements differ as `found` says."""
+    program = about.program
     own = naming.names(program)
     expression = naming.expression(name, own)
     slot = next(slot for slot, known in own.items() if known == naming.root(name))
@@ -165,155 +191,144 @@ def differing_tensor(
         return None
     exact = "np.array_equal(expected, actual)"
     close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
-    if found.dtype.startswith("complex"):
+    if is_complex(found.dtype):
         close += _ALIKE_PARTS
-    same = close if found.dtype.startswith(("float", "bfloat", "complex")) else exact
-    root = sides[0].namespace
-    check = _COMPARES.format(same=same, **names_of(sides))
-    first = f"expected = np.array(program({root}).tolist())"
-    opening = _TRY.format(imports=imports_of(sides), reference=first)
-    return script(program, root, title, notes, expression, "sys", opening + check)
+    check = _COMPARES.format(same=close if is_differentiable(found.dtype) else exact, **about.fields)
+    reference = f"expected = np.array(program({about.root}).tolist())"
+    return script(about, expression, _TRY.format(imports=about.imports, reference=reference) + check)
 
 
-def differing_fact(
-    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str, symptom: str
-) -> str | None:
+def differing_fact(about: About, name: str, symptom: str) -> str | None:
     """The script for one observed tensor, called `name`, of another shape or dtype, or which one side does not have."""
     fact = _FACTS.get(symptom)
     if fact is None:
         return None
-    root = sides[0].namespace
-    opening = _TRY.format(imports=imports_of(sides), reference=f"expected = {fact.format(namespace=root)}")
-    check = _FACT.format(fact=fact.format(namespace=sides[1].namespace), what=_CALLED[symptom], **names_of(sides))
-    expression = naming.expression(name, naming.names(program))
-    return script(program, root, title, notes, expression, "sys", opening + check)
+    reference = f"expected = {fact.format(namespace=about.root)}"
+    own = fact.format(namespace=about.fields["namespace"])
+    check = _FACT.format(fact=own, what=_CALLED[symptom], **about.fields)
+    expression = naming.expression(name, naming.names(about.program))
+    return script(about, expression, _TRY.format(imports=about.imports, reference=reference) + check)
 
 
-def refusing_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
+def refusing_candidate(about: About) -> str | None:
     """The script for a program whose last call the candidate refuses."""
-    last = program.calls[-1]
+    last = about.program.calls[-1]
     if last.kind not in ("function", "method", "operator", "builtin", "getattr") or is_backward(last):
         return None
-    root = sides[0].namespace
-    opening = _RUN + _TRY.format(imports=imports_of(sides), reference=f"run({root})")
-    own = naming.names(program)[last.slot]
-    return script(program, root, title, notes, own, "sys", opening + _REFUSES.format(**names_of(sides)))
+    check = _RUN + _TRY.format(imports=about.imports, reference=f"run({about.root})") + _REFUSES.format(**about.fields)
+    return script(about, naming.names(about.program)[last.slot], check)
 
 
-def accepting_candidate(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
+def accepting_candidate(about: About) -> str | None:
     """The script for a program whose last call the candidate accepts, and the reference refuses."""
-    last = program.calls[-1]
-    if last.kind not in ("function", "method", "operator") or last.target == "backward":
+    last = about.program.calls[-1]
+    if last.kind not in OPERATIONS or last.target == "backward":
         return None
-    root = sides[0].namespace
-    check = _RUN + IMPORTS.format(imports=imports_of(sides)) + _ACCEPTS.format(root=root, **names_of(sides))
-    return script(program, root, title, notes, naming.names(program)[last.slot], "sys", check)
+    check = _RUN + IMPORTS.format(imports=about.imports) + _ACCEPTS.format(root=about.root, **about.fields)
+    return script(about, naming.names(about.program)[last.slot], check)
 
 
-def unlike_module(program: Program, sides: tuple[Script, Script], title: str, notes: list[str]) -> str | None:
+def unlike_module(about: About) -> str | None:
     """The script for a new module, the last call, whose parameters or buffers are called or shaped otherwise."""
-    module = naming.names(program)[program.calls[-1].slot]
-    if not module.startswith("m"):
+    slot = about.program.calls[-1].slot
+    if naming.roles(about.program)[slot] is not naming.Role.MODULE:
         return None
+    module = naming.names(about.program)[slot]
     state = f"{{name: tuple(item.shape) for name, item in [*{module}.named_parameters(), *{module}.named_buffers()]}}"
-    root = sides[0].namespace
-    opening = _TRY.format(imports=imports_of(sides), reference=f"expected = program({root})")
-    return script(program, root, title, notes, module, "sys", opening + _STATE.format(**names_of(sides)), state)
+    opening = _TRY.format(imports=about.imports, reference=f"expected = program({about.root})")
+    return script(about, module, opening + _STATE.format(**about.fields), state)
 
 
-def dying_candidate(
-    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], runs: Runs = ONCE
-) -> str | None:
+def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
     """The script for a program that the candidate does not survive; it runs in a child of the script, as often as
     `runs` says.
     """
-    own = naming.names(program)
-    last = program.calls[-1]
-    if last.kind not in ("function", "method", "operator") or is_backward(last):
+    own = naming.names(about.program)
+    last = about.program.calls[-1]
+    if last.kind not in OPERATIONS or is_backward(last):
         return None
     # What a call changes in place is read: on one side or the other it may return nothing.
     changed = next(refs(last), None) if in_place(last) else None
-    check = READ + IMPORTS.format(imports=imports_of(sides))
+    check = READ + IMPORTS.format(imports=about.imports)
     if runs.forked:
-        check += forked.short(sides[0].namespace, sides[1].namespace, sides[1].name, runs)
-        modules = "contextlib, os, signal, sys"
+        check += forked.short(about.root, about.fields["namespace"], about.fields["candidate"], runs)
+        modules = ("contextlib", "os", "signal", "sys")
     else:
         check += (_DIES_IN_SOME_RUNS if runs.often else _DIES).format(
-            root=sides[0].namespace, processes=runs.processes, calls=runs.calls, **names_of(sides)
+            root=about.root, processes=runs.processes, calls=runs.calls, **about.fields
         )
-        modules = "contextlib, os, subprocess, sys"
-    expression = own[last.slot if changed is None else changed.slot]
-    return script(program, sides[0].namespace, title, notes, expression, modules, check)
-
-
-def names_of(sides: tuple[Script, Script]) -> dict[str, str]:
-    reference, candidate = sides
-    return {"namespace": candidate.namespace, "reference": reference.name, "candidate": candidate.name}
-
-
-def imports_of(sides: tuple[Script, Script]) -> str:
-    return textwrap.indent("\n".join(dict.fromkeys((*sides[0].lines, *sides[1].lines))), "    ")
+        modules = ("contextlib", "os", "subprocess", "sys")
+    return script(about, own[last.slot if changed is None else changed.slot], check, modules=modules)
 
 
 def script(
-    program: Program,
-    variable: str,
-    title: str,
-    notes: list[str],
+    about: About,
     expression: str,
-    modules: str,
     check: str,
     returned: str = "",
     *,
+    modules: Sequence[str] = ("sys",),
     large: bool = False,
 ) -> str | None:
-    """The file, whose program returns `expression`, or what is made of it in `returned`; `large` data may be packed."""
-    found = function_body(program, variable, expression, returned, large=large)
+    """The file: a program that returns `expression`, or what is made of it in `returned`, and `check`, which needs
+    `modules`.
+
+    None where it is no short one, as `function_body` says.
+    """
+    found = function_body(about.program, about.root, expression, returned, large=large)
     if found is None:
         return None
-    body, constants, imports = found
     return "\n".join(
         [
-            docstring(title, notes),
-            f"import {', '.join(sorted({*modules.split(', '), *imports}))}",
+            docstring(about.title, about.notes),
+            f"import {', '.join(sorted({*modules, *found.modules}))}",
             "import numpy as np",
             "",
-            *([PACKED] if "zlib" in imports else []),
-            *([*constants, ""] if constants else []),
-            f"def program({variable}):",
-            textwrap.indent(body, "    "),
+            *found.definitions(),
+            f"def program({about.root}):",
+            textwrap.indent("\n".join(found.lines), "    "),
             "",
             check,
         ]
     )
 
 
+class Body(NamedTuple):
+    """The lines of a function that runs a program and returns something of it, and what they need."""
+
+    lines: Sequence[str]
+    #: Statements that define arrays.
+    constants: Sequence[str]
+    #: Modules of the standard library.
+    modules: Collection[str]
+    #: Whether any array is compressed.
+    packed: bool
+
+    def definitions(self) -> list[str]:
+        """What stands before the function."""
+        return [*([PACKED] if self.packed else []), *([*self.constants, ""] if self.constants else [])]
+
+
 def function_body(
     program: Program, variable: str, expression: str, returned: str = "", *, large: bool = False
-) -> tuple[str, list[str], set[str]] | None:
-    """The lines of a function that runs `program` on the namespace `variable`, with a statement that returns.
+) -> Body | None:
+    """A function that runs `program` on the namespace `variable`, and returns `expression`, or instead `returned`.
 
-    Beside them constants that stand before it, and modules that it needs. None where it is no short one: where data is
-    packed, unless it may be `large`.
+    None where it is no short one: where arrays are compressed, unless they may be `large`.
     """
-    data = [literals.definition(name, program.arrays[at].data, 100) for at, name in naming.constants(program).items()]
-    printer = Printer(program, variable, [expression, *_rebinding(program, naming.root(expression))])
+    data = literals.definitions(program)
+    packed = any(one.packed for one in data.values())
+    inline = {at: one.value for at, one in data.items() if not one.packed and len(one.value) <= _INLINE}
+    observed = [expression, *_rebinding(program, naming.root(expression))]
+    printer = Printer(program, variable, observed, inline=inline, returned="" if returned else expression)
     statements = printer.statements()
-    if (not large and any(packed for _, packed in data)) or not variable.isidentifier() or printer.depth:
+    if (packed and not large) or not variable.isidentifier() or printer.depth:
         return None
-    body = "\n".join(["    " * item.depth + line for item in statements for line in item.lines])
-    constants: list[str] = []
-    for text in (text for text, _ in data):
-        name, _, value = text.partition(" = ")
-        if "\n" in value or len(value) > _INLINE:
-            constants.append(text)
-        else:
-            body = re.sub(rf"\b{name}\b", value.replace("\\", "\\\\"), body)
-    head, assigned, last = body.rpartition(f"\n{expression} = ")
-    short = assigned and "\n" not in last and not returned
-    body = f"{head}\nreturn {last}" if short else f"{body}\nreturn {returned or expression}"
-    packs = {"base64", "zlib"} if any(packed for _, packed in data) else set()
-    return body, constants, printer.imports | packs
+    lines = ["    " * item.depth + line for item in statements for line in item.lines]
+    if not printer.returns:
+        lines.append(f"return {returned or expression}")
+    constants = [one.statement for at, one in data.items() if at not in inline]
+    return Body(lines, constants, printer.imports | ({"base64", "zlib"} if packed else set()), packed)
 
 
 def _rebinding(program: Program, looked_at: str) -> list[str]:
@@ -327,7 +342,7 @@ def _rebinding(program: Program, looked_at: str) -> list[str]:
     ]
 
 
-def docstring(title: str, notes: list[str]) -> str:
+def docstring(title: str, notes: Sequence[str]) -> str:
     """The top of a short script."""
     lines = [f"{title} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *notes]
     return '"""' + quotable("\n".join(lines)) + '"""'

@@ -10,6 +10,7 @@ from autotest.emission.code import Printer
 from autotest.emission.header import opening
 from autotest.emission.script import Script, quotable
 from autotest.program import Program
+from autotest.program.paths import gradient_of
 
 _CHECK = '''\
 def numbers(tensor):
@@ -126,7 +127,7 @@ def derivative_script(
     """
     own = naming.names(program)
     name = own[leaf[0]] + leaf[1]
-    gradient = naming.expression(f"{name}.grad", own)
+    gradient = naming.expression(gradient_of(name), own)
     returned = [gradient, *(_listed(own, slots) for slots in (results, cotangents))]
     shown = [gradient, *(own[slot] for slot in (*results, *cotangents))]
     return _script(program, sides, shown, returned, title, header, _CHECK, rule, {"name": name}, array)
@@ -175,14 +176,14 @@ def _script(
     printer = Printer(program, variable, shown)
     lines = ["    " * item.depth + line for item in printer.statements() for line in item.lines]
     lines.append("    " * printer.depth + f"return {', '.join(returned)}")
-    data = [literals.definition(constants[at], program.arrays[at].data, 100) for at in constants]
     constant = constants[array]
     filled = {**more, "constant": constant, "namespace": side.namespace, "side": side.name}
     quoted = {key: quotable(text) for key, text in filled.items()}
     eps, atol, rtol = rule
+    frameworks = [line for one in sides for line in one.lines]
     return "\n".join(
         [
-            *opening(title, header, printer.imports, [line for one in sides for line in one.lines], data),
+            *opening(title, header, printer.imports, frameworks, literals.definitions(program).values()),
             f"{constant} = {constant}.copy()",
             "",
             "",

@@ -9,8 +9,9 @@ from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Mismatch
 from autotest.emission import compact, naming
 from autotest.emission.checker import ONCE, Runs, often
+from autotest.emission.compact import About
+from autotest.emission.naming import Role
 from autotest.emission.script import Script, reproducer
-from autotest.program import Program
 
 if TYPE_CHECKING:
     from autotest.results.finding import Finding
@@ -44,15 +45,15 @@ def emit(
         raise NotReplayable("the finding has no program; it was not recorded, or holds what is no data")
     reference, candidate = sides
     first = finding.first
-    names = naming.names(program)
+    names, roles = naming.names(program), naming.roles(program)
     observed: list[str] = []
     for mismatch in finding.mismatches:
         own = names.get(mismatch.slot)
-        if mismatch.symptom == "structure" and own is not None and _has_parts(own):
+        if mismatch.symptom == "structure" and own is not None and roles[mismatch.slot] is Role.MODULE:
             observed.append(own)  # what the other side does not have cannot be read by name
         elif naming.is_observable(mismatch.name, names):
             observed.append(mismatch.name)
-        elif own is not None and not own.startswith("ctx"):
+        elif own is not None and roles[mismatch.slot] is not Role.CONTEXT:
             observed.append(own)  # a module or a result whose parts could not be paired: it is looked at whole
     # A module whose state the sides could not share holds what each of them drew.
     unlike = first.symptom == "structure" and first.stage == "build"
@@ -67,7 +68,8 @@ def emit(
         *([often(runs)] if runs.often else []),
     ]
     kept = Settings.kept(finding.settings)
-    return _compact(finding, program, sides, title, header, isolated, runs) or reproducer(
+    about = About(program, sides, title, header)
+    return _compact(finding, about, runs, isolated=isolated) or reproducer(
         program,
         reference,
         candidate,
@@ -93,40 +95,27 @@ def _tolerance(kept: Settings, first: Mismatch) -> Tolerance:
     return Tolerance(found.rtol, found.atol)
 
 
-def _has_parts(name: str) -> bool:
-    """Whether the value called `name` is a module, as `naming` calls them."""
-    return name.startswith("m")
-
-
-def _compact(
-    finding: Finding,
-    program: Program,
-    sides: tuple[Script, Script],
-    title: str,
-    header: list[str],
-    isolated: bool,
-    runs: Runs,
-) -> str | None:
+def _compact(finding: Finding, about: About, runs: Runs, *, isolated: bool) -> str | None:
     """The shortest form, where the finding is plain enough for it."""
-    first = finding.first
+    first, program = finding.first, about.program
     if first.symptom == "crash":
-        return compact.dying_candidate(program, sides, title, header, runs)
-    if first.symptom == "structure" and first.stage == "build" and not isolated:
-        return compact.unlike_module(program, sides, title, header)
-    if first.symptom == "exception" and not isolated and first.slot == len(program.calls) - 1:
-        return compact.refusing_candidate(program, sides, title, header)
-    if first.symptom == "accepted" and not isolated and first.slot == len(program.calls) - 1:
-        return compact.accepting_candidate(program, sides, title, header)
-    plain = first.symptom in ("value", "gradient") and first.slot not in program.undefined
-    if isolated or not naming.is_observable(first.name, naming.names(program)):
+        return compact.dying_candidate(about, runs)
+    if isolated:
+        return None
+    if first.symptom == "structure" and first.stage == "build":
+        return compact.unlike_module(about)
+    if first.symptom in ("exception", "accepted") and first.slot == len(program.calls) - 1:
+        return (compact.refusing_candidate if first.symptom == "exception" else compact.accepting_candidate)(about)
+    if not naming.is_observable(first.name, naming.names(program)):
         return None
     lacking = first.symptom == "gradient" and first.detail == "one-sided"
     # Of containers of one type, the whole form tells what is in them, where it is not their lengths that differ.
     if first.symptom == "structure" and first.detail == "length":
-        return compact.differing_fact(program, sides, title, header, first.name, "length")
-    other_type = first.symptom == "structure" and first.detail == "type" and not _has_parts(first.name)
+        return compact.differing_fact(about, first.name, "length")
+    is_module = naming.roles(program).get(first.slot) is Role.MODULE
+    other_type = first.symptom == "structure" and first.detail == "type" and not is_module
     if first.symptom in ("shape", "dtype", "requires_grad") or lacking or other_type:
-        return compact.differing_fact(program, sides, title, header, first.name, first.symptom)
-    if not plain or first.statistics is None:
+        return compact.differing_fact(about, first.name, first.symptom)
+    if first.symptom not in ("value", "gradient") or first.slot in program.undefined or first.statistics is None:
         return None
-    return compact.differing_tensor(program, sides, title, header, first.name, first.statistics)
+    return compact.differing_tensor(about, first.name, first.statistics)

@@ -15,6 +15,7 @@ from autotest.emission.compact import READ
 from autotest.emission.header import opening
 from autotest.emission.script import Script
 from autotest.program import Program, refs
+from autotest.program.paths import is_gradient
 
 _CHECK = '''\
 def both(eager, graphed, rtol, atol, values):
@@ -139,13 +140,12 @@ def graph_script(
     Raises `NotReplayable` for what has no source text, naming the call.
     """
     own = naming.names(program)
-    constants = naming.constants(program)
     if any(0 in array.data.shape for array in program.arrays):
         raise NotReplayable("graphs may abort when they are given a tensor without elements")
-    ordered = sorted(compared, key=lambda one: one.name.endswith(".grad"))
+    ordered = sorted(compared, key=lambda one: is_gradient(one.name))
     expressions = [naming.expression(one.name, own) for one in ordered]
-    results = [text for text in expressions if not text.endswith(".grad")]
-    gradients = [text for text in expressions if text.endswith(".grad")]
+    results = [text for text in expressions if not is_gradient(text)]
+    gradients = [text for text in expressions if is_gradient(text)]
     given = [own[slot] for slot in division.tensors]
     held = [own[slot] for slot in division.modules]
     printer = Printer(_without_grad(program), side.namespace, [*expressions, *given, *held])
@@ -161,7 +161,6 @@ def graph_script(
     ]
     before = {*division.before}
     outer = ["    " * item.depth + line for item in statements if item.slot in before for line in item.lines]
-    data = [literals.definition(constants[at], program.arrays[at].data, 100) for at in constants]
     parameters = ", ".join([*given, *held])
     if side.graphs_forward:
         pushed = [own[slot] for slots in division.pushed for slot in slots if slot is not None] if pushes else []
@@ -177,9 +176,10 @@ def graph_script(
         check = READ + (_CHILD + (_DIES_IN_SOME_RUNS if dies.often else _DIES)).format(
             processes=dies.processes, calls=dies.calls, mode=side.mode
         )
+    modules = printer.imports | ({"os", "subprocess"} if dies else set())
     return "\n".join(
         [
-            *opening(title, header, printer.imports | ({"os", "subprocess"} if dies else set()), side.lines, data),
+            *opening(title, header, modules, side.lines, literals.definitions(program).values()),
             "given_back = []  # which of its results the graph has at all",
             "",
             "",

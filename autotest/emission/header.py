@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from autotest.emission.literals import Definition
 from autotest.emission.script import PACKED, quotable
 
 _UNPACKING = ("base64", "zlib")
@@ -15,13 +16,14 @@ def opening(
     header: Sequence[str],
     modules: Iterable[str],
     frameworks: Iterable[str],
-    data: Sequence[tuple[str, bool]],
+    data: Iterable[Definition],
 ) -> list[str]:
-    """The lines up to the definitions of arrays: `data` are these, each with whether it has to be unpacked.
+    """The lines up to the definitions of arrays, which are `data`.
 
     `modules` are those of the standard library that the rest needs; `frameworks` the lines that import these.
     """
-    packed = any(one for _, one in data)
+    data = [*data]
+    packed = any(one.packed for one in data)
     notes = [f"{' '.join(title.split())} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *header]
     return [
         '"""' + quotable("\n".join(notes)) + '"""',
@@ -36,5 +38,5 @@ def opening(
         '    sys.exit(print("cannot tell:", error) or 2)',
         "",
         *([PACKED, ""] if packed else []),
-        *(text for text, _ in data),
+        *(one.statement for one in data),
     ]

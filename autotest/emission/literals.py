@@ -13,12 +13,13 @@ import textwrap
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autotest.base.errors import NotReplayable
-from autotest.program import Captured, Ref, Root
+from autotest.emission import naming
+from autotest.program import Captured, Program, Ref, Root
 
 #: More elements than this are written as bytes, unless they are all the same.
 READABLE = 40
@@ -136,13 +137,32 @@ def _nested(flat: list[str], shape: tuple[int, ...]) -> str:
     return f"[{', '.join(_nested(flat[at : at + step], shape[1:]) for at in range(0, len(flat), step))}]"
 
 
-def definition(name: str, data: np.ndarray[Any, Any], width: int) -> tuple[str, bool]:
-    """``(text, packed)``: the statement that gives `name` its array, and whether it needs ``packed``."""
-    text = array(data)
-    if text is not None:
-        return textwrap.fill(
-            f"{name} = {text}", width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-        ), False
+class Definition(NamedTuple):
+    """A captured array as source."""
+
+    name: str
+    #: An expression.
+    value: str
+    #: What gives `name` that value, in lines of some width.
+    statement: str
+    #: Whether it is compressed bytes, which need ``packed``.
+    packed: bool
+
+
+def definition(name: str, data: np.ndarray[Any, Any], width: int = 100) -> Definition:
+    """How `name` is given the array `data`."""
+    value = array(data)
+    if value is not None:
+        statement = textwrap.fill(
+            f"{name} = {value}", width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+        return Definition(name, value, statement, packed=False)
     code = base64.b85encode(zlib.compress(np.ascontiguousarray(data).tobytes(), 9)).decode("ascii")
     lines = [f'    "{code[at : at + width - 6]}"' for at in range(0, len(code), width - 6)]
-    return "\n".join([f'{name} = packed("{data.dtype.name}", {data.shape},', *lines]) + ")", True
+    value = "\n".join([f'packed("{data.dtype.name}", {data.shape},', *lines]) + ")"
+    return Definition(name, value, f"{name} = {value}", packed=True)
+
+
+def definitions(program: Program) -> dict[int, Definition]:
+    """Those of the captured arrays that `program` reads, by index."""
+    return {at: definition(name, program.arrays[at].data) for at, name in naming.constants(program).items()}

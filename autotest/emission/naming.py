@@ -15,36 +15,55 @@ Captured arrays are constants: ``X0`` belongs to ``x0``, ``C7`` to ``c7``, any o
 from __future__ import annotations
 
 import ast
+import enum
+import itertools
 import re
 from collections import Counter
 
 from autotest.program import Call, Captured, Program, captured, refs
+from autotest.program.paths import gradient_of
 from autotest.program.semantics import assigns_items, is_backward, is_class, pushes_gradients
 
 #: Calls that leave no value of their own worth naming in a list of what can be observed.
 _WITHOUT_RESULT = frozenset(("setattr", "load_state", "overwrite", "enter", "exit"))
 
 
-def names(program: Program) -> dict[int, str]:
-    """The name of each slot of `program`."""
+class Role(enum.Enum):
+    """What a value of a program is for; the letters that its name begins with."""
+
+    INPUT = "x"
+    COTANGENT = "c"
+    MODULE = "m"
+    OPTIMIZER = "o"
+    CONTEXT = "ctx"
+    RESULT = "v"
+
+
+def roles(program: Program) -> dict[int, Role]:
+    """What each slot of `program` is for."""
     entered = {ref.slot for call in program.calls if call.kind == "enter" for ref in refs(call)}
     pushed = cotangents(program)
-    found: dict[int, str] = {}
-    inputs = 0
-    for call in program.calls:
-        slot = call.slot
-        if slot in entered:
-            found[slot] = f"ctx{slot}"
-        elif slot in pushed:
-            found[slot] = f"c{slot}"
-        elif call.kind == "tensor":
-            found[slot] = f"x{inputs}"
-            inputs += 1
-        elif is_class(call):
-            found[slot] = f"o{slot}" if "optim" in call.target.split(".")[:-1] else f"m{slot}"
-        else:
-            found[slot] = f"v{slot}"
-    return found
+    return {call.slot: _role(call, entered, pushed) for call in program.calls}
+
+
+def _role(call: Call, entered: set[int], pushed: set[int]) -> Role:
+    if call.slot in entered:
+        return Role.CONTEXT
+    if call.slot in pushed:
+        return Role.COTANGENT
+    if call.kind == "tensor":
+        return Role.INPUT
+    if not is_class(call):
+        return Role.RESULT
+    return Role.OPTIMIZER if "optim" in call.target.split(".")[:-1] else Role.MODULE
+
+
+def names(program: Program) -> dict[int, str]:
+    """The name of each slot of `program`."""
+    inputs = itertools.count()
+    return {
+        slot: f"{role.value}{next(inputs) if role is Role.INPUT else slot}" for slot, role in roles(program).items()
+    }
 
 
 def cotangents(program: Program) -> set[int]:
@@ -81,17 +100,17 @@ def observables(program: Program) -> list[tuple[str, str]]:
 
     Inputs stand there with their gradient when they ask for one; results stand there whole, whatever they are.
     """
-    own = names(program)
+    own, known = names(program), roles(program)
     found: list[tuple[str, str]] = []
     for call in program.calls:
         name = own[call.slot]
-        if call.kind in _WITHOUT_RESULT or name.startswith(("ctx", "c")):
+        if call.kind in _WITHOUT_RESULT or known[call.slot] in (Role.CONTEXT, Role.COTANGENT):
             continue
         if assigns_items(call) or is_backward(call) or (call.kind == "method" and call.target == "zero_grad"):
             continue
         found.append((name, name))
         if call.kind == "tensor" and call.kwargs.get("requires_grad"):
-            found.append((f"{name}.grad", f"{name}.grad"))
+            found.append((gradient_of(name), gradient_of(name)))
     return found
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import compact, naming
-from autotest.emission.script import PACKED, quotable
+from autotest.emission.script import quotable
 from autotest.program import Program
+from autotest.program.dtypes import is_differentiable
 
 
 class OwnTerms(NamedTuple):
@@ -118,10 +119,9 @@ def script(program: Program, reference: str, candidate: str, terms: OwnTerms | N
     found = compact.function_body(program, "torch", expression, fact.format(expression), large=True)
     if found is None:
         return None
-    body, constants, imports = found
     apart = bool(asked.python) or asked.dies
     own, other = "in_torch", "in_another" if terms is None else f"in_{_word(terms.imports)}"
-    functions = [_function(own, ["import torch", *body.splitlines()])]
+    functions = [_function(own, ["import torch", *found.lines])]
     if terms is None:
         other = own
     else:
@@ -139,15 +139,14 @@ def script(program: Program, reference: str, candidate: str, terms: OwnTerms | N
     if asked.python:
         child = _OTHER.format(python=repr(asked.python), candidate=names["candidate"]) + child
     check = _REFUSES if asked.symptom in ("exception", "crash") else _VALUES
-    modules = {"sys", *imports, *(("json", "subprocess") if apart else ())}
+    modules = {"sys", *found.modules, *(("json", "subprocess") if apart else ())}
     return "\n".join(
         [
             compact.docstring(asked.title, asked.notes),
             f"import {', '.join(sorted(modules))}",
             "import numpy as np",
             "",
-            *([PACKED] if "zlib" in modules else []),
-            *([*constants, ""] if constants else []),
+            *found.definitions(),
             *functions,
             child + check.format(same=_same(asked), **names),
         ]
@@ -174,7 +173,7 @@ def _same(asked: Asked) -> str:
         return "expected == actual"
     close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
     plain = "np.array_equal(expected, actual)"
-    floating = found.dtype.startswith(("float", "bfloat", "complex"))
+    floating = is_differentiable(found.dtype)
     return f"np.shape(expected) == np.shape(actual) and {close if floating else plain}"
 
 

@@ -10,7 +10,9 @@ from autotest.base.settings import Tolerance
 from autotest.emission import checker, forked, literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import Printer, Statement
+from autotest.emission.naming import Role
 from autotest.program import Program
+from autotest.program.paths import is_gradient
 
 PACKED = '''\
 def packed(dtype, shape, text):
@@ -105,9 +107,9 @@ def reproducer(
     if seed is not None:
         body.insert(0, f"{variable}.manual_seed({seed})")
 
-    data = [literals.definition(name, program.arrays[at].data, 100) for at, name in naming.constants(program).items()]
-    small = [text for text, packed in data if not packed]
-    large = [text for text, packed in data if packed]
+    data = literals.definitions(program).values()
+    small = [one.statement for one in data if not one.packed]
+    large = [one.statement for one in data if one.packed]
 
     sides = {
         "reference": reference.namespace,
@@ -129,8 +131,12 @@ def reproducer(
     elif refuses:
         check = checker.refuses(sides, accepted=symptom == "accepted")
     else:
-        modules = any(expression.startswith("m") and expression.isidentifier() for _, expression in pairs)
-        containers = not all(expression[0] == "x" or expression.endswith(".grad") for _, expression in pairs)
+        known = naming.roles(program)
+        by_name = {name: known[slot] for slot, name in naming.names(program).items()}
+        modules = any(by_name.get(expression) is Role.MODULE for _, expression in pairs)
+        containers = not all(
+            is_gradient(expression) or by_name.get(naming.root(expression)) is Role.INPUT for _, expression in pairs
+        )
         check = checker.values(
             sides,
             tolerance,

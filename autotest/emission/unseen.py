@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from autotest.emission import naming
-from autotest.emission.compact import IMPORTS, READ, imports_of, names_of, script
-from autotest.emission.script import Script
-from autotest.program import Program
+from autotest.emission.compact import IMPORTS, READ, About, script
 
 _STRIDES: Final = """\
 def strides(tensor):  # of the dimensions that have more than one element
@@ -57,37 +55,31 @@ print("same in {times} runs")
 """
 
 
-def other_strides(
-    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str
-) -> str | None:
+def other_strides(about: About, name: str) -> str | None:
     """The script for a result, called `name`, whose elements lie in memory in another order."""
-    said = "{reference} has strides {{expected}}, {candidate} {{actual}}".format(**names_of(sides))
-    check = _STATE.format(
-        imports=imports_of(sides), fact="laid_out", root=sides[0].namespace, said=said, namespace=sides[1].namespace
-    )
+    said = "{reference} has strides {{expected}}, {candidate} {{actual}}".format(**about.fields)
     asks = "def laid_out(framework):\n    return strides(program(framework))\n\n"
-    expression = naming.expression(name, naming.names(program))
-    return script(program, sides[0].namespace, title, notes, expression, "sys", _STRIDES + asks + check, large=True)
+    expression = naming.expression(name, naming.names(about.program))
+    return script(about, expression, _STRIDES + asks + _state(about, "laid_out", said), large=True)
 
 
-def other_memory(
-    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str, operand: int
-) -> str | None:
+def other_memory(about: About, name: str, operand: int) -> str | None:
     """The script for a result, called `name`, that shares memory with the input in slot `operand` on one side only."""
-    said = "the result {{expected}} on {reference}, and {{actual}} on {candidate}".format(**names_of(sides))
-    check = _STATE.format(
-        imports=imports_of(sides), fact="together", root=sides[0].namespace, said=said, namespace=sides[1].namespace
-    )
-    own = naming.names(program)
+    said = "the result {{expected}} on {reference}, and {{actual}} on {candidate}".format(**about.fields)
+    own = naming.names(about.program)
     expression = naming.expression(name, own)
     both = f"{own[operand]}, {expression}"
-    return script(program, sides[0].namespace, title, notes, expression, "sys", _ALIAS + check, both, large=True)
+    return script(about, expression, _ALIAS + _state(about, "together", said), both, large=True)
 
 
-def unlike_itself(
-    program: Program, sides: tuple[Script, Script], title: str, notes: list[str], name: str
-) -> str | None:
+def unlike_itself(about: About, name: str) -> str | None:
     """The script for a candidate that gives something else each time for what is called `name`."""
-    check = READ + IMPORTS.format(imports=imports_of(sides)) + _REPEATS.format(times=_TIMES, **names_of(sides))
-    expression = naming.expression(name, naming.names(program))
-    return script(program, sides[0].namespace, title, notes, expression, "sys", check, large=True)
+    check = READ + IMPORTS.format(imports=about.imports) + _REPEATS.format(times=_TIMES, **about.fields)
+    expression = naming.expression(name, naming.names(about.program))
+    return script(about, expression, check, large=True)
+
+
+def _state(about: About, fact: str, said: str) -> str:
+    """The part that compares what the function `fact` gives of each side, and says so in the words of `said`."""
+    namespace = about.fields["namespace"]
+    return _STATE.format(imports=about.imports, fact=fact, root=about.root, said=said, namespace=namespace)

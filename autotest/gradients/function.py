@@ -9,6 +9,7 @@ import numpy as np
 
 from autotest.frameworks import Framework
 from autotest.program import Array
+from autotest.program.dtypes import is_differentiable
 
 Real = np.ndarray[Any, Any]
 
@@ -47,7 +48,7 @@ class Function:
                 raise TypeError(
                     f"a result is of complex32, whose derivative only {self.framework.name} itself can judge"
                 )
-            floating = [at for at, name in enumerate(dtypes) if name.startswith(("float", "bfloat", "complex"))]
+            floating = [at for at, name in enumerate(dtypes) if is_differentiable(name)]
             self._chosen = [at for at in floating if self.framework.can_backpropagate(flat[at])] or floating
         return [flat[at] for at in self._chosen]
 

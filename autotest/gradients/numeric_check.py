@@ -14,6 +14,7 @@ from autotest.gradients.exemptions import Rule
 from autotest.gradients.larger_inputs import ENOUGH, Enlarged, below_enough, enlarged
 from autotest.gradients.programs import NotNumeric, check_program
 from autotest.program import Program
+from autotest.program.paths import gradient_of
 from autotest.recording.record import Record
 from autotest.report import gradients as report
 
@@ -84,9 +85,10 @@ def mismatches_of(
     mismatches: list[Mismatch] = []
     for row in failed:
         rows = [row, *(other for other in found.rows if other is not row)]
-        table = report.failure(rows, f"{row.input}.grad of {framework.name}")
+        name = gradient_of(row.input)
+        table = report.failure(rows, f"{name} of {framework.name}")
         message = f"{table}\n(of its own forward, by central differences in float64){told}"
-        mismatches.append(Mismatch(f"{row.input}.grad", slots[row.input], "gradient", "replay", side, message))
+        mismatches.append(Mismatch(name, slots[row.input], "gradient", "replay", side, message))
     return mismatches
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from autotest.program.calls import Array, Call, Captured, Operand, Program, Ref, map_operand, refs
+from autotest.program.dtypes import is_differentiable
 from autotest.program.rewriting import assembled, tensor_call
 from autotest.program.semantics import in_place, is_setting, reparametrizes
 from autotest.program.values import TensorValue
 
 _MISSING = object()
-_FLOATING = ("float", "bfloat", "complex")
 #: What brings a new module to the precision of the recorded one.
 _PRECISIONS = {"float64": "double", "float16": "half", "bfloat16": "bfloat16"}
 
@@ -114,7 +114,7 @@ class _Part:
         value = self._held.get(at, _MISSING)
         if type(value) is TensorValue:
             original = self._program.calls[at]
-            grad = self._asking and value.requires_grad and value.dtype.startswith(_FLOATING)
+            grad = self._asking and value.requires_grad and is_differentiable(value.dtype)
             note = original.note if original.kind == "tensor" else ""
             self._there.add(at)
             self.calls.append(self._tensor(value, at, grad, note))
@@ -128,7 +128,7 @@ class _Part:
         pairs = [
             (self._item(root, path), cotangents.get(path) or _made_up(tensor))
             for path, tensor in _tensors(result, "")
-            if tensor.requires_grad or (not path and tensor.dtype.startswith(_FLOATING))
+            if tensor.requires_grad or (not path and is_differentiable(tensor.dtype))
         ]
         given = [Ref(self._input(cotangent)) for _, cotangent in pairs]
         roots = [one for one, _ in pairs]

@@ -11,6 +11,7 @@ from typing import Any
 
 from autotest.frameworks import ABSENT, Framework
 from autotest.program import LAYOUT, Array, Call, Captured, Ref, captured, refs
+from autotest.program.dtypes import is_complex
 from autotest.program.semantics import (
     always_shares_memory,
     assigns_items,
@@ -243,7 +244,7 @@ class _Division:
                 raise CannotStage("random numbers drawn in place")
             return _Part.CONTENTS
         if call.kind == "tensor" or (call.slot in self._drawn and call.kind == "function"):
-            if self._array(call).dtype.startswith("complex"):
+            if is_complex(self._array(call).dtype):
                 raise CannotStage("complex numbers")
             return _Part.DATA
         if is_backward(call):

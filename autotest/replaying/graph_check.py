@@ -15,6 +15,7 @@ from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.frameworks.requests import Given, NotGraphed, telling
 from autotest.program import operator_of
+from autotest.program.paths import gradient_of, is_gradient
 from autotest.recording.record import Record
 from autotest.replaying.graph_capture import Result, Stage, stage
 from autotest.replaying.graph_setup import CannotStage
@@ -191,7 +192,7 @@ def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Se
     eager = framework.values(_eager(staged))
     dtypes = {value.dtype for value in eager}
     for (slot, name), one, other in zip(_places(staged), eager, actual, strict=True):
-        gradient = name.endswith(".grad")
+        gradient = is_gradient(name)
         # Whether a result of a graph requires grad is not told outside of it.
         told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
         for item in compare_values(
@@ -228,9 +229,9 @@ def _places(staged: Stage) -> Iterator[tuple[int, str]]:
     for result in staged.results:
         yield result.slot, own[result.slot] + _suffix(result)
     for slot in staged.leaves:
-        yield slot, f"{own[slot]}.grad"
+        yield slot, gradient_of(own[slot])
     for slot, name, *_ in staged.trained:
-        yield slot, f"{own[slot]}.{name}.grad"
+        yield slot, gradient_of(f"{own[slot]}.{name}")
 
 
 def _suffix(result: Result) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Symptom
 from autotest.emission import names, unseen
-from autotest.emission.script import Script
+from autotest.emission.compact import About
 from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.recording.observation import observe
@@ -62,13 +62,13 @@ def _script(finding: Finding, shown: Unseen, pair: Pair) -> str | None:
         "repeat": f"{candidate} gives another {name} each time",
     }[check]
     versions = ", ".join(f"{side} {version}" for side, version in finding.versions.items())
-    title, notes = f"{finding.operator}: {what}.", [f"{versions}; {finding.origin}."]
     try:
-        sides: tuple[Script, Script] = pair.scripts(program)
+        notes = [f"{versions}; {finding.origin}."]
+        about = About(program, pair.scripts(program), f"{finding.operator}: {what}.", notes)
         if check == "strides":
-            return unseen.other_strides(program, sides, title, notes, name)
+            return unseen.other_strides(about, name)
         if check == "alias":
-            return unseen.other_memory(program, sides, title, notes, name, shown.operand)
-        return unseen.unlike_itself(program, sides, title, notes, name)
+            return unseen.other_memory(about, name, shown.operand)
+        return unseen.unlike_itself(about, name)
     except (NotReplayable, ValueError):
         return None

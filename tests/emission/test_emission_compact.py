@@ -8,6 +8,7 @@ import pytest
 from autotest.comparison.elementwise import differing, statistics
 from autotest.emission import compact, forked
 from autotest.emission.checker import ONCE, Runs
+from autotest.emission.compact import About
 from tests.emission.toys import run, toys
 
 
@@ -25,7 +26,8 @@ def program(build):
 
 
 def test_a_gradient_is_shown_in_under_25_lines(tmp_path, relu_gradient, found):
-    text = compact.differing_tensor(relu_gradient, toys(tmp_path, "torch", "oneflow"), "relu", ["n"], "x0.grad", found)
+    about = About(relu_gradient, toys(tmp_path, "torch", "oneflow"), "relu", ["n"])
+    text = compact.differing_tensor(about, "x0.grad", found)
 
     assert len(text.splitlines()) < 25
     assert "return x0.grad" in text
@@ -42,7 +44,7 @@ def test_a_gradient_is_shown_in_under_25_lines(tmp_path, relu_gradient, found):
     ],
 )
 def test_one_tensor(tmp_path, program, found, fault, status, output):
-    text = compact.differing_tensor(program, toys(tmp_path, "toy", fault), "relu", [], "v1", found)
+    text = compact.differing_tensor(About(program, toys(tmp_path, "toy", fault), "relu", []), "v1", found)
     done = run(tmp_path, text)
 
     assert done[0] == status
@@ -51,7 +53,7 @@ def test_one_tensor(tmp_path, program, found, fault, status, output):
 
 
 def test_a_reference_that_refuses_is_not_taken_for_a_divergence(tmp_path, program, found):
-    text = compact.differing_tensor(program, toys(tmp_path, "raises", "healthy"), "relu", [], "v1", found)
+    text = compact.differing_tensor(About(program, toys(tmp_path, "raises", "healthy"), "relu", []), "v1", found)
 
     assert run(tmp_path, text) == (2, "cannot tell: no such kernel\n")
 
@@ -66,7 +68,7 @@ def test_a_reference_that_refuses_is_not_taken_for_a_divergence(tmp_path, progra
 )
 def test_a_candidate_that_accepts_what_is_refused(tmp_path, program, fault, status, output):
     reference = "toy" if fault == "toy" else "raises"
-    text = compact.accepting_candidate(program, toys(tmp_path, reference, fault), "relu", [])
+    text = compact.accepting_candidate(About(program, toys(tmp_path, reference, fault), "relu", []))
 
     assert len([line for line in text.splitlines() if line.strip()]) < 30
     done = run(tmp_path, text)
@@ -84,7 +86,7 @@ def test_a_candidate_that_accepts_what_is_refused(tmp_path, program, fault, stat
     ],
 )
 def test_an_attribute_of_one_tensor(tmp_path, program, symptom, fault, output):
-    text = compact.differing_fact(program, toys(tmp_path, "toy", fault), "relu", [], "v1", symptom)
+    text = compact.differing_fact(About(program, toys(tmp_path, "toy", fault), "relu", []), "v1", symptom)
 
     assert len([line for line in text.splitlines() if line.strip()]) < 25
     assert run(tmp_path, text) == (output != "same\n", output)
@@ -95,7 +97,7 @@ def test_an_attribute_of_one_tensor(tmp_path, program, symptom, fault, output):
 )
 def test_how_many_parts_there_are(tmp_path, build, fault, output):
     build.function("split", build.tensor([1.0]))
-    text = compact.differing_fact(build.program(), toys(tmp_path, "toy", fault), "split", [], "v1", "length")
+    text = compact.differing_fact(About(build.program(), toys(tmp_path, "toy", fault), "split", []), "v1", "length")
 
     assert len(text.splitlines()) < 25
     assert run(tmp_path, text) == (output != "same\n", output)
@@ -108,7 +110,7 @@ def test_complex_numbers_of_which_each_part_may_be_no_number(tmp_path, build, fa
     build.function("turned", build.tensor([complex(-0.0, 1), complex(np.nan, 0)], "complex64"))
     expected, actual = np.complex64([0]), np.complex64([1])
     found = statistics(expected, actual, np.array([True]), 1e-4, 1e-5, "complex64")
-    text = compact.differing_tensor(build.program(), toys(tmp_path, "toy", fault), "turned", [], "v1", found)
+    text = compact.differing_tensor(About(build.program(), toys(tmp_path, "toy", fault), "turned", []), "v1", found)
 
     assert len(text.splitlines()) < 25
     status, said = run(tmp_path, text)
@@ -119,7 +121,7 @@ def test_complex_numbers_of_which_each_part_may_be_no_number(tmp_path, build, fa
 @pytest.mark.parametrize("runs", [ONCE, Runs(forked=True)], ids=["interpreter", "fork"])
 @pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("raises", 0), ("aborts", 1), ("leaves", 1)])
 def test_a_dying_candidate(tmp_path, program, fault, status, runs):
-    text = compact.dying_candidate(program, toys(tmp_path, "toy", fault), "relu", [], runs)
+    text = compact.dying_candidate(About(program, toys(tmp_path, "toy", fault), "relu", []), runs)
 
     assert len([line for line in text.splitlines() if line.strip()]) < 30
     assert run(tmp_path, text)[0] == status
@@ -137,7 +139,7 @@ def test_a_death_in_what_is_still_being_computed_is_waited_for(tmp_path, build, 
         build.method("__call__", build.function("Sorting"), x)
     else:
         build.method("fill_", x)
-    text = compact.dying_candidate(build.program(), toys(tmp_path, "toy", fault), "late", [])
+    text = compact.dying_candidate(About(build.program(), toys(tmp_path, "toy", fault), "late", []))
 
     assert run(tmp_path, text)[0] == status
 
@@ -154,7 +156,7 @@ def test_a_death_in_what_is_still_being_computed_is_waited_for(tmp_path, build, 
     ],
 )
 def test_a_candidate_that_does_not_die_every_time_is_tried_as_often_as_is_said(tmp_path, program, runs, status, said):
-    text = compact.dying_candidate(program, toys(tmp_path, "toy", "every_third"), "relu", [], runs)
+    text = compact.dying_candidate(About(program, toys(tmp_path, "toy", "every_third"), "relu", []), runs)
 
     assert run(tmp_path, text) == (status, f"{said}\n")
 
@@ -162,7 +164,7 @@ def test_a_candidate_that_does_not_die_every_time_is_tried_as_often_as_is_said(t
 @pytest.mark.parametrize("runs", [Runs(forked=True), Runs(3, 2, forked=True)], ids=["once", "often"])
 def test_a_fork_that_hangs_proves_no_death(tmp_path, program, runs, monkeypatch):
     monkeypatch.setattr(forked, "PATIENCE", 1)
-    text = compact.dying_candidate(program, toys(tmp_path, "toy", "hangs"), "relu", [], runs)
+    text = compact.dying_candidate(About(program, toys(tmp_path, "toy", "hangs"), "relu", []), runs)
 
     assert run(tmp_path, text) == (2, "cannot tell: no answer in 1 s\n")
 
@@ -174,15 +176,33 @@ def test_what_is_not_plain_gets_the_full_form(tmp_path, build, found):
     build.function("relu", build.tensor(np.arange(500.0)))
     large = build.program()
 
-    assert compact.differing_tensor(item, sides, "item", [], "v1", found) is None
-    assert compact.differing_tensor(large, sides, "relu", [], "v3", found) is None
+    assert compact.differing_tensor(About(item, sides, "item", []), "v1", found) is None
+    assert compact.differing_tensor(About(large, sides, "relu", []), "v3", found) is None
 
 
 def test_an_operand_that_an_operator_writes_into_keeps_its_name(tmp_path, build, found):
     """A candidate whose operator does not work in place gives a new tensor, and leaves the operand as it was."""
     x = build.tensor([1.0])
     build.operator("iadd", x, 2)
-    text = compact.differing_tensor(build.program(), toys(tmp_path, "toy", "healthy"), "iadd", [], "x0", found)
+    text = compact.differing_tensor(About(build.program(), toys(tmp_path, "toy", "healthy"), "iadd", []), "x0", found)
 
     assert text is not None
     assert "    v1 = x0\n    v1 += 2\n    return x0\n" in text
+
+
+def test_the_last_call_is_returned_and_a_small_array_stands_where_it_is_used(build):
+    x = build.tensor([1, 2])
+    build.function("relu", x, note="drawn by v1 = X0")
+    body = compact.function_body(build.program(), "torch", "v1")
+    assert [*body.lines] == [
+        'x0 = torch.tensor(np.array([1.0, 2.0], "float32"))',
+        "return torch.relu(x0)  # drawn by v1 = X0",
+    ]
+    assert not body.constants
+
+
+def test_an_item_that_is_written_last_is_read_again_for_what_is_returned(build):
+    x = build.tensor([1, 2])
+    build.operator("setitem", x, 0, 5)
+    body = compact.function_body(build.program(), "torch", "x0[0]")
+    assert [*body.lines][1:] == ["x0[0] = 5", "return x0[0]"]

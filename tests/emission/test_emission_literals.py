@@ -27,7 +27,7 @@ def read(text: str):
 def test_floats_come_back_bit_by_bit(dtype, count):
     bits = np.random.default_rng(7).integers(0, 2**16, count * 4, dtype=np.uint16)
     data = bits.view(dtype)[:count]
-    text, _ = literals.definition("X", data, 100)
+    text = literals.definition("X", data).statement
     assert read(text)["X"].tobytes() == data.tobytes()
 
 
@@ -50,7 +50,7 @@ def test_floats_come_back_bit_by_bit(dtype, count):
     ids=lambda data: f"{data.dtype}{data.shape}",
 )
 def test_awkward_arrays_come_back_bit_by_bit(data):
-    text, _ = literals.definition("X", data, 100)
+    text = literals.definition("X", data).statement
     again = read(text)["X"]
     assert (again.dtype, again.shape, again.tobytes()) == (data.dtype, data.shape, data.tobytes())
 

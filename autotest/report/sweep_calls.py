@@ -55,9 +55,8 @@ def _told(row: Row, found: Sequence[SweepFinding], swept: SweepMap, inside: str)
     if cell.absent:
         yield f"  {cell.absent}"
         reference, candidate = swept.sides
-        path = cell.absent.removeprefix(f"{candidate} has no ")
-        if candidate.isidentifier() and " " not in path:
-            yield f'    reproduce: python -c "import {reference}, {candidate}; {candidate}.{path}"'
+        if candidate.isidentifier() and cell.lacks:
+            yield f'    reproduce: python -c "import {reference}, {candidate}; {candidate}.{cell.lacks}"'
     for finding in found[:_SHOWN]:
         yield f"  {finding.check}: {finding.message.splitlines()[0]}"
         if finding.verdict:

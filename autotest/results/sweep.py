@@ -67,6 +67,8 @@ class Divergence:
     #: Elements of its inputs.
     size: int = 0
     program: Program | None = None
+    #: Whether the candidate, where it did not survive, gave no answer.
+    hangs: bool = False
     #: How many of the samples each group of machines saw it in, where the sweep ran on several.
     groups: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
@@ -95,6 +97,8 @@ class Cell:
     divergences: dict[tuple[str, str], Divergence] = dataclasses.field(default_factory=dict)
     #: Why the operator is not there at all on the candidate; empty if it is.
     absent: str = ""
+    #: The name of torch's that it lacks; empty where it is no name, such as a dtype.
+    lacks: str = ""
     #: Samples whose difference the referee explains by rounding and the like.
     rounded: int = 0
     #: How far both sides are from double precision; None where nothing was measured.
@@ -143,6 +147,7 @@ class Cell:
         self.rounded += other.rounded
         self.left_out.update(other.left_out)
         self.absent = self.absent or other.absent
+        self.lacks = self.lacks or other.lacks
         self.called |= other.called
         self.groups += other.groups
         if other.accuracy is not None:

@@ -45,6 +45,8 @@ class SweepFinding:
     verified: Verification = dataclasses.field(default_factory=Verification)
     #: What the programs of its cells call, which for a method or an operator is called otherwise than its cell.
     calls: list[str] = dataclasses.field(default_factory=list)
+    #: Whether the candidate, where it did not survive, gave no answer.
+    hangs: bool = False
     #: In how many samples each group of machines saw it, where the sweep ran on several.
     groups: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
@@ -69,6 +71,7 @@ def findings(swept: SweepMap) -> list[SweepFinding]:
                     divergence.size,
                     divergence.program,
                     calls=called(divergence.program),
+                    hangs=divergence.hangs,
                     groups=divergence.groups,
                 )
                 continue
@@ -134,7 +137,7 @@ def _expects(entry: Entry, finding: SweepFinding) -> bool:
     whole = finding.finding
     if whole is not None and entry.covers(whole.first, whole.operator):
         return True
-    names = {plain_operator(finding.operator), plain_operator(finding.sample.partition("/")[0].partition(":")[0])}
+    names = {plain_operator(finding.operator), *(plain_operator(key.name) for key in finding.cells)}
     fits = plain_operator(entry.operator) in names and entry.symptom in symptoms_of(finding.check)
     return fits and re.search(entry.match, finding.message) is not None
 

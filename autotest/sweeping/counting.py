@@ -28,7 +28,7 @@ def count(cell: Cell, found: Judgement, sample: str) -> None:
     """Add what one sample showed to its cell."""
     if found.absent:
         cell.left_out[found.absent] += 1
-        cell.absent = found.absent
+        cell.absent, cell.lacks = found.absent, found.lacks
         return
     if found.left_out:
         cell.left_out[found.left_out] += 1
@@ -51,11 +51,13 @@ def count(cell: Cell, found: Judgement, sample: str) -> None:
         cell.diverged(_divergence(failure.check, failure.key, failure.message, sample, failure.program))
 
 
-def _divergence(check: Check, key: str, message: str, sample: str, program: Program) -> Divergence:
+def _divergence(
+    check: Check, key: str, message: str, sample: str, program: Program, *, hangs: bool = False
+) -> Divergence:
     size = sum(array.data.nbytes for array in program.arrays)
     elements = sum(array.data.size for array in program.arrays)
     kept = program if size <= _LARGEST else None
-    return Divergence(check, key, message, sample, size=elements, program=kept)
+    return Divergence(check, key, message, sample, size=elements, program=kept, hangs=hangs)
 
 
 def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell: Cell) -> str:
@@ -79,7 +81,7 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
     what = ended.how + (f": {ended.words}" if ended.words else "")
     key = f"dies: {ended.how}"
     message = f"{operator}: {judge.candidate.name} ends with {what}"
-    cell.diverged(_divergence("survives", key, message, sample, whole))
+    cell.diverged(_divergence("survives", key, message, sample, whole, hangs=ended.hung))
     return deadly
 
 

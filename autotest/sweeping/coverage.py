@@ -27,6 +27,6 @@ def shared_names(pair: Pair) -> list[str]:
 
 def _has(pair: Pair, lacking: Lacking, name: str) -> bool:
     if not name.startswith("Tensor."):
-        return not lacking.of_cell(name, "float32")
+        return lacking.of_cell(name, "float32") is None
     member = name.removeprefix("Tensor.").removesuffix(".__get__")
     return pair.candidate.declares(member)

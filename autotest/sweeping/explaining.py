@@ -28,7 +28,6 @@ from autotest.results.finding import Finding
 from autotest.results.sweep import Check
 from autotest.results.sweep_findings import SweepFinding
 from autotest.sweeping import unseen
-from autotest.sweeping.units import NO_ANSWER
 
 #: Seconds that making one program smaller may take, and that looking into one finding may take altogether.
 _SHRINK: Final = 1.0
@@ -44,6 +43,8 @@ class Question:
     message: str
     sample: str
     program: Program
+    #: Whether the candidate, where it did not survive, gave no answer.
+    hangs: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def answer(question: Question, pair: Pair) -> Answer:
     settings = Settings(check_errors=True)
     program, last = question.program, len(question.program.calls) - 1
     if question.check == "survives":
-        symptom: Symptom = "hang" if NO_ANSWER in question.message else "crash"
+        symptom: Symptom = "hang" if question.hangs else "crash"
         mismatch = Mismatch("results", last, symptom, "forward", "candidate", question.message)
         died = dataclasses.replace(_finding(question, program, (mismatch,), pair), blame="candidate")
         script = _script(died, pair, isolated=True)
@@ -150,7 +151,8 @@ class _Explainer:
     def ask(self, finding: SweepFinding) -> None:
         assert finding.program is not None
         self.question, self.since = finding, time.monotonic()
-        question = Question(finding.number, finding.check, finding.message, finding.sample, finding.program)
+        about = finding.number, finding.check, finding.message, finding.sample
+        question = Question(*about, finding.program, hangs=finding.hangs)
         with contextlib.suppress(OSError):
             self.process.connection.send(question)
 

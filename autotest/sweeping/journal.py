@@ -15,7 +15,7 @@ from autotest.sweeping.units import Unit
 
 FORMAT: Final = "autotest sweep under way"
 #: Raised when what is written changes, such as a field of `Cell`.
-VERSION: Final = 3
+VERSION: Final = 4
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def judged(
     lacking = Judge(pair).lacks_all(unit.path, unit.key.dtype)
     if lacking:
         cell = Cell()
-        cell.absent = lacking
+        cell.absent, cell.lacks = lacking
         cell.check("exists", passed=False)
         yield Part(0, cell, done=True)
     else:

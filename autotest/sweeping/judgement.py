@@ -27,6 +27,8 @@ class Judgement:
     program: Program
     #: Why there was nothing to judge, because the candidate lacks what it calls; empty if it has all.
     absent: str = ""
+    #: The name of torch's that it lacks; empty where it is no name.
+    lacks: str = ""
     #: Why there is no judgement although both sides ran; empty if there is one.
     left_out: str = ""
     #: Whether the reference refused it.

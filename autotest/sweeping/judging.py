@@ -29,7 +29,7 @@ from autotest.sweeping.backward import with_backward
 from autotest.sweeping.checks import check_of, has_nonfinite
 from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import Judgement
-from autotest.sweeping.lacking import Lacking
+from autotest.sweeping.lacking import Absence, Lacking
 from autotest.sweeping.undefined import Draws, marked
 from autotest.sweeping.vacuous import is_constant, says_nothing
 
@@ -75,9 +75,10 @@ class Judge:
         gradients of its gradients; with `gaps` what is pushed back is not contiguous; `measure` tells how far results
         are from double precision.
         """
-        found = Judgement(program, absent=self._lacking.of_program(program))
-        if found.absent:
-            return found
+        lacking = self._lacking.of_program(program)
+        if lacking is not None:
+            return Judgement(program, lacking.reason, lacking.name)
+        found = Judgement(program)
         self._asks(0)
         pair = self._pair
         draws = Draws(program, pair.reference)
@@ -189,7 +190,7 @@ class Judge:
         """The candidate."""
         return self._pair.candidate
 
-    def lacks_all(self, path: str, dtype: str) -> str:
+    def lacks_all(self, path: str, dtype: str) -> Absence | None:
         """What a whole cell needs and the candidate does not have: the operator at `path`, tensors of `dtype`."""
         return self._lacking.of_cell(path, dtype)
 

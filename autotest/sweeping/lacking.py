@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from autotest.frameworks import ABSENT, Pair
@@ -9,55 +11,64 @@ from autotest.program import Array, Call, Program, Ref
 from autotest.program.semantics import is_class
 
 
+class Absence(NamedTuple):
+    """What the candidate lacks, in words; and the name of torch's, where it is one."""
+
+    reason: str
+    name: str = ""
+
+
 class Lacking:
     """What the candidate of a pair lacks; remembers what it has looked up."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
-        self._lacking: dict[tuple[str, str], str] = {}
+        self._lacking: dict[tuple[str, str], Absence | None] = {}
 
-    def of_cell(self, path: str, dtype: str) -> str:
+    def of_cell(self, path: str, dtype: str) -> Absence | None:
         """What a whole cell needs and the candidate does not have: the operator at `path`, tensors of `dtype`."""
         calls = [Call("tensor", dtype, (), {}, 0)]
         if path.startswith("Tensor."):
             calls.append(Call("method", path.removeprefix("Tensor."), (), {}, 0))
         elif path:
             calls.append(Call("function", path, (), {}, 0))
-        return next(filter(None, map(self._lacks_known, calls)), "")
+        return next(filter(None, map(self._lacks_known, calls)), None)
 
-    def of_program(self, program: Program) -> str:
-        """What of `program` the candidate does not have at all; empty if it has everything."""
+    def of_program(self, program: Program) -> Absence | None:
+        """What of `program` the candidate does not have at all; None if it has everything."""
         asked = (call for call in program.calls if not _is_of_another_object(program, call))
-        return next(filter(None, map(self._lacks_known, asked)), "")
+        return next(filter(None, map(self._lacks_known, asked)), None)
 
-    def _lacks_known(self, call: Call) -> str:
+    def _lacks_known(self, call: Call) -> Absence | None:
         name = (call.kind, call.target)
         if name not in self._lacking:
             self._lacking[name] = self._lacks(call)
         return self._lacking[name]
 
-    def _lacks(self, call: Call) -> str:
+    def _lacks(self, call: Call) -> Absence | None:
         candidate = self._pair.candidate
         if call.kind == "function":
             try:
                 there = self._pair.resolve(call.target).actual is not ABSENT
             except AttributeError:
-                return ""  # the reference's own refusal, which is judged as one
-            return "" if there else f"{candidate.name} has no {call.target}"
+                return None  # the reference's own refusal, which is judged as one
+            return None if there else self._absent(call.target)
         if call.kind in ("method", "getattr") and not call.target.startswith("__"):
-            return (
-                "" if candidate.declares(call.target, modules=True) else f"{candidate.name} has no Tensor.{call.target}"
-            )
+            return None if candidate.declares(call.target, modules=True) else self._absent(f"Tensor.{call.target}")
         if call.kind == "tensor":
             carrier = "float32" if call.target == "bfloat16" else call.target
+            none = Absence(f"{candidate.name} has no {call.target} tensors")
             try:
                 made = candidate.tensor(Array(np.zeros(1, carrier), call.target))
                 if candidate.first_failure([made]) is not None:
-                    return f"{candidate.name} has no {call.target} tensors"
+                    return none
                 candidate.values([made])
             except Exception:  # noqa: BLE001 - however it says so
-                return f"{candidate.name} has no {call.target} tensors"
-        return ""
+                return none
+        return None
+
+    def _absent(self, name: str) -> Absence:
+        return Absence(f"{self._pair.candidate.name} has no {name}", name)
 
 
 def _is_of_another_object(program: Program, call: Call) -> bool:

@@ -14,6 +14,7 @@ from autotest.results.sweep import Cell
 from autotest.sweeping import trail
 from autotest.sweeping.arguments import arguments
 from autotest.sweeping.counting import count_death
+from autotest.sweeping.explaining import Question, answer
 from autotest.sweeping.judging import SET_ASIDE, Judge
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
@@ -52,6 +53,16 @@ def test_a_sample_that_gave_no_answer_is_counted_without_waiting_for_it_again() 
     assert count_death(ended, "sample 0", relu_of(2), Judge(Pair(TORCH, TORCH)), cell)
     (found,) = cell.divergences.values()
     assert (found.check, found.message) == ("survives", "relu: torch ends with no answer in 20 s")
+    assert found.hangs
+
+
+@pytest.mark.parametrize(("hangs", "symptom"), [(True, "hang"), (False, "crash")])
+def test_whether_a_candidate_hangs_is_not_read_out_of_its_last_words(hangs: bool, symptom: str) -> None:
+    message = "relu: torch ends with SIGABRT: the server gave no answer"
+    question = Question(0, "survives", message, "sample 0", relu_of(2), hangs=hangs)
+    found = answer(question, Pair(TORCH, TORCH)).finding
+    assert found is not None
+    assert found.first.symptom == symptom
 
 
 def test_deaths_cost_their_samples_and_the_known_ones_are_left_out(

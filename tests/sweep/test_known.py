@@ -42,6 +42,13 @@ def test_an_entry_is_about_an_operator_of_a_candidate_and_its_versions(
     assert found.known == reason
 
 
+def test_a_variant_is_known_by_what_is_known_of_its_operator() -> None:
+    found = finding("sub", "actual float32")
+    found.cells.append(CellKey("neg:of_complex_numbers", "function", "complex64"))
+    known([found], [ENTRY], ("torch", "mine"), {"mine": "1.5"})
+    assert found.known == "why"
+
+
 def test_an_entry_may_be_about_some_versions_of_the_reference() -> None:
     entry = Entry("key", "test.py::test", "dtype", "why", "neg", reference_versions=">=2.13")
     for version, reason in {"2.13.1": "why", "2.0.1": ""}.items():

@@ -134,12 +134,7 @@ def autotest(
 
 
 def _seconds(deadline: float | str | None) -> float | None:
-    if not isinstance(deadline, str):
-        return deadline
-    try:
-        return duration(deadline)
-    except UsageError as error:
-        raise UsageError(f"autotest(deadline={deadline!r}){str(error).removeprefix(repr(deadline))}") from None
+    return duration(deadline, f"autotest(deadline={deadline!r})") if isinstance(deadline, str) else deadline
 
 
 def _pairs(pinned: Any) -> tuple[tuple[int, int], ...]:

@@ -216,8 +216,6 @@ def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
     return value
 
 
-def _measured(given: Mapping[str, str], name: str, read: Callable[[str], N], default: N) -> N:
-    try:
-        return read(given[name]) if given.get(name) else default
-    except UsageError as error:
-        raise UsageError(f"{name}={error}") from None
+def _measured(given: Mapping[str, str], name: str, read: Callable[[str, str], N], default: N) -> N:
+    text = given.get(name)
+    return read(text, f"{name}={text!r}") if text else default

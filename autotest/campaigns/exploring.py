@@ -266,7 +266,7 @@ class Guard:
         fatal = fatal_call(operator, refused)
         if self._all or fatal in self._watched:
             known = signature(recorder, call, refused=refused)
-            self._trail.note(known)
+            self._trail.note(operator, known)
         else:
             known = ""
         if fatal not in self._set_aside and known not in self._set_aside:

@@ -60,7 +60,7 @@ def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
         position.side,
         position.refused,
         # It may be an earlier call's: what a backward call is known by is what it goes back through.
-        signature=position.note if position.note.startswith(f"{position.operator}(") else "",
+        signature=position.signature if position.noted == position.operator else "",
     )
 
 

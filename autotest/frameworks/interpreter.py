@@ -85,7 +85,7 @@ class Interpreter(Framework):
         except Gone as gone:
             self._peer = None
             if fresh and not self._met:
-                self._missing = _not_served(self.inner, self.python, str(gone))
+                self._missing = _not_served(self.inner, self.python, gone)
                 raise FrameworkMissing(self._missing) from gone
             raise CandidateDied(f"{self.name}: {gone}") from gone
         self._met = True
@@ -346,14 +346,15 @@ def _known_here(inner: str) -> Framework | None:
     return adapter
 
 
-def _not_served(inner: str, python: str, why: str) -> str:
+def _not_served(inner: str, python: str, gone: Gone) -> str:
     """Why `python` cannot serve `inner`, and what to do: what its process said last may tell that itself."""
-    if why.endswith("without a word"):
+    said = gone.last_words
+    if not said:
         advice = f"; give the interpreter of an environment that has {inner} and NumPy"
     else:
-        told = "install" in why or ("no framework is called" in why and "Did you mean" in why)
+        told = "install" in said or ("no framework is called" in said and "Did you mean" in said)
         advice = "" if told else "; install it and NumPy there"
-    return f"{inner!r} cannot be served by {python}: {why}{advice}"
+    return f"{inner!r} cannot be served by {python}: {gone}{advice}"
 
 
 def _path_and_name(place: str) -> tuple[str, str]:

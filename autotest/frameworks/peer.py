@@ -30,7 +30,15 @@ main(NAME)
 
 
 class Gone(Exception):
-    """The process ended, or gave no answer in time; the text is what is known of that."""
+    """The process ended, or gave no answer in time; the text is what is known of that.
+
+    Attributes:
+        last_words: the last line that it wrote to its standard error; empty where it wrote none.
+    """
+
+    def __init__(self, ended: str, last_words: str) -> None:
+        super().__init__(f"its process {ended}{f': {last_words}' if last_words else ' without a word'}")
+        self.last_words = last_words
 
 
 class Peer:
@@ -79,9 +87,9 @@ class Peer:
                 self._process.kill()
             return receive(answers)  # type: ignore[arg-type]
         except (OSError, EOFError) as error:
-            words = self._last_words()
+            gone = Gone(self._ended(), self._last_words())
             self.close()
-            raise Gone(words) from error
+            raise gone from error
 
     def _write(self, message: Any) -> None:
         """Send `message`; ends the process when it does not read. Raises `OSError` where it has ended."""
@@ -93,16 +101,18 @@ class Peer:
                     self._process.kill()
                 rest = rest[_written(self._requests, rest) :]  # noqa: PLW2901 - what is left of the part
 
-    def _last_words(self) -> str:
+    def _ended(self) -> str:
         try:
             status = self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
             status = self._process.wait()
+        return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+
+    def _last_words(self) -> str:
         self._words.seek(0)
         lines = [line for line in self._words.read().decode(errors="replace").splitlines() if line.strip()]
-        ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        return f"its process {ended}{': ' + lines[-1][:300] if lines else ' without a word'}"
+        return lines[-1][:300] if lines else ""
 
     def close(self) -> None:
         """End the process."""

@@ -30,7 +30,7 @@ _BACKWARD, _REFUSED, _OF_REFERENCE = 1, 2, 4
 _PID = struct.Struct("<q")
 _PID_AT = 64
 _TEST_AT = 128
-#: What is said of the call that is being made, by who knows that it may kill.
+#: The operator and the signature of the call that is being made, by who knows that it may kill.
 _NOTE_AT = 3072
 #: Operators are written once each, so that a call need only write a number. Number 0 has no name.
 _NAMES_AT, _NAME_SIZE, _NAMES = 4096, 64, 959
@@ -57,8 +57,10 @@ class Position:
     side: Side = "candidate"
     #: Whether the reference had refused the call that the candidate was asked for.
     refused: bool = False
-    #: What else was said of it.
-    note: str = ""
+    #: A call that was being made, or was about to be, by its operator and with what of its arguments matters; both
+    #: empty where nobody noted one.
+    noted: str = ""
+    signature: str = ""
 
 
 class Breadcrumb:
@@ -98,9 +100,9 @@ class Breadcrumb:
         if len(text) <= _NOTE_AT - _TEST_AT:
             self._memory[_TEST_AT : _TEST_AT + len(text)] = text
 
-    def note(self, text: str) -> None:
-        """What there is to be said of the call that comes next, or before the trial's end."""
-        data = text.encode()[: _NAMES_AT - _NOTE_AT - 1] + b"\0"
+    def note(self, operator: str, signature: str) -> None:
+        """With what of its arguments that matters the call of `operator` is made that comes next."""
+        data = f"{operator}\0{signature}".encode()[: _NAMES_AT - _NOTE_AT - 1] + b"\0"
         self._memory[_NOTE_AT : _NOTE_AT + len(data)] = data
 
     def trial(self, index: int) -> None:
@@ -168,7 +170,7 @@ def read(path: Path) -> Position | None:
         at = _NAMES_AT + _NAME_SIZE * number
         operator = data[at : at + _NAME_SIZE].partition(b"\0")[0].decode(errors="replace")
         text = data[_TEST_AT:_NOTE_AT].partition(b"\n")[0]
-        note = data[_NOTE_AT:_NAMES_AT].partition(b"\0")[0].decode(errors="replace")
+        noted, noted_signature = (part.decode(errors="replace") for part in _noted(data[_NOTE_AT:_NAMES_AT]))
         if not text:
             return None
         file, test, base_seed, settings = json.loads(text)
@@ -177,7 +179,15 @@ def read(path: Path) -> Position | None:
     stage = "backward" if marks & _BACKWARD else "forward"
     side: Side = "reference" if marks & _OF_REFERENCE else "candidate"
     refused = bool(marks & _REFUSED)
-    return Position(Path(file), test, base_seed, index, call, operator, stage, pid, settings, side, refused, note)
+    about = Path(file), test, base_seed, index, call, operator, stage, pid, settings
+    return Position(*about, side, refused, noted, noted_signature)
+
+
+def _noted(data: bytes) -> tuple[bytes, bytes]:
+    if not data[0]:  # what comes behind is of an earlier trial
+        return b"", b""
+    operator, signature, *_ = data.split(b"\0")
+    return operator, signature
 
 
 def dead(folder: Path) -> Iterator[tuple[Path, Position]]:

@@ -133,3 +133,16 @@ def test_no_trail_on_a_full_disk(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     assert breadcrumb.own(tmp_path, -os.getpid()) is None
+
+
+def test_a_call_is_noted_with_its_operator_and_only_for_its_trial(tmp_path):
+    trail = Breadcrumb(tmp_path / "1.trail")
+    trail.test(tmp_path / "test_x.py", "test_x.py::test", 0)
+    trail.trial(1)
+    trail.note("relu", "relu(float32 empty)")
+    position = breadcrumb.read(trail.path)
+    assert (position.noted, position.signature) == ("relu", "relu(float32 empty)")
+    trail.trial(2)
+    position = breadcrumb.read(trail.path)
+    assert (position.noted, position.signature) == ("", "")
+    trail.close()

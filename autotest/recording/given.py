@@ -11,7 +11,7 @@ import numpy as np
 from autotest.program import LAYOUT, Array, Call, Ref, operator_of, refs
 from autotest.recording.record import Record
 from autotest.recording.special_values import has_special_numbers
-from autotest.results.coverage import FLOATING, TRIALS, WHOLE, Coverage
+from autotest.results.coverage import FLOATING, TRIALS, WHOLE, Coverage, argument, valued
 
 _LAYOUT_OF = {"transpose": "transposed", "getitem": "strided", "expand": "expanded", "requires_grad_": ""}
 #: More elements than a vectorised and a threaded loop take in one go.
@@ -57,7 +57,7 @@ def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
 def _of_array(array: Array, layout: str) -> set[str]:
     data = array.data
     count = math.prod(data.shape)
-    features = {f"dtype {array.dtype}", f"rank {data.ndim}", f"layout {layout}"}
+    features = {valued("dtype", array.dtype), valued("rank", data.ndim), valued("layout", layout)}
     features |= {"past a block"} if count > _BLOCK else set()
     features |= {"large"} if count > _LARGE else set()
     features |= {"size 1"} if 1 in data.shape else set()
@@ -78,4 +78,4 @@ def _of_array(array: Array, layout: str) -> set[str]:
 def _arguments(call: Call) -> Iterator[str]:
     for name, value in call.kwargs.items():
         if isinstance(value, _PLAIN) and len(repr(value)) <= _LONGEST:
-            yield f"argument {name}={value!r}"
+            yield argument(name, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autotest.results.coverage import TRIALS, Coverage, gaps
+from autotest.results.coverage import TRIALS, Coverage, gaps, values_of
 
 #: Operators told at the end of a run; the table has all of them.
 SHOWN = 8
@@ -32,10 +32,9 @@ def table(coverage: Coverage) -> list[str]:
     for operator, features in sorted(coverage.items()):
         counts = "  ".join(f"{features.get(name, 0):>{len(name)}}" for name in _COLUMNS)
         others = [
-            f"{feature if kind == 'rank' else feature.partition(' ')[2]} {count}"
+            f"{f'rank {value}' if kind == 'rank' else value} {count}"
             for kind in ("dtype", "layout", "rank", "argument")
-            for feature, count in sorted(features.items())
-            if feature.startswith(f"{kind} ")
+            for value, count in values_of(features, kind).items()
         ]
         lines.append(f"{operator:{width}}  {features.get(TRIALS, 0):6}  {counts}  {', '.join(others)}")
         lines += [f"{'':{width}}  {said}" for said in found.get(operator, ())]

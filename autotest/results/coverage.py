@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-#: Operator -> feature -> in how many trials. Plain data, so that it goes through JSON.
+#: Operator -> feature -> in how many trials. Plain data, so that it goes through JSON: a feature is a word of its own,
+#: such as `FLOATING` and ``"zero"``, or what `valued` makes of a kind and a value.
 Coverage = dict[str, dict[str, int]]
 
 #: Counts trials of the operator that were given any floating, or any integral, numbers.
@@ -25,7 +26,22 @@ _SAID = {
 }
 _OF_FLOATING = ("negative", "positive", "zero", "special")
 _OF_ANY = ("past a block", "large")
-_LAYOUTS = ("contiguous", "transposed", "strided", "offset", "expanded")
+
+
+def valued(kind: str, value: object) -> str:
+    """The feature of having `value` of some kind: a dtype, a rank, a layout, an argument."""
+    return f"{kind} {value}"
+
+
+def values_of(features: Mapping[str, int], kind: str) -> dict[str, int]:
+    """The values of one kind among `features`, by name, and in how many trials they were given."""
+    mark = valued(kind, "")
+    return {feature[len(mark) :]: times for feature, times in sorted(features.items()) if feature.startswith(mark)}
+
+
+def argument(name: str, value: object) -> str:
+    """The feature of being given a plain `value` as the argument `name`."""
+    return valued("argument", f"{name}={value!r}")
 
 
 def merged(parts: Iterable[Coverage]) -> Coverage:
@@ -58,7 +74,7 @@ def lacking(features: Mapping[str, int]) -> Iterator[str]:
         yield "negative whole"
     if features.get(FLOATING) or features.get(WHOLE):
         yield from (name for name in _OF_ANY if not features.get(name))
-        if [name for name in _LAYOUTS if features.get(f"layout {name}")] == ["contiguous"]:
+        if [*values_of(features, "layout")] == ["contiguous"]:
             yield "not contiguous"
 
 
@@ -73,15 +89,13 @@ def _gaps(features: Mapping[str, int]) -> Iterator[str]:
 
 def _constant_arguments(features: Mapping[str, int]) -> Iterator[str]:
     """Arguments that could have been otherwise: always given, and always the same; a dimension never negative."""
-    given: dict[str, set[str]] = {}
-    for feature in features:
-        kind, _, rest = feature.partition(" ")
-        name, equals, value = rest.partition("=")
-        if kind == "argument" and equals:
-            given.setdefault(name, set()).add(value)
+    given: dict[str, dict[str, int]] = {}
+    for told, times in values_of(features, "argument").items():
+        name, _, value = told.partition("=")
+        given.setdefault(name, {})[value] = times
     for name, values in sorted(given.items()):
         # Where it was left out, too, it had its default there.
-        if len(values) == 1 and features[f"argument {name}={min(values)}"] == features[TRIALS]:
+        if [*values.values()] == [features[TRIALS]]:
             yield f"{name} always {min(values)}"
         elif name == "dim" and not any(value.startswith(("-", "(")) for value in values) and len(values) > 1:
             yield "never a negative dim"

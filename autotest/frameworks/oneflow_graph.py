@@ -62,7 +62,11 @@ def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         warnings.simplefilter("ignore")
         _unhurried_threads()
         graph = Replay()
-        results = [_listed(graph(*_arguments(first)))]
+        try:
+            results = [_listed(graph(*_arguments(first)))]
+        except Exception:
+            _forget_captured(flow)
+            raise
     for parameter in first.trained:
         parameter.grad = None  # a tensor of the graph, which is worth nothing outside of it
     for call in calls[1:]:
@@ -70,6 +74,20 @@ def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         _hold_alike(flow, first.modules, call.modules)
         results.append(_listed(graph(*_arguments(call))))
     return [_divided(made, present, len(first.leaves)) for made in results]
+
+
+def _forget_captured(flow: Any) -> None:
+    """Build a graph, after one that could not be built.
+
+    OneFlow 0.9.0 remembers which tensors a graph met that are none of its arguments, such as a weight that a hook
+    computed, until a graph is complete. Another graph that meets one of them before that ends the process.
+    """
+
+    class Nothing(flow.nn.Graph):  # type: ignore[misc]
+        def build(self, x: Any) -> Any:
+            return flow._C.identity(x)
+
+    Nothing()(flow.zeros(1))
 
 
 def _unhurried_threads() -> None:

@@ -126,6 +126,18 @@ def test_parameters_and_buffers_of_a_class_are_in_a_graph_of_oneflow() -> None:
 
 
 @pytest.mark.oneflow
+def test_a_graph_of_oneflow_that_cannot_be_built_leaves_nothing_that_the_next_one_dies_of() -> None:
+    def normalised() -> Any:
+        # In a graph no hook is called, and pushing back to the weight that one computed fails.
+        return torch.nn.utils.weight_norm(torch.nn.Linear(4, 2))(random_tensor(shape=(3, 4), low=1, high=2))
+
+    report = checked(normalised, chosen())
+    assert report.mismatches == [[]]
+    assert report.left_out == {"backward, which its graph mode refuses": 1}
+    assert report.compared == 1
+
+
+@pytest.mark.oneflow
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_the_models_agree_with_themselves_in_graphs_of_oneflow(name: str) -> None:

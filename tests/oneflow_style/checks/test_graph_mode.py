@@ -153,3 +153,12 @@ def test_tensors_without_elements_do_not_kill_the_process() -> None:
     report = checked(lambda: random_tensor(2, 0, 3) + random_tensor(2, 1, 3))
     assert report.mismatches == [[], [], []]
     assert report.compared > 3
+
+
+@at.autotest(n=1, check_graph=True, candidate="oneflow")
+def test_a_normalised_weight_in_a_graph() -> Any:
+    """As the ledger of this folder expects: no hook is called there, so that the weight is not computed anew."""
+    layer = at.torch.nn.utils.weight_norm(at.torch.nn.Linear(4, 2))
+    with at.torch.no_grad():
+        layer.weight_g.mul_(2)
+    return layer(at.random_tensor(shape=(3, 4), low=1, high=2))

@@ -10,7 +10,7 @@ from tests.support.reproducing import parts, run_all
 
 HERE = Path(__file__).parent
 FILES = sorted([*HERE.glob("reproducers/*.py"), *HERE.parent.glob("oneflow_style/reproducers/*.py")])
-PARTS = list(parts(FILES, 20))
+PARTS = list(parts(FILES, 34))
 
 
 def not_shown(files, timeout=560.0):
@@ -33,13 +33,36 @@ def test_every_reproducer_of_the_ledger_shows_its_divergence(part, importable_el
     assert not_shown(PARTS[part]) == {}
 
 
+#: Starts itself again, and exits 1 if that dies of the signal that its child sends itself.
+IN_A_CHILD = """
+import os, subprocess, sys
+import oneflow
+if sys.argv[1:]:
+    {child}
+asked = [sys.executable, __file__, "child"]
+ended = subprocess.run(asked, stdout=subprocess.PIPE, text=True)
+print(ended.returncode, ended.stdout)
+sys.exit(ended.returncode == -6)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.oneflow
 def test_a_script_that_shows_nothing_or_breaks_is_told(tmp_path, importable_elsewhere):
-    for name, text in {"gone": "raise SystemExit(0)", "broken": "1 / 0", "shows": "import sys; sys.exit(1)"}.items():
+    scripts = {
+        "gone": "raise SystemExit(0)",
+        "broken": "1 / 0",
+        "shows": "import sys; sys.exit(1)",
+        "its child dies": IN_A_CHILD.format(child="os.abort()"),
+        "its child exits": IN_A_CHILD.format(child="sys.exit(7)"),
+        "its child lives": IN_A_CHILD.format(child="sys.exit(print(oneflow.ones(2).sum().item(), *sys.argv[1:2]))"),
+    }
+    for name, text in scripts.items():
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     told = not_shown(sorted(tmp_path.glob("*.py")))
-    assert sorted(told) == ["broken.py", "gone.py"]
+    assert sorted(told) == ["broken.py", "gone.py", "its child exits.py", "its child lives.py"]
     assert "ZeroDivisionError" in told["broken.py"]
     assert told["gone.py"].startswith("status 0")
+    assert told["its child exits.py"].startswith("status 0: 7 ")
+    assert told["its child lives.py"].startswith("status 0: 0 2.0 child")

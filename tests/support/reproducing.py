@@ -1,20 +1,25 @@
 """Runs reproducers in processes that are forked where torch is imported, and OneFlow but for its threads.
 
 ``python -m tests.support.reproducing FILE...`` prints a line of JSON for each: its name, its exit status, and what it
-printed. An interpreter of its own for each of 150 scripts would take half an hour for imports alone.
+printed. An interpreter of its own for each of 150 scripts, and for the children that some of them start, would take
+half an hour for imports alone.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from tests.support.stand_in import StandIn
 
 
 def run_all(files: Sequence[Path], timeout: float) -> dict[str, tuple[int, str]]:
@@ -36,40 +41,52 @@ def main(files: Sequence[Path]) -> None:
 
     from autotest.frameworks.oneflow import OneFlowFramework
 
-    mine: list[Path] = []
+    # A picture of the memory of a script that dies takes seconds to write.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    arguments: list[str] = []
+    interpreters: list[StandIn] = []
+
+    def fork() -> None:
+        file, folder = _forked(files)
+        interpreters.append(StandIn(folder))
+        arguments.extend(interpreters[0].start() or [str(file)])
+
     # OneFlow's threads are not forked, so its import is stopped before it starts them, and goes on in each child.
-    OneFlowFramework().import_around(lambda: mine.extend(_forked(files)))
-    os._exit(_status(mine[0]))
+    OneFlowFramework().import_around(fork)
+    status = _status(arguments)
+    interpreters[0].close()
+    os._exit(status)
 
 
-def _forked(files: Sequence[Path]) -> list[Path]:
-    """Fork a child for each of `files`, which gets its file; returns in children alone."""
+def _forked(files: Sequence[Path]) -> tuple[Path, Path]:
+    """Fork a child for each of `files`, which gets its file and a folder; returns in children alone."""
     waiting, running = list(files), {}
     while waiting or running:
         while waiting and len(running) < 2:
-            file = waiting.pop(0)
-            descriptor, output = tempfile.mkstemp()
+            file, folder = waiting.pop(0), Path(tempfile.mkdtemp())
+            descriptor = os.open(folder / "output", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             pid = os.fork()
             if not pid:
                 os.dup2(descriptor, 1)
                 os.dup2(descriptor, 2)
-                return [file]
+                return file, folder
             os.close(descriptor)
-            running[pid] = (file, output)
+            running[pid] = (file, folder)
         pid, status = os.wait()
-        file, written = running.pop(pid)
-        said = Path(written).read_text(encoding="utf-8", errors="replace")
-        Path(written).unlink()
+        file, folder = running.pop(pid)
+        said = (folder / "output").read_text(encoding="utf-8", errors="replace")
+        shutil.rmtree(folder)
         told = {"name": file.name, "status": os.waitstatus_to_exitcode(status), "output": said}
         sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()
     os._exit(0)
 
 
-def _status(file: Path) -> int:
-    sys.argv = [str(file)]
+def _status(arguments: Sequence[str]) -> int:
+    """Run the script that `arguments` begins with, and say how it ended."""
+    sys.argv = [*arguments]
     try:
-        runpy.run_path(str(file), run_name="__main__")
+        runpy.run_path(arguments[0], run_name="__main__")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException:  # noqa: BLE001 - as an interpreter does

@@ -148,7 +148,7 @@ _CHILD = (
     _RUN
     + """\
     if sys.argv[1:] == ["--side", "{candidate_name}"]:
-{limit}        print("{candidate_name} " + {told}, flush=True)
+        print("{candidate_name} " + {told}, flush=True)
         os._exit(0)
     expected = run({reference})
 """
@@ -189,7 +189,7 @@ _HANGS = (
     _RUN
     + """\
     if sys.argv[1:] == ["--side", "{candidate_name}"]:
-{limit}        print("imported", flush=True)
+        print("imported", flush=True)
         print("{candidate_name} " + {told}, flush=True)
         os._exit(0)
     child = subprocess.Popen(
@@ -212,11 +212,6 @@ _HANGS = (
     sys.exit(0 if status == 0 else 1)
 """
 )
-
-_LIMIT = """\
-        resource.setrlimit(resource.RLIMIT_AS, ({bytes}, {bytes}))
-"""
-
 
 _KEYS = "{**expected, **actual}"
 
@@ -262,20 +257,16 @@ def refuses(sides: dict[str, str], *, accepted: bool) -> str:
     return _REFUSES.format(verdict=_ACCEPTS if accepted else _RAISES, **sides)
 
 
-def dies(
-    sides: dict[str, str], *, timeout: float, memory: int | None, raising: bool, hangs: bool, runs: Runs = ONCE
-) -> str:
+def dies(sides: dict[str, str], *, timeout: float, raising: bool, hangs: bool, runs: Runs = ONCE) -> str:
     """The part for a candidate that dies or hangs in another interpreter; with `raising`, giving up by an exception
     counts as dying. `timeout` counts from its start; with `hangs`, in a single run, from its import on.
     """
     alive = 'child.stdout.endswith("returns\\n")' if raising else "child.stdout"
-    limit = _LIMIT.format(bytes=memory) if memory is not None else ""
     told = f"run({sides['candidate']})"
     once = _HANGS if hangs else _CHILD + _DIES
     return (_CHILD + _DIES_IN_SOME_RUNS if runs.often else once).format(
         alive=f"(child.returncode == 0 and {alive})",
         timeout=f"{timeout:g}",
-        limit=limit,
         told=told if runs.calls == 1 else f"[{told} for _ in range({runs.calls})][-1]",
         processes=runs.processes,
         **sides,

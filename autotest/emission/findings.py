@@ -32,12 +32,11 @@ def emit(
     *,
     isolated: bool = False,
     timeout: float = 60.0,
-    memory: int | None = None,
     runs: Runs = ONCE,
 ) -> str:
     """The standalone script that shows `finding`, comparing what mismatched there and nothing else.
 
-    `isolated`, `timeout`, `memory` and `runs` are those of `reproducer`. Raises `NotReplayable` when the finding has no
+    `isolated`, `timeout` and `runs` are those of `reproducer`. Raises `NotReplayable` when the finding has no
     program, or one that has no source text.
     """
     program = finding.program
@@ -79,7 +78,6 @@ def emit(
         symptom=first.symptom,
         isolated=isolated,
         timeout=timeout,
-        memory=memory,
         runs=runs,
         tolerance=_tolerance(kept, first),
         check_dtype=kept.check_dtype,

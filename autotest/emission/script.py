@@ -61,9 +61,7 @@ def reproducer(
     tolerance: Tolerance = _DEFAULT,
     check_dtype: bool = True,
     check_values: bool = True,
-    seed: int | None = None,
     timeout: float = 60.0,
-    memory: int | None = None,
     runs: Runs = ONCE,
 ) -> str:
     """The text of a script that runs `program` on both sides and says whether they still diverge.
@@ -83,11 +81,9 @@ def reproducer(
         tolerance: for floating and complex values.
         check_dtype: whether a difference of dtype counts.
         check_values: whether differences of values count; False leaves shape, dtype and the like.
-        seed: given to the framework's `manual_seed` before the program, when it draws numbers by itself.
         timeout: seconds after which an isolated candidate counts as hanging: from its start, since that is where it
             imports; of a ``hang`` that is run once, from the end of its imports, and longer where the reference takes
             more than a twentieth of it.
-        memory: bytes of address space for an isolated candidate.
         runs: how often an isolated candidate is tried, before it counts as surviving. Forks are only for a ``crash``,
             and for frameworks that can be used in them.
 
@@ -104,9 +100,6 @@ def reproducer(
     printer = Printer(program, variable, [expression for _, expression in pairs])
     body = _body(printer.statements())
     returned = _returned(pairs, printer.depth)
-    if seed is not None:
-        body.insert(0, f"{variable}.manual_seed({seed})")
-
     data = literals.definitions(program).values()
     small = [one.statement for one in data if not one.packed]
     large = [one.statement for one in data if one.packed]
@@ -117,49 +110,52 @@ def reproducer(
         "reference_name": quotable(reference.name),
         "candidate_name": quotable(candidate.name),
     }
-    imports = {"sys"} | printer.imports
-    if dies and runs.forked:
-        check = checker.running(sides, forked.whole(sides, runs))
-        imports |= {"os", "signal"}
-    elif dies:
-        hangs = symptom == "hang" and not runs.often
-        check = checker.dies(
-            sides, timeout=timeout, memory=memory, raising=symptom == "out of memory", hangs=hangs, runs=runs
-        )
-        imports |= {"os", "signal", "subprocess"} | ({"resource"} if memory is not None else set())
-        imports |= {"time"} if hangs else set()
+    modules = {"sys", *printer.imports, *(("base64", "zlib") if large else ())}
+    if dies:
+        check, needed = _death_check(sides, symptom, timeout, runs)
+        modules |= needed
     elif refuses:
         check = checker.refuses(sides, accepted=symptom == "accepted")
     else:
-        known = naming.roles(program)
-        by_name = {name: known[slot] for slot, name in naming.names(program).items()}
-        modules = any(by_name.get(expression) is Role.MODULE for _, expression in pairs)
-        containers = not all(
-            is_gradient(expression) or by_name.get(naming.root(expression)) is Role.INPUT for _, expression in pairs
-        )
+        has_modules, has_containers = _kinds(program, [expression for _, expression in pairs])
         check = checker.values(
             sides,
             tolerance,
             check_dtype=check_dtype,
             check_values=check_values,
-            modules=modules,
-            containers=containers,
+            modules=has_modules,
+            containers=has_containers,
         )
-    if large:
-        imports |= {"base64", "zlib"}
 
     notes = list(header)
     if not whole:
         notes.append(f"Compared: {', '.join(name for name, _ in pairs)}.")
     parts = [
         _docstring(title, notes),
-        _imports(imports, reference, candidate),
+        _imports(modules, reference, candidate),
         "\n".join(small) + "\n\n" * bool(small) if small else "",
         f"def program({variable}):\n" + textwrap.indent("\n".join([*body, *returned]), "    ") + "\n\n",
         "\n".join([PACKED, "", *large, ""]) + "\n" if large else "",
         check,
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _death_check(sides: dict[str, str], symptom: str, timeout: float, runs: Runs) -> tuple[str, set[str]]:
+    """The part for a candidate that may die, and the modules that it needs."""
+    if runs.forked:
+        return checker.running(sides, forked.whole(sides, runs)), {"os", "signal"}
+    hangs = symptom == "hang" and not runs.often
+    check = checker.dies(sides, timeout=timeout, raising=symptom == "out of memory", hangs=hangs, runs=runs)
+    return check, {"os", "signal", "subprocess", *(("time",) if hangs else ())}
+
+
+def _kinds(program: Program, expressions: Sequence[str]) -> tuple[bool, bool]:
+    """Whether any of `expressions` is a module, and whether any may be a container."""
+    roles = naming.roles(program)
+    by_name = {name: roles[slot] for slot, name in naming.names(program).items()}
+    tensors = [is_gradient(text) or by_name.get(naming.root(text)) is Role.INPUT for text in expressions]
+    return any(by_name.get(text) is Role.MODULE for text in expressions), not all(tensors)
 
 
 def program_text(program: Program, marked: int | None = None, *, namespace: str = "torch", width: int = 100) -> str:

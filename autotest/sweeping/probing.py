@@ -70,7 +70,7 @@ def probe(found: Judgement, expected: Replayed, actual: Replayed, pair: Pair) ->
     program = found.program
     if not program.undefined:
         found.checks["repeat"] = True
-        if wavering(program, actual, replay(program, pair.candidate)) is not None:
+        if wavering(actual, replay(program, pair.candidate)) is not None:
             found.fail("repeat", "differs from itself", f"{pair.sides[1]} run twice does not give the same")
     together = aliases(program, expected, actual, pair)
     if together is not None:
@@ -130,8 +130,8 @@ def _unlike(one: Any, other: Any) -> bool:
     return one.data.shape != other.data.shape or one.data.tobytes() != other.data.tobytes()
 
 
-def wavering(program: Program, once: Replayed, again: Replayed) -> tuple[int, str] | None:
-    """The first value that is another in a second run of `program`: its slot and the rest of its path; or None."""
+def wavering(once: Replayed, again: Replayed) -> tuple[int, str] | None:
+    """The first value that is another in a second run of a program: its slot and the rest of its path; or None."""
     framework = once.framework
     places = [
         (slot, path, value)

@@ -70,9 +70,17 @@ class Arguments:
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self._parameters = tuple(parameters)
-        #: What each parameter is offered, and what that weighs at first.
-        self._offers = [(offered, [_weight(value) for value in offered]) for offered in map(_offered, self._parameters)]
-        self._weights: dict[tuple[str, int], float] = collections.defaultdict(lambda: 1.0)
+        #: What each parameter is offered.
+        self._offers = [_offered(parameter) for parameter in self._parameters]
+        #: What the choices of each parameter weigh at first, and whether an optional one is given.
+        self._own: dict[str, Sequence[float]] = {}
+        for parameter, offered in zip(self._parameters, self._offers, strict=True):
+            self._own[parameter.name] = [_weight(value) for value in offered]
+            if parameter.optional:
+                self._own[_given(parameter)] = (1.0, _GIVEN)
+        #: What they came to so far, as factors of that, and both multiplied: many are drawn for one that is learnt of.
+        self._factors: dict[tuple[str, int], float] = collections.defaultdict(lambda: 1.0)
+        self._weights = {name: list(own) for name, own in self._own.items()}
 
     def draw(self, source: Source) -> Drawn:
         """Arguments for one call; those that are optional are left out now and then."""
@@ -80,13 +88,12 @@ class Arguments:
         shape: tuple[int, ...] | None = None
         arguments: dict[str, Any] = {}
         choices: dict[str, int] = {}
-        for parameter, (offered, weights) in zip(self._parameters, self._offers, strict=True):
-            if parameter.optional and self._chosen(source, f"{parameter.name} given", (1.0, _GIVEN)) == 0:
-                choices[f"{parameter.name} given"] = 0
-                continue
+        for parameter, offered in zip(self._parameters, self._offers, strict=True):
             if parameter.optional:
-                choices[f"{parameter.name} given"] = 1
-            index = self._chosen(source, parameter.name, weights)
+                given = choices[_given(parameter)] = self._chosen(source, _given(parameter))
+                if not given:
+                    continue
+            index = self._chosen(source, parameter.name)
             value = offered[index]
             if parameter.takes == "tensor" and alike and shape is not None:
                 value = value._replace(shape=shape)
@@ -101,10 +108,18 @@ class Arguments:
     def learn(self, drawn: Drawn, *, accepted: bool) -> None:
         """Take note of whether `drawn` was accepted."""
         for choice in drawn.choices.items():
-            self._weights[choice] = min(8.0, max(0.05, self._weights[choice] * (2.0 if accepted else 0.8)))
+            name, index = choice
+            factor = self._factors[choice] = min(8.0, max(0.05, self._factors[choice] * (2.0 if accepted else 0.8)))
+            self._weights[name][index] = self._own[name][index] * factor
 
-    def _chosen(self, source: Source, name: str, weights: Sequence[float]) -> int:
-        return source.index(len(weights), [own * self._weights[name, index] for index, own in enumerate(weights)])
+    def _chosen(self, source: Source, name: str) -> int:
+        weights = self._weights[name]
+        return source.index(len(weights), weights)
+
+
+def _given(parameter: Parameter) -> str:
+    """What the choice is called whether an optional parameter is given."""
+    return f"{parameter.name} given"
 
 
 def _weight(value: Any) -> float:

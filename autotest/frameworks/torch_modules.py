@@ -99,7 +99,7 @@ class ModuleDatabase:
 
     def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
         kept = torch.get_rng_state()
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         try:
             if key == _STATE:
                 yield from [*self._states(dtype)]

@@ -258,7 +258,7 @@ def _call(
 def _drawn(info: Any, dtype: str, kind: Kind, seed: int) -> tuple[list[Any], str]:
     """All samples of one kind, and why there are no more of them, if the database failed."""
     kept = torch.get_rng_state(), random.getstate(), np.random.get_state()  # noqa: NPY002 - the database draws of it
-    torch.manual_seed(seed)
+    torch.default_generator.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - as before
     made: list[Any] = []

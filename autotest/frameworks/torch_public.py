@@ -64,7 +64,7 @@ class PublicDatabase:
         accepted = 0
         refused = 0
         try:
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             learners = [(parameters, Arguments(parameters)) for parameters in self._paths[key]]
             seen: set[str] = set()
             for turn in range(_DRAWS):

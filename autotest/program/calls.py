@@ -189,7 +189,16 @@ _CONTAINERS = frozenset((tuple, list, dict, OrderedDict, slice))
 
 def refs(call: Call) -> Iterator[Ref]:
     """The earlier values that `call` reads."""
-    return iter([item for item in leaves((call.args, call.kwargs)) if type(item) is Ref])
+    found: list[Ref] = []
+    for operands in (call.args, call.kwargs.values()):
+        # Most operands hold no others, and are not worth a list of their leaves.
+        for item in operands:
+            kind = type(item)
+            if kind is Ref:
+                found.append(item)
+            elif kind in _CONTAINERS:
+                found += [leaf for leaf in leaves(item) if type(leaf) is Ref]
+    return iter(found)
 
 
 def captured(call: Call) -> Iterator[Captured]:

@@ -175,6 +175,8 @@ def widened(program: Program) -> tuple[Program, dict[int, int]]:
             calls.append(Call("method", "double", (Ref(call.slot),), {}, extra))
             extra += 1
     arrays = tuple(_wide(array) for array in program.arrays)
+    if len(calls) == len(program.calls):  # without modules, every call stays where it is
+        return Program(tuple(calls), arrays, program.undefined), {call.slot: call.slot for call in calls}
     return assembled(calls, arrays, program.undefined)
 
 

@@ -58,7 +58,7 @@ class Errors:
         if errors.size:
             self.greatest = max(self.greatest, float(errors.max()))
             bins = np.ceil(np.log2(np.maximum(errors, _NOTHING)) * _STEPS).astype(int)
-            self.bins.update(dict(zip(*(part.tolist() for part in np.unique(bins, return_counts=True)), strict=True)))
+            self.bins.update(bins.tolist())
 
     def merge(self, other: Errors) -> None:
         self.bins.update(other.bins)

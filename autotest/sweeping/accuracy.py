@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from autotest.frameworks import Pair
 from autotest.program import Program
@@ -25,17 +28,20 @@ def measured(program: Program, expected: Replayed, actual: Replayed, pair: Pair)
     exact = replay(wide, pair.reference)
     if exact.error is not None:
         return None
+    given = [
+        (slot, path)
+        for slot, path, tensor in results(program, expected)
+        if slot not in program.undefined and pair.reference.dtype_of(tensor) in WIDER
+    ]
+    if not given:
+        return None
+    wider = [(places[slot], path) for slot, path in given]
+    read = (_values(expected, given), _values(actual, given), _values(exact, wider))
     found = Accuracy()
-    for slot, path, tensor in results(program, expected):
-        dtype = pair.reference.dtype_of(tensor)
-        if slot in program.undefined or dtype not in WIDER:
-            continue
-        own = _values(expected, slot, path)
-        theirs, truth = _values(actual, slot, path), _values(exact, places[slot], path)
+    for own, theirs, truth in zip(*read, strict=True):
         alike = theirs is not None and truth is not None and own.data.shape == theirs.data.shape == truth.data.shape
-        if alike and theirs.dtype == dtype and truth.dtype == WIDER[dtype]:
-            found.reference.add(in_ulps(own.data, truth.data, dtype))
-            found.candidate.add(in_ulps(theirs.data, truth.data, dtype))
+        if alike and theirs.dtype == own.dtype and truth.dtype == WIDER[own.dtype]:
+            _add(found, own, theirs, truth.data)
     return found if found.elements else None
 
 
@@ -44,19 +50,31 @@ def _of_doubles(program: Program, expected: Replayed, actual: Replayed) -> Accur
     given = [place for place in results(program, expected) if place[0] not in program.undefined]
     if len(given) != 1 or given[0][1]:
         return None
-    own, theirs = (_values(ran, given[0][0], ()) for ran in (expected, actual))
+    ((own,), (theirs,)) = (_values(ran, [(given[0][0], ())]) for ran in (expected, actual))
     truth = exactly(program, own.data) if own.dtype == "float64" else None
     if truth is None or theirs is None or (theirs.dtype, theirs.data.shape) != (own.dtype, own.data.shape):
         return None
     found = Accuracy()
-    found.reference.add(in_ulps(own.data, truth, own.dtype))
-    found.candidate.add(in_ulps(theirs.data, truth, own.dtype))
+    _add(found, own, theirs, truth)
     return found if found.elements else None
 
 
-def _values(ran: Replayed, slot: int, path: tuple[int, ...]) -> Any:
-    """The `TensorValue` that a replay gave; None where it gave no tensor there."""
-    value = ran.framework.known(ran.values[slot])
-    for index in path:
-        value = value[index] if isinstance(value, (tuple, list)) and len(value) > index else None
-    return ran.framework.values([value])[0] if isinstance(value, ran.framework.tensor_types) else None
+def _add(found: Accuracy, own: Any, theirs: Any, truth: np.ndarray[Any, Any]) -> None:
+    """Add the errors of the values of both sides, which are of one dtype and shape."""
+    errors = in_ulps(own.data, truth, own.dtype)
+    found.reference.add(errors)
+    same = own.data.tobytes() == theirs.data.tobytes()
+    found.candidate.add(errors if same else in_ulps(theirs.data, truth, own.dtype))
+
+
+def _values(ran: Replayed, places: Sequence[tuple[int, tuple[int, ...]]]) -> list[Any]:
+    """The `TensorValue`s at these slots and paths of a replay, read together; None where it gave no tensor there."""
+    framework = ran.framework
+    live = []
+    for slot, path in places:
+        value = framework.known(ran.values[slot])
+        for index in path:
+            value = value[index] if isinstance(value, (tuple, list)) and len(value) > index else None
+        live.append(value)
+    read = iter(framework.values([value for value in live if isinstance(value, framework.tensor_types)]))
+    return [next(read) if isinstance(value, framework.tensor_types) else None for value in live]

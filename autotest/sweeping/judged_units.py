@@ -14,6 +14,7 @@ from autotest.sources.harvested import HarvestedCalls
 from autotest.sweeping.counting import count, count_death
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.kept_samples import KeptSamples
+from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.trail import Trail
 from autotest.sweeping.units import FIRST, Unit
@@ -39,22 +40,30 @@ class Part:
 
 
 def judged(
-    unit: Unit, pair: Pair, database: SampleDatabase, trail: Trail | None = None, kept: KeptSamples | None = None
+    unit: Unit,
+    pair: Pair,
+    database: SampleDatabase,
+    trail: Trail | None = None,
+    kept: KeptSamples | None = None,
+    lacking: Lacking | None = None,
 ) -> Iterator[Part]:
     """Judge the samples of `unit`, unless the candidate lacks all that they need."""
-    lacking = Judge(pair).lacks_all(unit.path, unit.key.dtype)
-    if lacking:
+    lacking = lacking or Lacking(pair)
+    lacks = lacking.of_cell(unit.path, unit.key.dtype)
+    if lacks:
         cell = Cell()
-        cell.absent, cell.lacks = lacking
+        cell.absent, cell.lacks = lacks
         cell.check("exists", passed=False)
         yield Part(0, cell, done=True)
     else:
-        yield from judged_samples(unit, samples(unit, database, kept), pair, trail)
+        yield from judged_samples(unit, samples(unit, database, kept), pair, trail, lacking)
 
 
-def judged_samples(unit: Unit, made: Iterable[Sample], pair: Pair, trail: Trail | None = None) -> Iterator[Part]:
+def judged_samples(
+    unit: Unit, made: Iterable[Sample], pair: Pair, trail: Trail | None = None, lacking: Lacking | None = None
+) -> Iterator[Part]:
     """Judge samples of `unit` from the one on where it starts."""
-    judge = Judge(pair, trail.asks if trail is not None else lambda side: None, unit.deadly)
+    judge = Judge(pair, trail.asks if trail is not None else lambda side: None, unit.deadly, lacking)
     cell = Cell()
     handed_in = time.monotonic()
     index = -1

@@ -29,7 +29,7 @@ from autotest.sweeping.backward import with_backward
 from autotest.sweeping.checks import check_of, has_nonfinite
 from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import Judgement
-from autotest.sweeping.lacking import Absence, Lacking
+from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.undefined import Draws, marked
 from autotest.sweeping.vacuous import is_constant, says_nothing
 
@@ -48,16 +48,21 @@ class Judge:
         pair: the two sides.
         asks: called with the side that is asked next: 0 for the reference, 1 for the candidate, 2 for a probe of it.
         deadly: arguments that ended processes (`autotest.sweeping.arguments`), and how often.
+        lacking: what the candidate lacks; whoever judges many cells looks that up once for all of them.
     """
 
     def __init__(
-        self, pair: Pair, asks: Callable[[int], object] = lambda side: None, deadly: Mapping[str, int] | None = None
+        self,
+        pair: Pair,
+        asks: Callable[[int], object] = lambda side: None,
+        deadly: Mapping[str, int] | None = None,
+        lacking: Lacking | None = None,
     ) -> None:
         self._pair = pair
         self._asks = asks
         self._deadly = collections.Counter(deadly or {})
         self._settings = Settings(check_errors=True)
-        self._lacking = Lacking(pair)
+        self._lacking = lacking or Lacking(pair)
         self._examined: dict[tuple[str, str], int] = {}
 
     def judge(
@@ -189,10 +194,6 @@ class Judge:
     def candidate(self) -> Framework:
         """The candidate."""
         return self._pair.candidate
-
-    def lacks_all(self, path: str, dtype: str) -> Absence | None:
-        """What a whole cell needs and the candidate does not have: the operator at `path`, tensors of `dtype`."""
-        return self._lacking.of_cell(path, dtype)
 
     def note_deadly(self, told: str) -> None:
         """Note that a process ended over such arguments."""

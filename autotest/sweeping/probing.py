@@ -141,8 +141,9 @@ def wavering(once: Replayed, again: Replayed) -> tuple[int, str] | None:
     if again.error is not None:
         return len(again.values), ""
     theirs = [_at(again.values[slot], path) for slot, path, _ in places]
-    first, second = freeze(framework, [value for *_, value in places]), freeze(framework, theirs)
-    for (slot, path, _), one, other in zip(places, first, second, strict=True):
+    # Read together: an asynchronous framework is waited for once.
+    read = freeze(framework, [*(value for *_, value in places), *theirs])
+    for (slot, path, _), one, other in zip(places, read[: len(places)], read[len(places) :], strict=True):
         if _unlike(one, other):
             return slot, "".join(f"[{index}]" for index in path)
     return None

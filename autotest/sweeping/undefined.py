@@ -22,8 +22,10 @@ class Draws:
         self._replaced = {call.args[0].slot for call in program.calls if call.kind == "load_state"}
         self._state = framework.random_state()
         self._seen = False
+        #: What a replay of the program calls between calls; None where looking once at the end tells the same.
+        self.look = self._look if self._replaced else None
 
-    def look(self, count: int, values: list[Any]) -> None:
+    def _look(self, count: int, values: list[Any]) -> None:
         """Take note of what the last of the `count` calls so far took."""
         state = self._framework.random_state()
         self._seen |= state != self._state and count - 1 not in self._replaced

@@ -18,6 +18,7 @@ from autotest.processes.endings import limit_memory
 from autotest.sweeping.coverage import shared_names
 from autotest.sweeping.judged_units import judged
 from autotest.sweeping.kept_samples import KeptSamples
+from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
 from autotest.sweeping.trail import Trail
@@ -95,6 +96,7 @@ def work(
     pair = chosen()
     if memory is not None:
         limit_memory(pair, memory)
+    lacking = Lacking(pair)
     by_name = {database.name: database for database in databases.of(pair)}
     with pair.around_trials(), np.errstate(all="ignore"):
         while True:
@@ -104,7 +106,7 @@ def work(
                 # What has ended a process once does so again.
                 parts = supervised(unit, list(samples(unit, database, kept)), pair, trail, log)
             else:
-                parts = judged(unit, pair, database, trail, kept)
+                parts = judged(unit, pair, database, trail, kept, lacking)
             for part in parts:
                 connection.send(part)
             trail.rest()

@@ -114,7 +114,8 @@ class Settings:
     own_assertions: bool = False
     #: Whether the tolerances were given by somebody who meant them: nothing is cleared as rounding with these.
     tolerance_is_law: bool = True
-    #: Differences that are known and left out of what is compared: ``"structure copy_"``, symptom and operator.
+    #: Differences that are known and left out of what is compared: ``"structure copy_"``, symptom and operator, or
+    #: ``"value sort [0]"``, of one of its results or gradients alone.
     set_aside: tuple[str, ...] = ()
 
     @classmethod

@@ -1,22 +1,29 @@
-"""`autotest ledger add`: expect a known divergence from now on."""
+"""`autotest ledger`: expects a known divergence from now on, and says what known ones hid."""
 
 from __future__ import annotations
 
 import argparse
+import collections
 import datetime as dt
 import json
 import re
+import unittest
 from pathlib import Path
 from typing import Any
 
 from autotest.base import options
 from autotest.base.errors import UsageError
-from autotest.cli.status import NOTHING_NEW
+from autotest.cli.collecting import tests_in
+from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.cli.stored import find
 from autotest.emission.own_terms import without_place
+from autotest.report import hidden as report
 from autotest.results import ledger
 from autotest.results.finding import Finding
 from autotest.results.identity import placeless
+from autotest.running.run_hooks import run_hook
+from autotest.running.tally import Tally
+from autotest.sources.collection import Collected
 from autotest.storage.store import Store
 
 
@@ -31,6 +38,15 @@ def add_to(commands: Any) -> None:
     adding.add_argument("--match", default="", metavar="REGEX", help="only where the message says this")
     adding.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger.toml (default: beside the test)")
     adding.set_defaults(run=add)
+    hiding = actions.add_parser(
+        "hidden",
+        help="say which known divergences were met behind others",
+        description="Run the tests of some paths, and list the entries of their ledgers that a trial met after another "
+        "one: what a run that stops at the first difference of a trial does not see.",
+    )
+    hiding.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
+    hiding.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
+    hiding.set_defaults(run=hidden)
 
 
 def add(arguments: argparse.Namespace) -> int:
@@ -67,6 +83,36 @@ def add(arguments: argparse.Namespace) -> int:
     ledger.read(path)
     print(f"{path}: {entry.key} is expected from now on")
     return NOTHING_NEW
+
+
+def hidden(arguments: argparse.Namespace) -> int:
+    """Run the tests, and print what was met behind what; returns 1 where a test failed."""
+    tallies: list[Tally] = []
+    failed: list[str] = []
+    with run_hook(lambda test, context, tally: tallies.append(tally)):
+        for test in tests_in(arguments.paths, arguments.k).tests:
+            failed += _failure(test)
+    behind: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    expected: collections.Counter[str] = collections.Counter()
+    for tally in tallies:
+        expected.update(tally.expected)
+        for key, others in tally.behind.items():
+            behind[key].update(others)
+    print("\n".join(report.hidden(behind, expected)))
+    if failed:
+        print("failed, so that not all of their trials ran:", *failed, sep="\n  ")
+    return FINDINGS if failed else NOTHING_NEW
+
+
+def _failure(test: Collected) -> list[str]:
+    """Call one test; leaves a line where it failed."""
+    try:
+        test.call()
+    except unittest.SkipTest:
+        return []
+    except AssertionError as error:
+        return [f"{test.id}: {next(iter(str(error).splitlines()), type(error).__name__)}"]
+    return []
 
 
 def _releases(finding: Finding, candidate: str) -> dict[str, str]:

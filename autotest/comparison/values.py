@@ -110,6 +110,12 @@ class Mismatch:
         return SPECIAL if self.special else self.symptom
 
     @property
+    def place(self) -> str:
+        """What of its value differs: ``[1]`` of ``v3[1]``, ``.weight.grad`` of ``m0.weight.grad``; "" for all of it."""
+        found = re.fullmatch(r"[a-z]+\d+(\W.*)", self.name)
+        return "" if found is None else found[1]
+
+    @property
     def key(self) -> str:
         """The message without what changes from trial to trial: names of values, numbers, indices, how much differs.
 

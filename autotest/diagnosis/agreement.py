@@ -79,9 +79,13 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
         record.mismatches += [unlike] if unlike is not None else []
     found = compare_trial(record, settings)
     if settings.set_aside:
-        names_of = ((item, f"{item.symptom} {operator_shown(program, item, pair)}") for item in found)
-        found = [item for item, name in names_of if name not in settings.set_aside]
+        found = [item for item in found if not _is_set_aside(program, item, pair, settings)]
     return Agreement(program, record, found)
+
+
+def _is_set_aside(program: Program, item: Mismatch, pair: Pair, settings: Settings) -> bool:
+    known = f"{item.symptom} {operator_shown(program, item, pair)}"
+    return known in settings.set_aside or f"{known} {item.place}" in settings.set_aside
 
 
 def results(program: Program, framework: Framework, look: Look | None = None) -> dict[Place, Any]:

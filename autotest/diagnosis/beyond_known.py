@@ -58,11 +58,19 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
             if not agreement.mismatches:
                 return False
             first = agreement.mismatches[0]
-            if known(program, first) is None:
+            entry = known(program, first)
+            if entry is not None:
+                outcome.met_beyond.append(entry)
+            else:
                 outcome.mismatches, outcome.beyond = agreement.mismatches, program
                 outcome.set_aside = settings.set_aside
                 return True
-            program, settings = _put_right(agreement, first, pair, settings)
+            if any(known(program, item) is None for item in _beside(agreement, first)):
+                # Of results of one call none follows from another: what is known of one is not said of the others.
+                name = f"{first.symptom} {operator_shown(program, first, pair)} {first.place}"
+                settings = dataclasses.replace(settings, set_aside=(*settings.set_aside, name))
+            else:
+                program, settings = _put_right(agreement, first, pair, settings)
     except NotReplayable:
         return False
     except Exception:  # noqa: BLE001 - what cannot be run again with other operands has nothing beyond
@@ -105,6 +113,13 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
     else:
         right = _given(program, call, agreement)
     return (program, aside) if right is None else (right, settings)
+
+
+def _beside(agreement: Agreement, first: Mismatch) -> list[Mismatch]:
+    """What differs as `first` does in other results of its call, or in gradients of other parameters of its module."""
+    alike = (first.slot, first.symptom, first.stage)
+    found = [item for item in agreement.mismatches if (item.slot, item.symptom, item.stage) == alike]
+    return [item for item in found if item.place and item.place != first.place]
 
 
 def _computed_from(program: Program, slot: int) -> list[int]:

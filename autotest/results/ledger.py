@@ -6,6 +6,7 @@
     symptom = "value"
     operator = "logsumexp"                          # optional
     match = "NaN"                                   # optional: a regular expression, searched in the message
+    place = "[0]"                                   # optional: only there; "[1]", ".weight.grad", see `Mismatch.place`
     reason = "OneFlow 0.9.0 gives NaN where all elements are -inf"
     reproducer = "reproducers/logsumexp-minus-inf.py"
     date = 2026-11-20
@@ -50,7 +51,7 @@ FILE = "ledger.toml"
 FILES = "ledger*.toml"
 _REQUIRED = ("key", "test", "symptom", "reason")
 _OPTIONAL = (
-    *("operator", "match", "reproducer", "link", "date"),
+    *("operator", "match", "place", "reproducer", "link", "date"),
     *("candidate", "versions", "reference_versions", "refused", "strict"),
 )
 _FLAGS = ("refused", "strict")
@@ -68,6 +69,8 @@ class Entry:
     reason: str
     operator: str = ""
     match: str = ""
+    #: Which of several results, gradients or buffers of that operator differs so; any of them if empty.
+    place: str = ""
     reproducer: str = ""
     link: str = ""
     date: str = ""
@@ -117,6 +120,7 @@ class Entry:
             # What is known to differ in ordinary numbers may differ in special ones, too.
             self.symptom in (mismatch.heading, mismatch.symptom)
             and (not self.operator or self.operator == operator)
+            and (not self.place or self.place == mismatch.place)
             and re.search(self.match, mismatch.message) is not None
         )
 

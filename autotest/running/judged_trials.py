@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import unittest
 from typing import NamedTuple
@@ -156,6 +157,8 @@ class JudgedTrials:
         )
         if isinstance(judgement, Expected):
             self.tally.expected.update(entry.key for entry in judgement.entries)
+            behind = self.tally.behind.setdefault(judgement.entry.key, collections.Counter())
+            behind.update(entry.key for entry in judgement.others)
         elif isinstance(judgement, Cleared):
             self.tally.cleared += 1
         return judgement

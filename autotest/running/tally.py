@@ -24,6 +24,8 @@ class Tally:
     cleared: int = 0
     #: How often each entry of the ledger was met.
     expected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    #: By entry, how often others were met in trials that it was the first of.
+    behind: dict[str, collections.Counter[str]] = dataclasses.field(default_factory=dict)
     #: How much was compared in graph mode, and how many trials were left out of it, or in part, by reason.
     graphed: int = 0
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)

@@ -98,7 +98,8 @@ def judge(
         met = _met(test, outcome, ledger)
         if look_beyond() and not is_rounding():
             return Diverged(identity_of_trial(outcome))
-        return Expected(entry, tuple(other for other in met if other is not entry))
+        others = dict.fromkeys([*met, *outcome.met_beyond])
+        return Expected(entry, tuple(other for other in others if other is not entry))
     if not (outcome.compared or test.settings.own_assertions):
         return Vacuous()
     return GradientMissing(outcome.complaint) if outcome.complaint else Accepted()

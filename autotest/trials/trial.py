@@ -29,6 +29,7 @@ from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
 from autotest.replaying.replay import replay
 from autotest.replaying.updates import Update, Updates, check_updates
+from autotest.results.ledger import Entry
 from autotest.trials.body_errors import explained, own_lines
 from autotest.trials.intermediate_gradients import keep_gradients
 from autotest.trials.special_values import told_apart
@@ -81,6 +82,8 @@ class Outcome:
     #: where a trial has others besides, which its mismatches then are.
     beyond: Program | None = None
     set_aside: tuple[str, ...] = ()
+    #: The entries of the ledger that were met while this was put right, in order.
+    met_beyond: list[Entry] = dataclasses.field(default_factory=list)
     #: What became of holding its optimizers against the reference's, where that was done.
     updates: Updates | None = None
 

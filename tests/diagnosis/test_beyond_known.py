@@ -9,12 +9,15 @@ import pytest
 
 import autotest as at
 from autotest import torch as dual
+from autotest.base.options import Options
 from autotest.base.settings import Settings
+from autotest.diagnosis import failed_trial
 from autotest.diagnosis.beyond_known import look_beyond
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.results.ledger import Entry, Ledger
 from autotest.trials import trial
+from autotest.trials.context import RunContext
 from autotest.trials.judgement import Diverged, Expected, Judgement, judge
 from tests.diagnosis.planted import gradient_when
 from tests.support.faulty import FaultyTorch, returning
@@ -134,6 +137,66 @@ def test_a_known_wrong_gradient_hides_no_other_one() -> None:
     assert isinstance(judgement, Diverged)
     assert judgement.identity.operator == "sin"
     assert isinstance(judged(body, FaultyTorch({"relu": three}), "gradient", "relu")[0], Expected)
+
+
+def _entries(*places: str, symptom: str, operator: str) -> Ledger:
+    return Ledger(
+        tuple(
+            Entry(key=place, test="*", symptom=symptom, operator=operator, reason="planted", place=place)
+            for place in places
+        )
+    )
+
+
+def beyond(body: Callable[[], Any], faulty: FaultyTorch, ledger: Ledger) -> tuple[Judgement, list[str]]:
+    pair, test = Pair(TorchFramework(), faulty), trial.Test("test_x.py::test_x", body, Settings())
+    outcome = trial.run_trial(body, 5, test.settings, pair)
+    judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
+    if isinstance(judgement, Diverged):
+        finding = failed_trial.diagnose(test, outcome, RunContext(pair, Options(verify=False, shrink=0.0)), 0)
+        return judgement, [item.place for item in finding.mismatches]
+    return judgement, []
+
+
+@pytest.mark.parametrize(("known", "other"), [("[0]", "[1]"), ("[1]", "[0]")])
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_what_is_known_of_one_result_of_a_call_is_not_said_of_another(known: str, other: str, unpacked: bool) -> None:
+    def body() -> Any:
+        result = dual.sort(at.random_tensor(shape=(4,), requires_grad=False))
+        return tuple(result) if unpacked else result
+
+    def off(*which: str) -> FaultyTorch:
+        return FaultyTorch({"sort": returning(lambda pair: tuple(pair[at] + (f"[{at}]" in which) for at in (0, 1)))})
+
+    one = _entries(known, symptom="value", operator="sort")
+    judgement, places = beyond(body, off(known, other), one)
+    assert isinstance(judgement, Diverged)
+    assert judgement.identity.operator == "sort"
+    assert places[0] == other
+    assert isinstance(beyond(body, off(known), one)[0], Expected)
+    assert isinstance(beyond(body, off(other), one)[0], Diverged)
+    both = _entries(known, other, symptom="value", operator="sort")
+    assert isinstance(beyond(body, off(known, other), both)[0], Expected)
+
+
+@pytest.mark.parametrize(("known", "other"), [("weight", "bias"), ("bias", "weight")])
+def test_what_is_known_of_one_parameter_is_not_said_of_another(known: str, other: str) -> None:
+    def body() -> Any:
+        return dual.nn.Linear(3, 2)(at.random_tensor(shape=(4, 3)))
+
+    def off(*which: str) -> FaultyTorch:
+        def gradient(tensor: Any) -> Any:
+            name = "bias" if tuple(tensor.shape) == (2,) else "weight"
+            return tensor.grad * 2 if tuple(tensor.shape) in ((2,), (2, 3)) and name in which else tensor.grad
+
+        return FaultyTorch(gradient=gradient)
+
+    one = _entries(f".{known}.grad", symptom="gradient", operator="nn.Linear")
+    judgement, places = beyond(body, off(known, other), one)
+    assert isinstance(judgement, Diverged)
+    assert places[0] == f".{other}.grad"
+    assert isinstance(beyond(body, off(known), one)[0], Expected)
+    assert isinstance(beyond(body, off(other), one)[0], Diverged)
 
 
 def test_every_entry_that_a_trial_meets_is_met() -> None:

@@ -1,4 +1,4 @@
-"""The commands on what was found: list, show, replay, export, merge, ledger add."""
+"""The commands on what was found: list, show, replay, export, merge, ledger add, ledger hidden."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ def test_where_a_candidate_is_stands_neither_in_its_ledger_nor_in_its_reproducer
 def test_a_death_in_a_refused_call_is_written_down_as_one(command, tmp_path, kept, refused):
     store = Store(tmp_path / ".autotest")
     entry = store.load(kept)
-    why = "torch refuses (RuntimeError: of another dtype), " if refused else ""
-    first = dataclasses.replace(entry.finding.first, symptom="crash", message=f"relu: {why}faulty dies (SIGABRT)")
+    detail, why = ("refused", "torch refuses (RuntimeError: of another dtype), ") if refused else ("", "")
+    message = f"relu: {why}faulty dies (SIGABRT)"
+    first = dataclasses.replace(entry.finding.first, symptom="crash", message=message, detail=detail)
     dead = dataclasses.replace(entry.finding, mismatches=(first,), shown=None)
     store.save(dead, entry.report)
     (tmp_path / "twenty_six.py").write_text((SUITES / "twenty_six.py").read_text())
@@ -155,3 +156,42 @@ def test_a_ledger_entry_quotes_whatever_is_said_and_brings_its_reproducer(comman
     assert (tmp_path / "new" / entry.reproducer).is_file()
     again = command("ledger", "add", kept, "--reason", "twice", "--ledger", tmp_path / "new" / "ledger.toml")
     assert again.status == 2
+
+
+LARGEST = """
+from autotest import autotest, random_tensor, torch
+
+@autotest(n=3, check_errors=False, auto_backward=False)
+def test_largest():
+    return torch.max(random_tensor(shape=(2, 3), low=1, high=2, requires_grad=False), 1)
+"""
+KNOWN = """
+[[divergence]]
+key = "swapped-{symptom}"
+test = "test_largest.py::test_largest"
+symptom = "{symptom}"
+operator = "max"
+reason = "planted: the two results are swapped"
+"""
+SWAPPED = "tests.support.subtle:swapped_outputs"
+
+
+def test_what_a_known_divergence_hid_is_told_by_entry(command, tmp_path):
+    (tmp_path / "test_largest.py").write_text(LARGEST)
+    (tmp_path / "ledger.toml").write_text("".join(KNOWN.format(symptom=symptom) for symptom in ("value", "dtype")))
+    ended = command("ledger", "hidden", tmp_path, candidate=SWAPPED)
+    assert ended.output.splitlines() == [
+        "2 entries of the ledger met; behind 1 of them, in the same trials, 1 other:",
+        "  swapped-dtype",
+        "      hid swapped-value, 3 of 3 times",
+    ]
+    assert ended.status == 0
+
+
+def test_what_a_known_divergence_hides_and_nobody_knows_fails_the_test_and_is_told(command, tmp_path):
+    (tmp_path / "test_largest.py").write_text(LARGEST)
+    (tmp_path / "ledger.toml").write_text(KNOWN.format(symptom="dtype"))
+    ended = command("ledger", "hidden", tmp_path, candidate=SWAPPED)
+    assert ended.output.startswith("0 entries of the ledger met, each alone in its trials")
+    assert "test_largest.py::test_largest: faulty diverges from torch: max, value" in ended.output
+    assert ended.status == 1

@@ -14,7 +14,7 @@ from autotest.gradients.nondifferentiable import listed
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.program import Call, operator_of, refs
 from autotest.program.rewriting import needed
-from autotest.program.semantics import in_place, pushes_gradients
+from autotest.program.semantics import OPERATIONS, in_place, pushes_gradients
 from autotest.recording.record import Record
 from autotest.recording.watching import watched
 from autotest.results.gradient_account import SMALL, Books, Use
@@ -89,7 +89,7 @@ def uses(outcome: Outcome, settings: Settings, known: str = "") -> Iterator[Use]
     carrying = {call.slot for call in carrying_calls(record)}
     reached = _reached(record) & carrying if outcome.gradients else set()
     for call in record.calls:
-        if call.kind not in ("function", "method", "operator") or call.target in _MACHINERY:
+        if call.kind not in OPERATIONS or call.target in _MACHINERY:
             continue
         results = tensors_in(record, call.slot)
         operands = [tensor for ref in refs(call) for tensor in tensors_in(record, ref.slot)]

@@ -20,7 +20,7 @@ from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Array, Call, Captured, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, bypassed
-from autotest.program.semantics import in_place, is_backward, is_class
+from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class
 from autotest.recording.recorder import Recorder
 from autotest.replaying.naming import operator_shown
 from autotest.results.ledger import Entry, Ledger
@@ -106,7 +106,7 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
     call = program.calls[place[0] if slot is None else slot]
     if in_place(call) and first.symptom == "structure" and type(call.args[0]) is Ref:
         return _reading_the_owner(program, call), aside  # it returns nothing, and what it wrote into is there
-    if call.kind not in ("function", "method", "operator") or is_class(call):
+    if call.kind not in OPERATIONS or is_class(call):
         return program, aside
     if call.slot > place[0] and first.stage == "forward":
         right = _overwritten(program, call, place, agreement)

@@ -16,7 +16,7 @@ from autotest.diagnosis.agreement import Agreement
 from autotest.emission import cotangents, names, program_text
 from autotest.program import LAYOUT, Array, Program, leaves, map_operand
 from autotest.program.rewriting import with_arrays
-from autotest.program.semantics import is_backward
+from autotest.program.semantics import OPERATIONS, is_backward
 
 Fails = Callable[[Program], bool]
 #: Literals and inputs that are looked at, at most.
@@ -85,7 +85,7 @@ def _with(program: Program, index: int, data: np.ndarray[Any, Any]) -> Program:
 
 def _literals(program: Program) -> Iterator[tuple[str, list[Program]]]:
     for call in program.calls:
-        if call.kind not in ("function", "method", "operator") or call.note == LAYOUT or is_backward(call):
+        if call.kind not in OPERATIONS or call.note == LAYOUT or is_backward(call):
             continue
         keys: list[str | None] = [None for item in call.args for _ in leaves(item)]
         keys += [key for key, item in call.kwargs.items() for _ in leaves(item)]

@@ -20,7 +20,7 @@ from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
 from autotest.program.randomness import Contents, contents_of
-from autotest.program.semantics import asked_in_place, in_place, is_module_call
+from autotest.program.semantics import OPERATIONS, asked_in_place, in_place, is_module_call
 from autotest.replaying.replay import live_operands, perform, replay
 
 _PLAIN = (type(None), bool, int, float, complex, str, type(Ellipsis))
@@ -38,7 +38,7 @@ def opinions(
     call to ask about when it wrote in place what is seen at `place`.
     """
     slot = place[0] if writer is None or writer < place[0] else writer
-    if program.calls[slot].kind not in ("function", "method", "operator") or _under_autocast(program, slot):
+    if program.calls[slot].kind not in OPERATIONS or _under_autocast(program, slot):
         return ()
     # A module of one side may do more than call its function.
     asked = _asked(program, slot, pair.reference) or _asked(program, slot, pair.candidate)

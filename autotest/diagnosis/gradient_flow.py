@@ -11,7 +11,7 @@ from autotest.comparison import TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, Ref, refs
-from autotest.program.semantics import is_backward, is_class, is_module_call, writes, written
+from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_module_call, writes, written
 from autotest.replaying.replay import replay
 
 #: Slot of a result, and the path of a tensor in it: "", "[1]", ".weight".
@@ -161,7 +161,7 @@ def _agreeing_upstream(program: Program, of_slot: dict[int, list[bool]]) -> list
 
 def hands_on(call: Call) -> bool:
     """Whether gradients may pass through `call`."""
-    return call.kind in ("function", "method", "operator") and not is_backward(call) and not is_class(call)
+    return call.kind in OPERATIONS and not is_backward(call) and not is_class(call)
 
 
 def _is_computed(call: Call) -> bool:

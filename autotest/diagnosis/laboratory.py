@@ -21,7 +21,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, refs
 from autotest.program.calls import LAYOUT
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
-from autotest.program.semantics import in_place
+from autotest.program.semantics import OPERATIONS, in_place
 
 #: Operators that compare or select numbers and compute none on the way: in any precision, they give the same of the
 #: same numbers.
@@ -118,7 +118,7 @@ class Laboratory:
         rounding before it explains what it gives."""
         calls = self.program.calls[: place[0] + 1]
         call = calls[-1]
-        if call.kind not in ("function", "method", "operator") or any(in_place(before) for before in calls):
+        if call.kind not in OPERATIONS or any(in_place(before) for before in calls):
             return False
         if any(type(item) is float and float(np.float32(item)) != item for item in _literals(call)):
             return False  # which is rounded as the call's operands are

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from autotest.program.semantics import plain_name
+
 #: Their names in `scipy.special`, by torch's.
 _NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -37,7 +39,7 @@ _NAMES: Mapping[str, str] = MappingProxyType(
 
 def vote(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of operator `name`; None without an opinion, and where there is no SciPy."""
-    own = _NAMES.get(name.rpartition(".")[2].rstrip("_"))
+    own = _NAMES.get(plain_name(name))
     if own is None or kwargs or not args:
         return None
     if name.startswith("Tensor.polygamma"):

@@ -12,6 +12,7 @@ from autotest.gradients.nondifferentiable import Listed, listed
 from autotest.program import Call, Ref, operator_of, refs
 from autotest.program.semantics import (
     OPERATIONS,
+    base_name,
     is_step,
     may_share_memory,
     pushes_gradients,
@@ -63,7 +64,7 @@ def carrying_calls(record: Record) -> Iterator[Call]:
     """The calls whose result, on the reference, is computed from something that requires grad."""
     reference = record.pair.reference
     for call in record.calls:
-        if call.kind not in OPERATIONS or call.target.rpartition(".")[2] in _NO_OPERATION:
+        if call.kind not in OPERATIONS or base_name(call) in _NO_OPERATION:
             continue
         if any(
             reference.can_backpropagate(tensor) and not reference.holds_gradient(tensor)
@@ -114,7 +115,7 @@ def _is_written_later(record: Record, slot: int) -> bool:
 
 def _only_listed(operators: Iterable[Call]) -> bool:
     """Whether all that could carry a gradient here is on the list, so that a gradient that is not zero is news."""
-    entries = (listed(call.target) for call in operators if call.target.rpartition(".")[2] not in _NO_OPERATION)
+    entries = (listed(call.target) for call in operators if base_name(call) not in _NO_OPERATION)
     return all(entry is not None and entry.kind == "zero" for entry in entries)
 
 
@@ -136,7 +137,7 @@ def _discarded(record: Record, last: int) -> str:
     if returns_gradients(record.calls[last]):
         return ""
     for call in record.calls[last + 1 :]:
-        name = call.target.rpartition(".")[2]
+        name = base_name(call)
         if name == "step" or (call.kind == "getattr" and name == "grad" and not _only_wiped(record, call.slot)):
             return ""
         if name == "zero_grad":
@@ -156,7 +157,7 @@ def _is_gradient(record: Record, call: Call) -> bool:
 def _only_wiped(record: Record, slot: int) -> bool:
     """Whether the gradient that `slot` holds was read for nothing else than to be zeroed."""
     readers = [later for later in record.calls if Ref(slot) in set(refs(later))]
-    return bool(readers) and all(later.target.rpartition(".")[2] in _DISCARDS for later in readers)
+    return bool(readers) and all(base_name(later) in _DISCARDS for later in readers)
 
 
 __all__ = ["carrying_calls", "examine", "tensors_in"]

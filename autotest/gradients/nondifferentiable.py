@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from autotest.program.semantics import plain_name
+
 #: ``none``: the result belongs to no autograd graph. ``zero``: it does, and its derivative is zero wherever there is
 #: one. ``unimplemented``: it does, and torch refuses to push anything back.
 Kind = Literal["none", "zero", "unimplemented"]
@@ -42,4 +44,4 @@ WITHOUT_GRADIENT: dict[str, Listed] = {
 
 def listed(operator: str) -> Listed | None:
     """Why `operator`, a dotted path, a method or an in-place form, has no gradient; None where it must have one."""
-    return WITHOUT_GRADIENT.get(operator.rpartition(".")[2].rstrip("_"))
+    return WITHOUT_GRADIENT.get(plain_name(operator))

@@ -14,7 +14,7 @@ from autotest.gradients.function import Function, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.program import Array, Call, Program, Ref, leaves, refs
 from autotest.program.rewriting import widened
-from autotest.program.semantics import is_class, pushed, pushes_gradients
+from autotest.program.semantics import OPERATIONS, is_class, pushed, pushes_gradients
 from autotest.replaying.replay import perform
 
 
@@ -163,7 +163,7 @@ class Replays:
             self._kept[call.slot] = value
         elif self._builds(call, value):
             self._kept[call.slot] = value
-        elif tensor and call.kind in ("function", "method", "operator") and not framework.can_backpropagate(value):
+        elif tensor and call.kind in OPERATIONS and not framework.can_backpropagate(value):
             read = [self._values[ref.slot] for ref in refs(call)]
             if any(isinstance(item, framework.tensor_types) and framework.can_backpropagate(item) for item in read):
                 self.constants[call.slot] = self._frozen(value)

@@ -11,7 +11,7 @@ import numpy as np
 from autotest.program import Array, Call, Program, leaves, map_operand
 from autotest.program.call_reduction import unread
 from autotest.program.rewriting import assembled, with_arrays
-from autotest.program.semantics import is_backward
+from autotest.program.semantics import OPERATIONS, is_backward
 
 #: A pass: candidates for one program, by one idea.
 Pass = Callable[[Program], Iterator[Program]]
@@ -68,7 +68,7 @@ _ROUND = (10.0, 100.0, 1e3, 1e4, 1e6, 1e9, 1e14, 1e19, 1e30)
 def arguments(program: Program) -> Iterator[Program]:
     """Programs whose calls have fewer arguments, or plainer ones."""
     for call in program.calls:
-        if call.kind not in ("function", "method", "operator"):
+        if call.kind not in OPERATIONS:
             continue
         if call.kind != "operator" and not is_backward(call):
             for key in call.kwargs:

@@ -67,6 +67,11 @@ def base_name(call: Call) -> str:
     return call.target.rpartition(".")[2]
 
 
+def plain_name(operator: str) -> str:
+    """The last part of an operator's name without what marks its form in place: ``relu`` of ``nn.functional.relu_``."""
+    return operator.rpartition(".")[2].rstrip("_")
+
+
 def in_place(call: Call) -> bool:
     """Whether `call` writes into its first operand, whatever it is told: ``add_``, ``x[...] = y``, ``x += y``."""
     name = base_name(call)

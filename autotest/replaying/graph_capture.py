@@ -15,6 +15,7 @@ from autotest.program.dtypes import is_complex
 from autotest.program.semantics import (
     always_shares_memory,
     assigns_items,
+    base_name,
     clips_gradients,
     is_backward,
     is_module_call,
@@ -191,7 +192,7 @@ class _Division:
             staged.backward.append(call)
         elif part is _Part.CONSTANT:
             staged.constants[slot] = self._values[slot] = self._record.actual[slot]
-            if call.kind == "builtin" or _name(call) in ("item", "numpy", "tolist"):
+            if call.kind == "builtin" or base_name(call) in ("item", "numpy", "tolist"):
                 staged.left_out["values on the host"] += 1
         else:
             staged.before.append(slot)
@@ -228,7 +229,7 @@ class _Division:
                 staged.constants[slot] = self._record.actual[slot]
             elif slot in self.outside or not framework.can_backpropagate(value):
                 self.outside[slot] = value
-            elif _name(self._record.calls[slot]) == "Parameter":  # that no module holds
+            elif base_name(self._record.calls[slot]) == "Parameter":  # that no module holds
                 self.outside[slot] = framework.invoke("method", "detach", [value], {})
             else:
                 raise CannotStage("what is computed of parameters before a module is set up")
@@ -319,10 +320,6 @@ class _Division:
             return False
         staged.before.extend(one.slot for one in leading)
         return True
-
-
-def _name(call: Call) -> str:
-    return call.target.rpartition(".")[2]
 
 
 def _choose_inputs(staged: Stage, outside: dict[int, Any], backward: bool) -> None:

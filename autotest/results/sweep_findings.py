@@ -10,6 +10,7 @@ from typing import Final
 
 from autotest.comparison import SPECIAL
 from autotest.program import Program
+from autotest.program.semantics import plain_name
 from autotest.results.finding import Finding
 from autotest.results.ledger import Entry
 from autotest.results.sweep import CHECKS, CellKey, Check, SweepMap
@@ -137,11 +138,6 @@ def _expects(entry: Entry, finding: SweepFinding) -> bool:
     whole = finding.finding
     if whole is not None and entry.covers(whole.first, whole.operator):
         return True
-    names = {plain_operator(finding.operator), *(plain_operator(key.name) for key in finding.cells)}
-    fits = plain_operator(entry.operator) in names and entry.symptom in symptoms_of(finding.check)
+    names = {plain_name(finding.operator), *(plain_name(key.name) for key in finding.cells)}
+    fits = plain_name(entry.operator) in names and entry.symptom in symptoms_of(finding.check)
     return fits and re.search(entry.match, finding.message) is not None
-
-
-def plain_operator(name: str) -> str:
-    """The last part of an operator's name, without what marks its forms."""
-    return name.rpartition(".")[2].rstrip("_")

@@ -8,7 +8,7 @@ import numpy as np
 
 from autotest.diagnosis.numpy_vote import vote
 from autotest.program import Operand, Program, Ref, map_operand
-from autotest.program.semantics import in_place
+from autotest.program.semantics import OPERATIONS, base_name, in_place
 
 #: Whether this machine's long double has more digits than a double: there it is one on most, and not on ARM or Windows.
 HAS_MORE_DIGITS: Final = bool(np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant)
@@ -25,8 +25,8 @@ def exactly(program: Program, given: np.ndarray[Any, Any]) -> np.ndarray[Any, An
     None where there is no such thing: another program, an operator that NumPy does not have, no more digits.
     """
     *inputs, last = program.calls
-    named = last.target.rpartition(".")[2]
-    if not HAS_MORE_DIGITS or last.kind not in ("function", "method", "operator") or "out" in last.kwargs:
+    named = base_name(last)
+    if not HAS_MORE_DIGITS or last.kind not in OPERATIONS or "out" in last.kwargs:
         return None
     if in_place(last) or named in _INEXACT or any(call.kind != "tensor" for call in inputs):
         return None

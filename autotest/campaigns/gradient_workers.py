@@ -36,7 +36,7 @@ class _Kept(NamedTuple):
     overdue: float
 
 
-def keep_books_apart(
+def keep_books_in_workers(
     tests: Sequence[Collected | Where],
     trials: int,
     jobs: int,
@@ -51,7 +51,7 @@ def keep_books_apart(
     """
     if server is None:
         with contextlib.closing(Server(PRELOADED)) as own:
-            return keep_books_apart(tests, trials, jobs, deadline, own, kept)
+            return keep_books_in_workers(tests, trials, jobs, deadline, own, kept)
     books = Books()
     waiting = list(reversed(tests))
     running: dict[Connection, _Kept] = {}
@@ -106,4 +106,4 @@ def _book(connection: Connection, server: socket.socket, file: Path, test: str, 
     connection.send(told)
 
 
-__all__ = ["PRELOADED", "keep_books_apart"]
+__all__ = ["PRELOADED", "keep_books_in_workers"]

@@ -41,7 +41,7 @@ class InProcess:
         trail = breadcrumb.own(self._conditions.directory, os.getpid())
         return [(task, perform(task, self._conditions, trail, self._server)) for task in tasks]
 
-    def told(self) -> list[str]:
+    def machines(self) -> list[str]:
         """Nothing: all of it happens on this machine."""
         return []
 

@@ -290,7 +290,7 @@ class Workers:
         self._workers.clear()
         self._spare = None
 
-    def told(self) -> list[str]:
+    def machines(self) -> list[str]:
         """Nothing: all of it happens on this machine."""
         return []
 

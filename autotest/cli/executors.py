@@ -29,7 +29,7 @@ class Prepared(Executor, Protocol):
 
     def prepare(self) -> None: ...
 
-    def told(self) -> list[str]:
+    def machines(self) -> list[str]:
         """What there is to say of the machines that it worked on."""
 
     def close(self) -> None: ...

@@ -27,7 +27,7 @@ from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
 from autotest.cli.collecting import tests_in
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import Begun
-from autotest.cli.reading import must_be_writable, positive, seed, shard, told
+from autotest.cli.reading import argument_type, must_be_writable, positive, seed, shard
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import all_chosen_names, chosen, chosen_names
 from autotest.report import campaign as report
@@ -50,7 +50,9 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="test files, or folders that hold some")
     candidates.add_to(parser, several=True)
-    parser.add_argument("--time", type=told(duration), metavar="60s", help="how long; 30s, 10m, 2h (default 60s)")
+    parser.add_argument(
+        "--time", type=argument_type(duration), metavar="60s", help="how long; 30s, 10m, 2h (default 60s)"
+    )
     parser.add_argument("--trials", type=positive, metavar="N", help="trials of each test, instead of a time")
     parser.add_argument("--seed", type=seed, default="random", help="base seed, a whole number or random (default)")
     parser.add_argument("-k", metavar="EXPR", default="", help="only tests whose name fits: conv and not transpose")
@@ -61,8 +63,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--html", type=Path, metavar="FILE", help="draw what came of each test as one offline page")
     parser.add_argument("--fail-fast", action="store_true", help="stop exploring at the first finding")
     executors.add_to(parser)
-    parser.add_argument("--deadline", type=told(duration), metavar="20s", help="a longer trial is a hang")
-    parser.add_argument("--memory", type=told(size), metavar="4G", help="memory that a worker may take")
+    parser.add_argument("--deadline", type=argument_type(duration), metavar="20s", help="a longer trial is a hang")
+    parser.add_argument("--memory", type=argument_type(size), metavar="4G", help="memory that a worker may take")
     parser.add_argument(
         "--no-error-parity", action="store_true", help="do not try on the candidate what the reference refuses"
     )
@@ -123,7 +125,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
                 Campaign(progress, plan, executor, shown, campaign).run()
         except Exception as error:  # noqa: BLE001 - it is raised when what was found before is told
             failure = error
-        progress.machines = executor.told()
+        progress.machines = executor.machines()
     for one in (progress, *progress.groups.values()):
         _look_again(one)
     # Never so narrow that nothing fits, nor wider than reads well.

@@ -10,7 +10,7 @@ from typing import Any
 from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.campaigns.gradient_account import keep_books
-from autotest.campaigns.gradient_workers import keep_books_apart
+from autotest.campaigns.gradient_workers import keep_books_in_workers
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors
 from autotest.cli.collecting import tests_in
@@ -79,7 +79,7 @@ def _books(arguments: argparse.Namespace, collected: Collection, conditions: Con
         groups = keep_books_on(cluster, list(tests), arguments.trials, kept)
         if arguments.each_group:
             print(report.by_group(groups) + "\n")
-        for line in cluster.told_of_others():
+        for line in cluster.machines_left_out():
             print(line)
         books = Books()
         for one in groups.values():
@@ -94,5 +94,5 @@ def _books(arguments: argparse.Namespace, collected: Collection, conditions: Con
             books.take(own)
     elif left:
         jobs = arguments.jobs or default_jobs()
-        books.take(keep_books_apart(list(left), arguments.trials, jobs, kept=kept.add))
+        books.take(keep_books_in_workers(list(left), arguments.trials, jobs, kept=kept.add))
     return books

@@ -12,7 +12,7 @@ from typing import Any
 from autotest.base.errors import UsageError
 
 
-def told(read: Callable[[str], Any]) -> Callable[[str], Any]:
+def argument_type(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """`read`, so that argparse repeats what is wrong."""
 
     def reading(text: str) -> Any:

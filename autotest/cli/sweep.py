@@ -19,7 +19,7 @@ from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors, sweep_files
 from autotest.cli.fuzz import terminated
-from autotest.cli.reading import positive, shard, told, whole
+from autotest.cli.reading import argument_type, positive, shard, whole
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.clusters.other_work import SweepOnCluster
 from autotest.frameworks import chosen_names
@@ -62,7 +62,10 @@ def add_to(commands: Any) -> None:
         "--calls", type=Path, metavar="FILE", help="judge the calls that `autotest harvest` recorded, and nothing else"
     )
     parser.add_argument(
-        "--time", type=told(duration), metavar="120s", help="how long to search; without it everything is run once"
+        "--time",
+        type=argument_type(duration),
+        metavar="120s",
+        help="how long to search; without it everything is run once",
     )
     parser.add_argument("--jobs", type=positive, metavar="N", help=f"worker processes (default {default_jobs()})")
     executors.add_executor(parser)
@@ -82,13 +85,13 @@ def add_to(commands: Any) -> None:
         help=f"write the map to compare later ones with (default {BASELINE}); what is found is no failure",
     )  # fmt: skip
     parser.add_argument(
-        "--explain", type=told(duration), default=60.0, metavar="60s",
+        "--explain", type=argument_type(duration), default=60.0, metavar="60s",
         help="how long to look into findings, for a verdict and a script (default 60s)",
     )  # fmt: skip
     parser.add_argument("--no-explain", action="store_true", help="do not look into findings")
     parser.add_argument("--ledger", type=Path, metavar="FILE", help="a ledger.toml that gives reasons for findings")
-    parser.add_argument("--deadline", type=told(duration), metavar="20s", help="a longer sample is a hang")
-    parser.add_argument("--memory", type=told(size), metavar="4G", help="memory that a worker may take")
+    parser.add_argument("--deadline", type=argument_type(duration), metavar="20s", help="a longer sample is a hang")
+    parser.add_argument("--memory", type=argument_type(size), metavar="4G", help="memory that a worker may take")
     parser.set_defaults(run=run)
 
 
@@ -130,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
             sweep.run(written)
         if isinstance(engine, SweepOnCluster):
             session.map.workers = engine.workers()
-            session.map.notes += engine.told()
+            session.map.notes += engine.machines()
         found = sweep.found if sweep.found is not None else findings(session.map)
         trouble = verifying.kept(found, environment.directory, plan.seed)
     session.map.notes += filter(None, [written.trouble, trouble])

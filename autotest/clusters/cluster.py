@@ -281,11 +281,11 @@ class Cluster:
 
     # -- and besides ------------------------------------------------------------------------------------
 
-    def told(self) -> list[str]:
+    def machines(self) -> list[str]:
         """Who works, and who was refused and why; a line each."""
-        return [*(f"{self.workers(group)}: {group}" for group in self.groups), *self.told_of_others()]
+        return [*(f"{self.workers(group)}: {group}" for group in self.groups), *self.machines_left_out()]
 
-    def told_of_others(self) -> list[str]:
+    def machines_left_out(self) -> list[str]:
         """Who was refused, or given up, and why; a line each."""
         return [f"left out: {line}" for line in self._machines.told_of_refused()] + self._given_up
 

@@ -155,9 +155,9 @@ class SweepOnCluster(Engine):
         """The groups of machines that each judge all units, with their workers; none where one does."""
         return {group: self._cluster.room(group)[0] for group in self._cluster.groups} if self._cluster.each else {}
 
-    def told(self) -> list[str]:
+    def machines(self) -> list[str]:
         """Who works, and who was refused and why; a line each."""
-        return self._cluster.told()
+        return self._cluster.machines()
 
 
 def keep_books_on(cluster: Cluster, tests: Sequence[Where], trials: int, kept: KeptBooks) -> Mapping[str, Books]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from autotest.campaigns import gradient_workers, workers
-from autotest.campaigns.gradient_workers import keep_books_apart
+from autotest.campaigns.gradient_workers import keep_books_in_workers
 from autotest.campaigns.workers import Workers
 from autotest.clusters.messages import Book, Look, Package
 from autotest.clusters.threaded import Threaded
@@ -75,7 +75,7 @@ def _judging(one: Engine) -> Callable[[Unit | Look], object]:
 
 def _keeping_books(slots: int, server: Server) -> Threaded:
     def keep(book: Book) -> Books:
-        return keep_books_apart([book.where], book.trials, 1, server=server)
+        return keep_books_in_workers([book.where], book.trials, 1, server=server)
 
     return Threaded([keep] * slots, server.close)
 

@@ -14,7 +14,7 @@ from autotest.diagnosis import scipy_counterparts
 from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.numpy_vote import vote
 from autotest.diagnosis.roundoff import ROUNDOFF
-from autotest.diagnosis.verdict import Witness
+from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled
@@ -30,7 +30,7 @@ _LEAST = 1e-300
 
 def opinions(
     program: Program, place: Place, pair: Pair, *, about: str = "value", writer: int | None = None
-) -> tuple[Witness, ...]:
+) -> tuple[OracleResult, ...]:
     """How far each side is from what others compute for the call at `place`: NumPy, and the reference's own
     second implementations.
 
@@ -55,7 +55,7 @@ def opinions(
     if type(one) is not TensorValue or type(other) is not TensorValue:
         return ()
     found = (_opinion(name, value, asked, (one, other), about) for name, value in _answers(asked, pair, place[1]))
-    return tuple(witness for witness in found if witness is not None)
+    return tuple(oracle for oracle in found if oracle is not None)
 
 
 class _Asked(NamedTuple):
@@ -158,13 +158,13 @@ def _part(value: Any, suffix: str) -> Any:
 
 def _opinion(
     name: str, opinion: Any, asked: _Asked, sides: tuple[TensorValue, TensorValue], about: str
-) -> Witness | None:
+) -> OracleResult | None:
     one, other = sides
     if about == "dtype":
         return _on_dtype(name, str(opinion.dtype), asked.held, one, other)
     if about == "shape":
         errors = [0.0 if side.data.shape == opinion.shape else float("inf") for side in (one, other)]
-        return Witness(name, f"shape {opinion.shape}", (errors[0], errors[1]), 0.0, attribute=True)
+        return OracleResult(name, f"shape {opinion.shape}", (errors[0], errors[1]), 0.0, attribute=True)
     if opinion.dtype.kind == "f" and all(side.data.dtype.kind in "biu" for side in sides):
         return None  # how it is rounded to whole numbers is the framework's own
     if opinion.dtype == np.float16 and one.dtype != "float16":
@@ -190,7 +190,7 @@ def _under_autocast(program: Program, slot: int) -> bool:
 
 def _on_values(
     name: str, opinion: np.ndarray[Any, Any], allowed: np.ndarray[Any, Any], one: TensorValue, other: TensorValue
-) -> Witness | None:
+) -> OracleResult | None:
     """How far either side is from `opinion`, told at the element where one of them is furthest."""
     if not opinion.size:
         return None
@@ -205,7 +205,7 @@ def _on_values(
     ]
     shown = f"{opinion[at].item():.9g}" + (f" at {at}" if at else "")
     limit = float(allowed[at])
-    return Witness(name, shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0)
+    return OracleResult(name, shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0)
 
 
 def _is_real(value: Any) -> bool:
@@ -214,14 +214,14 @@ def _is_real(value: Any) -> bool:
 
 def _on_dtype(
     name: str, opinion: str, held: Sequence[TensorValue], one: TensorValue, other: TensorValue
-) -> Witness | None:
+) -> OracleResult | None:
     """NumPy promotes as torch does only where there is nothing to promote, and no counterpart computed wider."""
     if len({value.dtype for value in held}) != 1 or not held[0].dtype.startswith("float"):
         return None
     if opinion not in (held[0].dtype, "bool"):
         return None
     errors = [0.0 if side.dtype == opinion else float("inf") for side in (one, other)]
-    return Witness(name, f"dtype {opinion}", (errors[0], errors[1]), 0.0, attribute=True)
+    return OracleResult(name, f"dtype {opinion}", (errors[0], errors[1]), 0.0, attribute=True)
 
 
 def _gap(opinion: np.ndarray[Any, Any], actual: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

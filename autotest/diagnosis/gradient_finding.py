@@ -25,7 +25,7 @@ from autotest.gradients.reverse_mode import Wrong, pushing, wrong_gradient
 from autotest.program import Program, Ref, leaves
 from autotest.program.paths import gradient_of
 from autotest.program.rewriting import WIDER
-from autotest.program.semantics import pushed, pushes_gradients
+from autotest.program.semantics import backward_arguments, pushes_gradients
 from autotest.recording.record import Record
 from autotest.replaying.replay import replay
 from autotest.report import gradients as report
@@ -148,7 +148,7 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
         "rule": (RULE.eps, RULE.atol, RULE.rtol),
     }
     if push is not None:
-        slots = ([item.slot for item in leaves(one) if type(item) is Ref] for one in pushed(push))
+        slots = ([item.slot for item in leaves(one) if type(item) is Ref] for one in backward_arguments(push))
         results, cotangents = slots
         leaf, array = (wrong.place.slot, wrong.place.suffix), wrong.place.index
         script = derivative_script(

@@ -12,12 +12,12 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Agreement, Place, results
 from autotest.diagnosis.locating import operands
-from autotest.diagnosis.verdict import Witness
+from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, Ref, operator_of
 from autotest.program.paths import is_gradient, owner_of_gradient
 from autotest.program.rewriting import with_arrays
-from autotest.program.semantics import is_backward, pushed, returns_gradients
+from autotest.program.semantics import backward_arguments, is_backward, returns_gradients
 from autotest.replaying.replay import replay
 
 #: Operators whose integer result is right when it selects the right value.
@@ -36,7 +36,7 @@ def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int,
 # -- differences --------------------------------------------------------------------------------------------
 
 
-def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -> tuple[Witness | None, bool]:
+def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -> tuple[OracleResult | None, bool]:
     """How far each side's gradient is from central differences of its own forward, and whether there is a kink."""
     leaf = _leaf(wide, place)
     slots = [call.slot for call in wide.calls if is_backward(call)]
@@ -75,8 +75,8 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     errors = (abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1]))
     agreed = abs(found[0] - found[1]) <= allowed
     shown = f"{found[0]:.9g}" + (f" at {at}" if at else "")
-    witness = Witness("difference of its own forward", shown, errors, allowed)
-    return (None if any(kinks) or not agreed else witness), kink
+    oracle = OracleResult("difference of its own forward", shown, errors, allowed)
+    return (None if any(kinks) or not agreed else oracle), kink
 
 
 def _gradient(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None:
@@ -178,7 +178,7 @@ def _pushed(program: Program, side: Framework, pushing: int) -> float | None:
     replayed = replay(program, side, upto=pushing)
     if replayed.error is not None:
         return None
-    roots, cotangents = pushed(program.calls[pushing])
+    roots, cotangents = backward_arguments(program.calls[pushing])
     pairs: Sequence[tuple[Any, Any]] = [(roots, cotangents)]
     if isinstance(roots, (list, tuple)):
         pairs = list(zip(roots, cotangents or [None] * len(roots), strict=True))

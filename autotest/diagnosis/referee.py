@@ -106,8 +106,8 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
         side = pair.candidate if measured.wrong[1] else pair.reference
         evidence = dataclasses.replace(evidence, strays=laboratory.strays(place, measured, side))
     if first.stage == "backward" or returns_gradients(focus.program.calls[place[0]]):
-        witness, kink = numeric_gradient(laboratory.wide, laboratory.wide_place(place), pair, first)
-        return dataclasses.replace(evidence, witnesses=() if witness is None else (witness,), kink=kink)
+        oracle, kink = numeric_gradient(laboratory.wide, laboratory.wide_place(place), pair, first)
+        return dataclasses.replace(evidence, oracles=() if oracle is None else (oracle,), kink=kink)
     if first.symptom == "value" and ties(focus, place, pair):
         return dataclasses.replace(evidence, ties=True)
     writer = located.alone_slot if focus is located.alone else located.slot
@@ -116,7 +116,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     else:
         at = None if writer is None else laboratory.wide_place((writer, ""))[0]
         found = opinions(laboratory.wide, laboratory.wide_place(place), pair, about=first.symptom, writer=at)
-    return dataclasses.replace(evidence, witnesses=found)
+    return dataclasses.replace(evidence, oracles=found)
 
 
 def _is_small(mismatch: Mismatch, settings: Settings) -> bool:
@@ -134,7 +134,7 @@ def _noise(focus: Agreement, place: Place, pair: Pair, first: Mismatch) -> dict[
     for side, at in ((pair.reference, 0), (pair.candidate, 1)):
         once = focus.read().get(place, (None, None))[at]
         again = results(focus.program, side).get(place)
-        noise.append(_apart(once, again))
+        noise.append(_self_noise(once, again))
     numbers = first.statistics
     tolerated = 0.0 if numbers is None else numbers.atol + numbers.rtol * abs(_real(numbers.abs_expected))
     return {"noise": (noise[0], noise[1]), "tolerated": tolerated}
@@ -145,7 +145,7 @@ def _real(value: Any) -> float:
     return number if np.isfinite(number) else 0.0
 
 
-def _apart(once: Any, again: Any) -> float:
+def _self_noise(once: Any, again: Any) -> float:
     if type(once) is not TensorValue or type(again) is not TensorValue or once.data.shape != again.data.shape:
         return 0.0
     return float(distance(once.data, again.data).max(initial=0.0))

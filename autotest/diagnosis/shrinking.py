@@ -22,7 +22,7 @@ from autotest.diagnosis.operands import values_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
 from autotest.program.rewriting import widened, with_arrays
-from autotest.program.semantics import in_place, pushed, pushes_gradients
+from autotest.program.semantics import backward_arguments, in_place, pushes_gradients
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 from autotest.trials.trial import Outcome, Test, run_trial
@@ -266,7 +266,7 @@ def mend(program: Program, framework: Framework) -> Program | None:
 
 def _mended(program: Program, push: Call, framework: Framework) -> Program | None:
     """`program` with fitting cotangents for `push`, if `framework` comes that far."""
-    roots, given = pushed(push)
+    roots, given = backward_arguments(push)
     pairs = list(zip(roots, given or (), strict=False)) if isinstance(roots, (list, tuple)) else [(roots, given)]
     pairs = [
         (root, one)

@@ -107,7 +107,7 @@ def _moved(program: Program, pair: Pair, run: int, updates: Updates) -> Program:
 
     def rate(name: str, number: float) -> float:
         # What a step makes of its gradients is off by as much as a learning rate is.
-        most = max(ROUNDOFF["float32"], updates.apart if name == "lr" else 0.0)
+        most = max(ROUNDOFF["float32"], updates.error if name == "lr" else 0.0)
         return number * (1 + most * random.uniform(-1, 1))
 
     return with_rates(moved, pair.reference, rate)

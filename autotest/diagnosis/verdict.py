@@ -80,11 +80,11 @@ class Measured:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Witness:
+class OracleResult:
     """What somebody independent has to say: how far each side is from it."""
 
     name: str
-    #: What the witness found, in words: ``"0.25 at (1, 2)"``.
+    #: What the oracle found, in words: ``"0.25 at (1, 2)"``.
     found: str
     errors: tuple[float, float]
     allowed: float
@@ -107,7 +107,7 @@ class Evidence:
     #: What the test allows at the mismatch, to compare the noise with.
     tolerated: float = 0.0
     measured: Measured | None = None
-    witnesses: tuple[Witness, ...] = ()
+    oracles: tuple[OracleResult, ...] = ()
     #: Whether every call agrees when it is given the reference's operands.
     each_agrees: bool = False
     #: The greatest magnitude in the program times what rounding makes of it.
@@ -307,7 +307,7 @@ def judge(evidence: Evidence) -> Verdict:
     if evidence.kink:
         what = "semantic difference: a kink, where more than one gradient is right"
         return Verdict("semantic difference", what, numbers, side="nobody")
-    if any(any(witness.accuses) for witness in evidence.witnesses):
+    if any(any(oracle.accuses) for oracle in evidence.oracles):
         what = "inconclusive: those who were asked contradict each other, or both sides"
         return Verdict("inconclusive", what, numbers)
     # Nobody else has an opinion, and it is no rounding: what the reference does is what the candidate is to do.
@@ -317,11 +317,11 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def _accused(evidence: Evidence) -> Verdict | None:
-    """By witnesses, whose word counts when they are not all against everybody."""
+    """By oracles, whose word counts when they are not all against everybody."""
     if evidence.measured is not None and evidence.measured.wide_agrees:
         return None
-    heard = [witness for witness in evidence.witnesses if witness.accuses in ((True, False), (False, True))]
-    blamed = {witness.accuses for witness in heard}
+    heard = [oracle for oracle in evidence.oracles if oracle.accuses in ((True, False), (False, True))]
+    blamed = {oracle.accuses for oracle in heard}
     if len(blamed) != 1:
         return None
     at = 0 if blamed.pop() == (True, False) else 1
@@ -379,15 +379,15 @@ def _numbers(evidence: Evidence) -> tuple[str, ...]:
             lines.append(
                 f"in float64 the sides still differ by {found.wide_gap:.3g}; {found.wide_allowed:.3g} would be rounding"
             )
-    lines += [_heard(witness, evidence.sides) for witness in evidence.witnesses]
+    lines += [_sentence(oracle, evidence.sides) for oracle in evidence.oracles]
     return tuple(lines)
 
 
-def _heard(witness: Witness, sides: tuple[str, str]) -> str:
-    if witness.attribute:
-        words = [f"{side} {'has not' if bad else 'has'}" for side, bad in zip(sides, witness.accuses, strict=True)]
-        return f"{witness.name}: {witness.found}, which {words[0]} and {words[1]}"
+def _sentence(oracle: OracleResult, sides: tuple[str, str]) -> str:
+    if oracle.attribute:
+        words = [f"{side} {'has not' if bad else 'has'}" for side, bad in zip(sides, oracle.accuses, strict=True)]
+        return f"{oracle.name}: {oracle.found}, which {words[0]} and {words[1]}"
     return (
-        f"{witness.name}: {witness.found}. {sides[0]} is off by {witness.errors[0]:.3g}, {sides[1]} by "
-        f"{witness.errors[1]:.3g} ({witness.allowed:.3g} allowed)"
+        f"{oracle.name}: {oracle.found}. {sides[0]} is off by {oracle.errors[0]:.3g}, {sides[1]} by "
+        f"{oracle.errors[1]:.3g} ({oracle.allowed:.3g} allowed)"
     )

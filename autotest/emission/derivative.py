@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from autotest.emission import literals, naming
 from autotest.emission.code import Printer
-from autotest.emission.header import opening
+from autotest.emission.header import script_header
 from autotest.emission.script import Script, quotable
 from autotest.program import Program
 from autotest.program.paths import gradient_of
@@ -183,7 +183,7 @@ def _script(
     frameworks = [line for one in sides for line in one.lines]
     return "\n".join(
         [
-            *opening(title, header, printer.imports, frameworks, literals.definitions(program).values()),
+            *script_header(title, header, printer.imports, frameworks, literals.definitions(program).values()),
             f"{constant} = {constant}.copy()",
             "",
             "",

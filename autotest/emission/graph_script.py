@@ -12,7 +12,7 @@ from autotest.emission import literals, naming
 from autotest.emission.checker import Runs
 from autotest.emission.code import Printer
 from autotest.emission.compact import READ
-from autotest.emission.header import opening
+from autotest.emission.header import script_header
 from autotest.emission.script import Script
 from autotest.program import Program, refs
 from autotest.program.paths import is_gradient
@@ -179,7 +179,7 @@ def graph_script(
     modules = printer.imports | ({"os", "subprocess"} if dies else set())
     return "\n".join(
         [
-            *opening(title, header, modules, side.lines, literals.definitions(program).values()),
+            *script_header(title, header, modules, side.lines, literals.definitions(program).values()),
             "given_back = []  # which of its results the graph has at all",
             "",
             "",

@@ -11,7 +11,7 @@ from autotest.emission.script import PACKED, quotable
 _UNPACKING = ("base64", "zlib")
 
 
-def opening(
+def script_header(
     title: str,
     header: Sequence[str],
     modules: Iterable[str],

@@ -119,7 +119,7 @@ def script(program: Program, reference: str, candidate: str, terms: OwnTerms | N
     found = compact.function_body(program, "torch", expression, fact.format(expression), large=True)
     if found is None:
         return None
-    apart = bool(asked.python) or asked.dies
+    in_child = bool(asked.python) or asked.dies
     own, other = "in_torch", "in_another" if terms is None else f"in_{_word(terms.imports)}"
     functions = [_function(own, ["import torch", *found.lines])]
     if terms is None:
@@ -129,17 +129,17 @@ def script(program: Program, reference: str, candidate: str, terms: OwnTerms | N
         functions.append(_function(other, [*terms.imports.splitlines(), *terms.lines, *result]))
     names = {
         "expected": own,
-        "actual": "elsewhere" if apart else other,
+        "actual": "elsewhere" if in_child else other,
         "reference": quotable(reference),
         "candidate": quotable(candidate),
     }
     place = "the other interpreter" if asked.python else "a process of its own"
     python = "python" if asked.python else "sys.executable"
-    child = _CHILD.format(actual=other, place=place, python=python) if apart else ""
+    child = _CHILD.format(actual=other, place=place, python=python) if in_child else ""
     if asked.python:
         child = _OTHER.format(python=repr(asked.python), candidate=names["candidate"]) + child
     check = _REFUSES if asked.symptom in ("exception", "crash") else _VALUES
-    modules = {"sys", *found.modules, *(("json", "subprocess") if apart else ())}
+    modules = {"sys", *found.modules, *(("json", "subprocess") if in_child else ())}
     return "\n".join(
         [
             compact.docstring(asked.title, asked.notes),

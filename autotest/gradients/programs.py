@@ -14,7 +14,7 @@ from autotest.gradients.function import Function, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.program import Array, Call, Program, Ref, leaves, refs
 from autotest.program.rewriting import widened
-from autotest.program.semantics import OPERATIONS, is_class, pushed, pushes_gradients
+from autotest.program.semantics import OPERATIONS, backward_arguments, is_class, pushes_gradients
 from autotest.replaying.replay import perform
 
 
@@ -95,7 +95,7 @@ def differentiated(program: Program) -> Differentiated:
     """What of `program`, which pushes something back, is a function of its leaves."""
     push = next(call for call in program.calls if pushes_gradients(call))
     wide, places = widened(program)
-    roots = dict.fromkeys(places[item.slot] for item in leaves(pushed(push)[0]) if type(item) is Ref)
+    roots = dict.fromkeys(places[item.slot] for item in leaves(backward_arguments(push)[0]) if type(item) is Ref)
     return Differentiated(wide, places[push.slot], list(roots), {new: old for old, new in places.items()})
 
 

@@ -16,7 +16,7 @@ from autotest.gradients.function import Real, from_reals, overlaps, real_shape, 
 from autotest.gradients.programs import Replays, differentiated
 from autotest.program import Array, Call, Captured, Program, Ref, leaves
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
-from autotest.program.semantics import pushed, pushes_gradients, returns_gradients
+from autotest.program.semantics import backward_arguments, pushes_gradients, returns_gradients
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.gradient_rows import Row, failing, row_of
 
@@ -93,7 +93,7 @@ def _backward(push: Call) -> Call:
     """`push` as a call that leaves gradients in the leaves."""
     if not returns_gradients(push):
         return push
-    return Call("function", "autograd.backward", pushed(push), {}, push.slot)
+    return Call("function", "autograd.backward", backward_arguments(push), {}, push.slot)
 
 
 def constant(program: Program, slot: int, array: Array, device: str) -> Program:
@@ -140,7 +140,9 @@ class _Pushed:
         self._program, self._framework, self._rule = program, framework, rule
         self._push = next(call for call in reversed(program.calls) if pushes_gradients(call))
         self._run = self._replayed(program, None)
-        roots, cotangents = ([item.slot for item in leaves(one) if type(item) is Ref] for one in pushed(self._push))
+        roots, cotangents = (
+            [item.slot for item in leaves(one) if type(item) is Ref] for one in backward_arguments(self._push)
+        )
         self._roots = roots
         held = self._numbers(self._run, cotangents)
         self._cotangents = held or [np.ones(())] * len(roots)

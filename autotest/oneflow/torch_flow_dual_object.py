@@ -114,14 +114,14 @@ def autotest(
             tallies: list[Tally] = []
             with run_hooks.run_hook(lambda test, context, tally: tallies.append(tally)):
                 decorated(*args, **kwargs)
-            sys.stderr.writelines(f"{function.__qualname__}: {told(tally)}\n" for tally in tallies)
+            sys.stderr.writelines(f"{function.__qualname__}: {summary(tally)}\n" for tally in tallies)
 
         return run  # type: ignore[return-value]
 
     return decorator
 
 
-def told(tally: Tally) -> str:
+def summary(tally: Tally) -> str:
     """One line about a test that passed: what was compared, and what its graph could not hold."""
     left_out = ", ".join(f"{count} x {reason}" for reason, count in tally.left_out.most_common())
     return (

@@ -156,7 +156,7 @@ def pushes_gradients(call: Call) -> bool:
     return call.kind in ("function", "method") and call.target in _PUSH_GRADIENTS
 
 
-def pushed(call: Call) -> tuple[Operand, Operand]:
+def backward_arguments(call: Call) -> tuple[Operand, Operand]:
     """What `call` pushes back from, and what it pushes into that: by position or keyword, None for what is left out."""
     if call.kind == "method":
         names: tuple[str, ...] = ("", "gradient")

@@ -54,7 +54,7 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._heard: list[TestSummary] = []
+        self._summaries: list[TestSummary] = []
         self._isolated: IsolatedRunner | None = None
         self._running: pytest.StashKey[TestSummary] = pytest.StashKey()
         self._names: Mapping[str, Called] = {}
@@ -113,7 +113,7 @@ class Session:
         with run_hook(listen), self._where_it_runs(item), self._as_it_is_called(item), self._shown():
             yield
         if tallies:
-            item.stash[self._running] = _heard(tallies, self._isolated is not None)
+            item.stash[self._running] = _summary(tallies, self._isolated is not None)
 
     @contextlib.contextmanager
     def _shown(self) -> Iterator[None]:
@@ -187,7 +187,7 @@ class Session:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         heard: TestSummary | None = getattr(report, "autotest", None)
         if heard is not None:
-            self._heard.append(heard)
+            self._summaries.append(heard)
             if report.failed and not hasattr(self._config, "workerinput"):
                 from autotest.pytest_plugin.failures import colour
 
@@ -196,19 +196,19 @@ class Session:
     # -- after the tests --------------------------------------------------------------------------------
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not self._heard:
+        if not self._summaries:
             return
         from autotest.report import session
 
         terminalreporter.section("autotest")
-        for line in session.summary(self._heard, shutil.get_terminal_size().columns):
+        for line in session.summary(self._summaries, shutil.get_terminal_size().columns):
             terminalreporter.write_line(line)
         if self._config.getoption("autotest_coverage"):
             from autotest.report import coverage
             from autotest.results.coverage import merged
 
             terminalreporter.section("autotest coverage")
-            for line in coverage.table(merged(heard["covered"] for heard in self._heard)):
+            for line in coverage.table(merged(summary["covered"] for summary in self._summaries)):
                 terminalreporter.write_line(line)
 
     @pytest.hookimpl(optionalhook=True)
@@ -313,7 +313,7 @@ def _plain_name(test: str) -> str:
     return re.split(r"::|\.", re.split(r"[\[@]", test)[0])[-1]
 
 
-def _heard(tallies: Sequence[Ran], isolated: bool) -> TestSummary:
+def _summary(tallies: Sequence[Ran], isolated: bool) -> TestSummary:
     """The sum of what the autotests called by one item came to: usually one."""
     from collections import Counter
 

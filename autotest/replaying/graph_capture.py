@@ -15,12 +15,12 @@ from autotest.program.dtypes import is_complex
 from autotest.program.semantics import (
     always_shares_memory,
     assigns_items,
+    backward_arguments,
     base_name,
     clips_gradients,
     is_backward,
     is_module_call,
     is_step,
-    pushed,
     reads_gradient,
     returns_gradients,
     writes,
@@ -354,7 +354,7 @@ def _choose_inputs(staged: Stage, outside: dict[int, Any], backward: bool) -> No
 
 def pushed_by(call: Call) -> Iterator[tuple[int, int | None]]:
     """(slot of an output, slot of its cotangent) of a recorded backward."""
-    outputs, cotangents = (one if isinstance(one, (list, tuple)) else [one] for one in pushed(call))
+    outputs, cotangents = (one if isinstance(one, (list, tuple)) else [one] for one in backward_arguments(call))
     for output, cotangent in itertools.zip_longest(outputs, cotangents[: len(outputs)]):
         yield output.slot, cotangent.slot if type(cotangent) is Ref else None
 

@@ -68,7 +68,7 @@ def check(records: Sequence[Record], settings: Settings) -> GraphReport:
         found = _compared(groups, settings, report)
     except _GraphRefused:  # whose fault it is shows when each is on its own
         for group in groups:
-            for staged, mismatches in _apart(group, settings, report):
+            for staged, mismatches in _in_own_graph(group, settings, report):
                 report.mismatches[indices[id(staged)]] = mismatches
         return report
     for staged, mismatches in found:
@@ -79,7 +79,7 @@ def check(records: Sequence[Record], settings: Settings) -> GraphReport:
 
 def alone(record: Record, settings: Settings) -> list[Mismatch]:
     """The mismatches of one program in a graph of its own; raises `CannotStage` when it is none for a graph."""
-    ((_, mismatches),) = _apart([stage(record)], settings, GraphReport([[]], collections.Counter()))
+    ((_, mismatches),) = _in_own_graph([stage(record)], settings, GraphReport([[]], collections.Counter()))
     return mismatches
 
 
@@ -103,7 +103,7 @@ def _confirmed(staged: Stage, mismatches: list[Mismatch], settings: Settings) ->
     return own or [dataclasses.replace(item, message=f"{item.message} ({IN_COMPANY})") for item in mismatches]
 
 
-def _apart(group: Group, settings: Settings, report: GraphReport) -> list[tuple[Stage, list[Mismatch]]]:
+def _in_own_graph(group: Group, settings: Settings, report: GraphReport) -> list[tuple[Stage, list[Mismatch]]]:
     """One group in a graph of its own: with gradients, and if that cannot be, without."""
     try:
         return _compared([group], settings, report)

@@ -61,26 +61,26 @@ class Updates:
     #: Whether one of them keeps its rates in single precision, whatever it steps on.
     single: bool = False
     #: The most that the update of a tensor was off by as a whole, relative to itself.
-    apart: float = 0.0
+    error: float = 0.0
 
 
 def check_updates(record: Record) -> Updates:
     """Whether an optimizer steps otherwise on the candidate, given the same gradients: the first that does."""
-    checked, single, apart = True, False, 0.0
+    checked, single, error = True, False, 0.0
     for owner in dict.fromkeys(step.owner for step in record.steps):
         if not record.calls[owner].target.startswith("optim."):
             checked = False
             continue
         steps = [step for step in record.steps if step.owner == owner][:_STEPS]
-        told = _Stepping(record, owner, steps).told()
-        checked, single, apart = checked and told.checked, single or told.single, max(apart, told.apart)
-        for small in () if told.wrong is not None else _made_small(record, owner, steps[0]):
-            told = _Stepping(record, owner, [small], single=single).told()
-            if told.wrong is not None:
+        found = _Stepping(record, owner, steps).outcome()
+        checked, single, error = checked and found.checked, single or found.single, max(error, found.error)
+        for small in () if found.wrong is not None else _made_small(record, owner, steps[0]):
+            found = _Stepping(record, owner, [small], single=single).outcome()
+            if found.wrong is not None:
                 break
-        if told.wrong is not None:
-            return told
-    return Updates(None, checked, single, apart)
+        if found.wrong is not None:
+            return found
+    return Updates(None, checked, single, error)
 
 
 def _made_small(record: Record, owner: int, step: Step) -> Iterator[Step]:
@@ -125,7 +125,7 @@ class _Stepping:
         #: By step and kept tensor: the slot of what the step added to it.
         self._updates: list[list[int]] = []
 
-    def told(self) -> Updates:
+    def outcome(self) -> Updates:
         if not self._kept:
             return Updates(checked=False)
         try:
@@ -149,8 +149,8 @@ class _Stepping:
         errors = [(step, at, float(errors.max(initial=0.0))) for step, at, errors in rows]
         found = next((row for row in errors if row[2] > allowed), None)
         if found is None:
-            apart = [_apart(*pair) for rows in zip(own, other, strict=True) for pair in zip(*rows, strict=True)]
-            return Updates(single=single, apart=max(apart))
+            off = [_relative_error(*pair) for rows in zip(own, other, strict=True) for pair in zip(*rows, strict=True)]
+            return Updates(single=single, error=max(off))
         step, at, error = found
         slot = places[self._updates[step][at]]
         whole = self._steps[step].slot
@@ -285,6 +285,6 @@ def _without_gradients(program: Program) -> Program:
     )
 
 
-def _apart(own: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
+def _relative_error(own: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
     whole = float(np.linalg.norm(own))
     return float(np.linalg.norm(own - other)) / whole if whole else 0.0

@@ -12,7 +12,7 @@ from autotest.report.plural import several
 _WIDTH = 160
 
 
-class Came(NamedTuple):
+class CandidateResult(NamedTuple):
     """What the trials of one candidate came to."""
 
     name: str
@@ -26,19 +26,19 @@ class Came(NamedTuple):
     place: str = ""
 
 
-def lines(came: Sequence[Came]) -> list[str]:
+def lines(results: Sequence[CandidateResult]) -> list[str]:
     """One line for each candidate."""
-    width = max(len(one.name) for one in came)
-    return ["Candidates:", *(f"  {one.name.ljust(width)}  {_said(one)}" for one in came)]
+    width = max(len(one.name) for one in results)
+    return ["Candidates:", *(f"  {one.name.ljust(width)}  {_said(one)}" for one in results)]
 
 
-def _said(came: Came) -> str:
-    if came.against:
-        where = f"; python {came.place}/repro.py" if came.place else ""
-        return f"{textwrap.shorten(came.against, _WIDTH, placeholder='...')}{where}"
-    told = [f"agrees in {several(came.accepted, 'trial')}"]
-    told += [f"{came.expected} differ as its ledger expects"] if came.expected else []
-    told += [f"{came.absent} need what it does not have"] if came.absent else []
+def _said(result: CandidateResult) -> str:
+    if result.against:
+        where = f"; python {result.place}/repro.py" if result.place else ""
+        return f"{textwrap.shorten(result.against, _WIDTH, placeholder='...')}{where}"
+    told = [f"agrees in {several(result.accepted, 'trial')}"]
+    told += [f"{result.expected} differ as its ledger expects"] if result.expected else []
+    told += [f"{result.absent} need what it does not have"] if result.absent else []
     return ", ".join(told)
 
 

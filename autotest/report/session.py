@@ -57,10 +57,10 @@ class TestSummary(TypedDict):
     candidates: dict[str, CandidateSummary]
 
 
-def header(tests: int, others: int, sides: Sequence[str], base_seed: str, apart: bool) -> str:
+def header(tests: int, others: int, sides: Sequence[str], base_seed: str, isolated: bool) -> str:
     """The line under the collected tests."""
     counted = several(tests, "test") + (f" (and {several(others, 'test')} of other kinds)" if others else "")
-    where = ", trials in a worker process" if apart else ""
+    where = ", trials in a worker process" if isolated else ""
     return f"autotest: {counted} of {' against '.join(reversed(sides))}, base seed {base_seed}{where}"
 
 

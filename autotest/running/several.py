@@ -117,16 +117,18 @@ def _judge_waiting(candidates: list[_Candidate]) -> None:
             candidate.judged.judge_waiting()
 
 
-def _came(candidate: _Candidate) -> report.Came:
+def _result(candidate: _Candidate) -> report.CandidateResult:
     tally, ended = candidate.judged.tally, candidate.ended
     against = "" if ended is None else str(ended).partition("\n")[0].removeprefix(f"{candidate.judged.test.id}: ")
     place = ended.place if isinstance(ended, Divergence) else ""
-    return report.Came(candidate.name, tally.accepted, tally.absent.total(), tally.expected.total(), against, place)
+    return report.CandidateResult(
+        candidate.name, tally.accepted, tally.absent.total(), tally.expected.total(), against, place
+    )
 
 
 def _tell(candidates: list[_Candidate]) -> None:
     """Raise what is to be told of all of them."""
-    lines = report.lines([_came(each) for each in candidates])
+    lines = report.lines([_result(each) for each in candidates])
     found = [each.ended for each in candidates if isinstance(each.ended, Divergence)]
     if found:
         first, *others = found

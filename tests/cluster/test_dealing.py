@@ -105,17 +105,17 @@ def test_a_machine_that_loses_every_agent_is_left_out_and_told_of(started, monke
 
     executor = started(good=(1, Idle), bad=(4, Dying))
     assert indices(carried_out(executor, tasks(40))) == list(range(40))
-    while len(executor.told()) == 1:  # as long as the bad one has not lost five
+    while len(executor.machines()) == 1:  # as long as the bad one has not lost five
         executor.start(tasks(1)[0])
         executor.wait(0.01)
-    assert executor.told()[1] == "left out: bad: its workers ended 5 times: no memory left"
+    assert executor.machines()[1] == "left out: bad: its workers ended 5 times: no memory left"
 
 
 def test_machines_with_other_versions_are_refused_and_told_of(started):
     newer = "torch 2.1.0 / nothing 1 on cpu"
     executor = started(a=(4, Idle), b=(1, lambda: Idle(group=newer)))
     assert executor.slots == 4
-    assert executor.told() == [
+    assert executor.machines() == [
         f"4 workers on 1 machine of the cluster: {Idle.GROUP}",
         f"left out: b: it has {newer}, where this campaign runs on {Idle.GROUP}",
     ]
@@ -127,7 +127,7 @@ def test_a_group_of_fewer_workers_takes_part_where_it_is_asked_for(tmp_path):
     with contextlib.closing(Cluster(Threads(machines), given, tmp_path, wanted="cuda")) as executor:
         executor.prepare()
         assert executor.slots == 1
-        assert executor.told()[1] == f"left out: a: it has {Idle.GROUP}, where --group cuda is asked for"
+        assert executor.machines()[1] == f"left out: a: it has {Idle.GROUP}, where --group cuda is asked for"
 
 
 def test_a_machine_that_comes_later_takes_part_when_it_has_the_same_versions(started, monkeypatch):
@@ -252,7 +252,7 @@ def test_a_machine_whose_workers_seem_to_hang_explores_with_as_many_others(start
 
     executor = started(a=(2, Late))
     assert [len(carried_out(executor, tasks(1))) and executor.slots for _ in range(4)] == [3, 3, 2, 2]
-    assert executor.told()[0].startswith("2 workers on 1 machine")
+    assert executor.machines()[0].startswith("2 workers on 1 machine")
 
 
 #: What another group of machines has.
@@ -284,7 +284,7 @@ def test_each_group_of_machines_carries_out_its_own_tasks(two_groups):
         Idle.GROUP: list(range(30)),
         OTHER: list(range(12)),
     }
-    assert two_groups.told() == [
+    assert two_groups.machines() == [
         f"3 workers on 2 machines of the cluster: {Idle.GROUP}",
         f"2 workers on 1 machine of the cluster: {OTHER}",
     ]
@@ -350,7 +350,7 @@ def test_a_group_whose_first_machine_comes_late_does_all_tasks_too(tmp_path, mon
         threads.there["late"] = (2, lambda: _Sets(came))
         done = [(group, task.indices[0]) for group, task, _ in dealt(executor, tasks(7))]
         assert sorted(done) == sorted((group, number) for group in (Idle.GROUP, OTHER) for number in range(7))
-        assert executor.told() == [
+        assert executor.machines() == [
             f"1 worker on 1 machine of the cluster: {Idle.GROUP}",
             f"2 workers on 1 machine of the cluster: {OTHER}",
         ]
@@ -364,7 +364,7 @@ def test_a_group_whose_machines_are_gone_is_told_when_the_others_have_done_every
             two_groups._lose(handle, "switched off")
     done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
     assert sorted(done) == [(Idle.GROUP, number) for number in range(7)]
-    assert two_groups.told_of_others()[0].startswith(f"given up: nobody works on the cluster with {OTHER}: ")
+    assert two_groups.machines_left_out()[0].startswith(f"given up: nobody works on the cluster with {OTHER}: ")
 
 
 class _Explaining(Idle):

@@ -184,4 +184,4 @@ def test_a_cotangent_is_known_by_what_it_is_pushed_back_through():
     ],
 )
 def test_what_is_pushed_back_is_found_by_position_and_by_keyword(call, found):
-    assert of.pushed(call) == found
+    assert of.backward_arguments(call) == found

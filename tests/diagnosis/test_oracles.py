@@ -9,7 +9,7 @@ import pytest
 
 from autotest.base.errors import FrameworkMissing
 from autotest.diagnosis.forward_oracles import opinions
-from autotest.diagnosis.verdict import Witness
+from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Pair, framework
 from autotest.frameworks.samples import Entry, SampleDatabase
 from autotest.program import Program
@@ -35,7 +35,7 @@ OPERATORS = (
 )  # fmt: skip
 
 
-def witnesses(program: Program) -> Iterator[Witness]:
+def oracles(program: Program) -> Iterator[OracleResult]:
     """What is said of the last call's result, which is torch's on both sides."""
     last = program.calls[-1]
     slot = last.args[0].slot if in_place(last) else last.slot
@@ -68,10 +68,10 @@ def accusing(database: SampleDatabase, entry: Entry, dtype: str, most: int) -> t
                 break
             if sample.program is None or not repeats(sample.program):
                 continue
-            for witness in witnesses(sample.program):
+            for oracle in oracles(sample.program):
                 heard += 1
-                if any(witness.accuses):
-                    found.append(f"{entry.key} {form} {dtype} {number}: {witness}")
+                if any(oracle.accuses):
+                    found.append(f"{entry.key} {form} {dtype} {number}: {oracle}")
     return heard, found
 
 

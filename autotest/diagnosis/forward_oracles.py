@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,13 +29,20 @@ _LEAST = 1e-300
 
 
 def opinions(
-    program: Program, place: Place, pair: Pair, *, about: str = "value", writer: int | None = None
+    program: Program,
+    place: Place,
+    pair: Pair,
+    *,
+    about: str = "value",
+    writer: int | None = None,
+    given: Sequence[Mapping[Place, Any]] | None = None,
 ) -> tuple[OracleResult, ...]:
     """How far each side is from what others compute for the call at `place`: NumPy, and the reference's own
     second implementations.
 
     `about` is what is asked: the value (of a program in double precision), the shape or the dtype. `writer` is the
-    call to ask about when it wrote in place what is seen at `place`.
+    call to ask about when it wrote in place what is seen at `place`. `given` is what each side gives for the program,
+    which is run on both where that is not known.
     """
     slot = place[0] if writer is None or writer < place[0] else writer
     if program.calls[slot].kind not in OPERATIONS or _under_autocast(program, slot):
@@ -51,7 +58,8 @@ def opinions(
     written = place[0] if asked.written is None else asked.written
     if place[0] not in (slot, written if asked.written is not None else slot):
         return ()  # what stands there was changed by a call that is not known to write there
-    one, other = (results(program, side).get(place) for side in (pair.reference, pair.candidate))
+    given = given or [results(program, side) for side in (pair.reference, pair.candidate)]
+    one, other = (side.get(place) for side in given)
     if type(one) is not TensorValue or type(other) is not TensorValue:
         return ()
     found = (_opinion(name, value, asked, (one, other), about) for name, value in _answers(asked, pair, place[1]))

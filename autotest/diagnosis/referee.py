@@ -115,7 +115,8 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
         found = opinions(focus.program, place, pair, about="dtype", writer=writer)
     else:
         at = None if writer is None else laboratory.wide_place((writer, ""))[0]
-        found = opinions(laboratory.wide, laboratory.wide_place(place), pair, about=first.symptom, writer=at)
+        wide, sides = laboratory.wide, laboratory.sides
+        found = opinions(wide, laboratory.wide_place(place), pair, about=first.symptom, writer=at, given=sides)
     return dataclasses.replace(evidence, oracles=found)
 
 

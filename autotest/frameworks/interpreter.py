@@ -18,7 +18,8 @@ from autotest.frameworks.far import Far, FarName, linked
 from autotest.frameworks.peer import START, Gone, Peer
 from autotest.frameworks.states import Shapes, StateDiffers
 from autotest.frameworks.wire import Failure
-from autotest.program import Array, CallKind, Operand, Root, map_operand
+from autotest.program import Array, Call, CallKind, Operand, Root, map_operand
+from autotest.program.semantics import reparametrizes
 
 #: How many requests wait at most before they are sent: the other process carries them out while this one goes on.
 AT_ONCE = 40
@@ -147,9 +148,15 @@ class Interpreter(Framework):
         if not there:
             raise AttributeError(f"{self.name} has no {target}")
 
+        changes_names = kind == "setattr" or reparametrizes(Call(kind, target, (), {}, slot=0))
+
         def call(*args: Any, **kwargs: Any) -> Any:
             if kind == "exit":  # why the body was left, this side alone can say
                 args = args[:1]
+            if changes_names:  # of what a module holds
+                for item in args:
+                    if type(item) is Far:
+                        item.held = None
             given = tuple([map_operand(item, linked) for item in args])
             made = self._note("call", kind, target, given, {key: map_operand(it, linked) for key, it in kwargs.items()})
             if waits:

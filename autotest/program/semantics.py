@@ -58,7 +58,10 @@ _PUSH_GRADIENTS: Final = _LEAVE_GRADIENTS | _RETURN_GRADIENTS
 _SETTINGS: Final = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
 #: Functions after which a module computes one of its parameters of others, or no longer does.
 _REPARAMETRIZING: Final = frozenset(
-    "weight_norm spectral_norm orthogonal remove_weight_norm remove_spectral_norm remove_parametrizations".split()
+    (
+        "weight_norm spectral_norm orthogonal remove_weight_norm remove_spectral_norm remove_parametrizations "
+        "register_parametrization"
+    ).split()
 )
 
 

@@ -121,6 +121,15 @@ def test_buffers_are_read_as_they_are_when_others_took_their_place(other):
     assert running.agrees(running.trial(body, other))
 
 
+def test_parameters_are_read_as_they_are_when_a_call_gave_the_module_others(other):
+    def body():
+        layer = torch.nn.Linear(4, 2)
+        normed = torch.nn.utils.spectral_norm(layer)
+        return normed(random_tensor(shape=(3, 4)))
+
+    assert running.agrees(running.trial(body, other))
+
+
 def test_a_fault_there_is_found_here(faulty):
     outcome = running.trial(lambda: torch.relu(random_tensor(shape=(2, 3))), faulty)
     assert [mismatch.symptom for mismatch in outcome.mismatches] == ["value"]

@@ -4,7 +4,7 @@ Registered by entry point, so that every pytest run of an environment with this 
 file brings nothing but the standard library and pytest, and what belongs to autotests is imported when the first
 one has run. Everything also works without it (``-p no:autotest``), only less comfortably.
 
-Options become ``AUTOTEST_*`` variables while the session lasts, since worker processes need them too. What was heard
+Options become ``AUTOTEST_*`` variables while the session lasts, since worker processes need them too. What is known
 of a test travels on its report, as plain data, so that it gets through pytest-xdist.
 """
 
@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Session:
-    """What one pytest session heard of its autotests."""
+    """What one pytest session learns of its autotests."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -165,19 +165,19 @@ class Session:
             return
         excinfo = call.excinfo if report.failed else None
         error = excinfo.value if excinfo is not None else None
-        heard = item.stash.get(self._running, None) or getattr(item, "heard", None)
-        if heard is not None:
-            heard["found"] = found = _found(error)
+        summary = item.stash.get(self._running, None) or getattr(item, "summary", None)
+        if summary is not None:
+            summary["found"] = found = _found(error)
             for one in _divergences(error):
-                if one.finding is not None and one.finding.sides[1] in heard["candidates"]:
-                    heard["candidates"][one.finding.sides[1]]["found"] = one.place
-            told = _properties(heard)
+                if one.finding is not None and one.finding.sides[1] in summary["candidates"]:
+                    summary["candidates"][one.finding.sides[1]]["found"] = one.place
+            told = _properties(summary)
             item.user_properties += told
             report.user_properties += told
-            report.autotest = heard  # type: ignore[attr-defined]
+            report.autotest = summary  # type: ignore[attr-defined]
             if found is not None:
                 _add_section(report, found)
-        judged = is_autotest(item) or hasattr(item, "heard")
+        judged = is_autotest(item) or hasattr(item, "summary")
         if excinfo is not None and judged and not self._config.getoption("fulltrace"):
             from autotest.pytest_plugin.failures import show_briefly
 
@@ -185,9 +185,9 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        heard: TestSummary | None = getattr(report, "autotest", None)
-        if heard is not None:
-            self._summaries.append(heard)
+        summary: TestSummary | None = getattr(report, "autotest", None)
+        if summary is not None:
+            self._summaries.append(summary)
             if report.failed and not hasattr(self._config, "workerinput"):
                 from autotest.pytest_plugin.failures import colour
 
@@ -378,10 +378,10 @@ def _in_short(finding: Finding, place: str) -> FindingSummary:
     }
 
 
-def _properties(heard: TestSummary) -> list[tuple[str, object]]:
+def _properties(summary: TestSummary) -> list[tuple[str, object]]:
     from autotest.report import session
 
-    return list(session.properties(heard))
+    return list(session.properties(summary))
 
 
 def _add_section(report: pytest.TestReport, found: FindingSummary) -> None:

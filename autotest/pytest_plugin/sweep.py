@@ -66,7 +66,7 @@ class Operator(pytest.Item):
     """One operator, in all the forms and dtypes that are asked for."""
 
     #: What it came to, for the summary of the session.
-    heard: TestSummary | None = None
+    summary: TestSummary | None = None
 
     def runtest(self) -> None:
         sweep = self.parent
@@ -76,7 +76,7 @@ class Operator(pytest.Item):
         new = [finding for finding in swept.findings if not finding.known]
         status = worst(row.cell.status for row in swept.map.rows.values())
         if new:
-            self.heard = _summary(self.name, swept)
+            self.summary = _summary(self.name, swept)
             # What a script shows comes first.
             new.sort(key=lambda finding: (not finding.script, CHECKS.index(finding.check)))
             asked = sweep.operators.plan.expression
@@ -87,7 +87,7 @@ class Operator(pytest.Item):
             pytest.xfail(swept.findings[0].known)
         if status != "agrees":
             pytest.skip(_why(swept, status))
-        self.heard = _summary(self.name, swept)
+        self.summary = _summary(self.name, swept)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.config.rootpath, None, self.name

@@ -41,7 +41,7 @@ class Filling:
     __slots__ = ()
 
     def fill(self, bits: Bits, spec: Spec) -> Array:
-        """The array."""
+        """The array of `spec`: of its shape, in the carrier of its dtype, and of these `bits` alone."""
         raise NotImplementedError(f"{type(self).__name__} does not say what an array holds: override fill")
 
     def children(self) -> tuple[Generator, ...]:

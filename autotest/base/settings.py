@@ -85,7 +85,21 @@ def _of(limit: Limit, dtype: str, default: float) -> float:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """The validated arguments of one `@autotest`. See `autotest.autotest` for what each one means."""
+    """The validated arguments of one `@autotest`, as `autotest.autotest` describes them, and what else a test asks for.
+
+    Attributes:
+        deadline: seconds.
+        pinned: base seed and index of each trial that is run before any other.
+        skip_grad: why the gradient gate lets trials pass that compare no gradient; "" where it does not.
+        own_assertions: whether a trial may compare nothing, because the body compares by assertions of its own.
+        tolerance_is_law: whether the tolerances were given by somebody who meant them: nothing is cleared as rounding
+            with these.
+        set_aside: differences that are known and left out of what is compared: ``"structure copy_"``, symptom and
+            operator, or ``"value sort [0]"``, of one of its results or gradients alone.
+
+    Raises:
+        UsageError: an argument makes no sense; the message names it and says what is allowed.
+    """
 
     n: int = 20
     rtol: Limit = None
@@ -100,22 +114,13 @@ class Settings:
     special_values: bool = True
     check_grad: Literal["dual", "intermediate", "numeric", "forward"] = "dual"
     grad_order: Literal[1, 2] = 1
-    #: Base seed, unless the process asks for another one.
     seed: int | None = None
-    #: Seconds that a trial in a worker process may take, unless the process asks for others.
     deadline: float | None = None
-    #: The framework under test, unless the process asks for another one.
     candidate: str = ""
-    #: Trials that are run before any other: base seed and index of each.
     pinned: tuple[tuple[int, int], ...] = ()
-    #: Why the gradient gate lets trials pass that compare no gradient; "" where it does not.
     skip_grad: str = ""
-    #: Whether a trial may compare nothing, because the body compares by assertions of its own.
     own_assertions: bool = False
-    #: Whether the tolerances were given by somebody who meant them: nothing is cleared as rounding with these.
     tolerance_is_law: bool = True
-    #: Differences that are known and left out of what is compared: ``"structure copy_"``, symptom and operator, or
-    #: ``"value sort [0]"``, of one of its results or gradients alone.
     set_aside: tuple[str, ...] = ()
 
     @classmethod

@@ -42,8 +42,10 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Hold the gradients of `fn` against central differences of it.
+    """Hold the gradients of `fn` against central differences of it, as ``torch.autograd.gradcheck`` does.
 
+    The numeric derivative by an element ``x`` is ``(fn(x + eps) - fn(x - eps)) / (2 * eps)``. A complex number counts
+    as two real ones, in torch's convention: the gradient of a real ``L`` is ``dL/dRe(z) + i dL/dIm(z)``.
     ``|analytic - numeric| <= atol + rtol * |numeric|`` must hold for every element of the Jacobian of every
     input/output pair. An element that fails at a kink of `fn` passes with a warning when it lies between the two
     one-sided derivatives and its neighbours on both sides are right: torch alone would call it wrong.

@@ -101,11 +101,20 @@ class Call(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Program:
-    """What one trial did, ready to be run again. `calls[i].slot == i` always."""
+    """What one trial did, as plain data that any framework can run again.
+
+    Attributes:
+        calls: the calls in their order; ``calls[i].slot == i`` always.
+        arrays: the arrays that the calls read, by position.
+        undefined: slots whose contents no framework defines (``torch.empty``, random numbers that are not shared):
+            compared by all but value.
+
+    Raises:
+        ValueError: a call writes another slot than its own, or reads one that is not written yet.
+    """
 
     calls: tuple[Call, ...]
     arrays: tuple[Array, ...]
-    #: Slots whose contents no framework defines (``torch.empty``, unshared random numbers): compared by all but value.
     undefined: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:

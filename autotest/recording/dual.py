@@ -133,7 +133,11 @@ DualObject.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
 class Symbol(DualObject):
-    """An object of the namespace, by its path: the same symbol serves every pair of frameworks."""
+    """A name of the dual ``torch``: the namespace itself, ``torch.nn.functional.relu``, ``torch.float32``.
+
+    It belongs to no pair of frameworks. What it stands for is looked up on both sides when it is used, and a call of it
+    is made on both and recorded. A name that the reference lacks is an `AttributeError` that tells the nearest one.
+    """
 
     __slots__ = ("_children", "_path")
 

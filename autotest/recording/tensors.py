@@ -105,7 +105,19 @@ def random_tensor(
 def choice_tensor(
     a: Any, size: Any = None, replace: bool = True, p: Any = None, dtype: Any = int, requires_grad: Any = False
 ) -> Value:
-    """A dual tensor drawn from `a` in the meaning of ``numpy.random.choice``."""
+    """A dual tensor of picks out of `a`, in the meaning of ``numpy.random.choice``.
+
+    Args:
+        a: what to pick from: a sequence, an array of one dimension, or a whole number, which stands for ``range(a)``.
+        size: the tensor's shape, a whole number for one dimension, or None for a single pick of shape ``()``.
+        replace: whether an element may be picked again.
+        p: the chance of each element, with sum 1; all alike when None.
+        dtype: as of `random_tensor`.
+        requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
+
+    Raises:
+        generators.GeneratorError: `p` is not so, or there is not enough to pick from.
+    """
     array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=dtype)
     return from_drawn(array.value(), _value(requires_grad), "cpu")
 
@@ -120,7 +132,18 @@ def broadcast_tensors(
     ndim: Any = None,
     layout: Any = None,
 ) -> tuple[Value, ...]:
-    """`n` dual tensors whose shapes broadcast together, in every way in which they can; see `random_tensor`."""
+    """`n` dual tensors whose shapes broadcast together, in every way in which they can.
+
+    Sizes of 1 stand where another has more, and leading dimensions are left out.
+
+    Args:
+        n: how many tensors.
+        low, high, dtype, requires_grad, layout: of each tensor, as of `random_tensor`.
+        ndim: rank of the shape that all of them broadcast to; when open, 0 to 4.
+
+    Raises:
+        generators.GeneratorError: as `random_tensor` does, and for an `n` that is no number of tensors.
+    """
     return tuple(
         random_tensor(shape=shape, low=low, high=high, dtype=dtype, requires_grad=requires_grad, layout=layout)
         for shape in generators.explored_shapes(n, ndim)

@@ -15,39 +15,48 @@ from autotest.results.verification import Verification
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """One divergence, from its trial to its verified reproducer."""
+    """One divergence, from its trial to its verified reproducer.
+
+    Attributes:
+        test: the test's id, or what else found it.
+        base_seed, index, seed: base seed and index of the trial, and the seed derived from them; the index is -1 where
+            it was no trial.
+        mismatches: what differs, in the order of the program; there is always one.
+        sides: the names of the reference and of the candidate.
+        program: the program that shows it, shrunk where that was possible; None when it cannot be replayed.
+        versions: the version of each side, by its name.
+        settings: what the test asked for, as keyword arguments of `autotest`.
+        choices: the logged choices of the trial, to run it again although the generators may have changed.
+        verdict: whose fault it is, in one line, then the numbers behind it; empty where no verdict was reached.
+        shrinking: how the program was made smaller, and what of it matters, one line each.
+        happens: the features without which it does not happen: "only with strided memory", "needs 9 elements or more".
+        blame: the verdict in one word or two of `autotest.diagnosis.verdict.Blame`; empty where that was not asked.
+        divergent: the slot of the first divergent call in `program`, where it was found.
+        network: where in a network it begins, for a test of one.
+        shown: which failure it is, as its trial showed it: diagnosis may name the operator more exactly, and changes
+            no key.
+        script: the text of the standalone reproducer; None where there is none, for which `verified` has the reason.
+        verified: whether a fresh interpreter saw the script show it.
+    """
 
     test: str
-    #: Base seed and index of the trial, and the seed derived from them; the index is -1 where it was no trial.
     base_seed: int
     index: int
     seed: int
     mismatches: tuple[Mismatch, ...]
     sides: tuple[str, str]
-    #: The program that shows it (shrunk where that was possible); None when it cannot be replayed.
     program: Program | None
     versions: dict[str, str]
-    #: What the test asked for, as keyword arguments of `autotest`.
     settings: dict[str, Any]
-    #: The logged choices of the trial, to run it again although the generators may have changed.
     choices: Sequence[Any] = ()
-    #: One line, then the numbers behind it; empty where no verdict was reached.
     verdict: tuple[str, ...] = ()
-    #: How the program was made smaller, and what of it matters, one line each.
     shrinking: tuple[str, ...] = ()
-    #: The features without which it does not happen: "only with strided memory", "needs 9 elements or more".
     happens: tuple[str, ...] = ()
-    #: Whose fault it is, in one word or two of `autotest.diagnosis.verdict.Blame`; empty where that was not asked.
     blame: str = ""
-    #: The slot of the first divergent call in `program`, where it was found.
     divergent: int | None = None
-    #: Where in a network it begins, for a test of one.
     network: ByLayer | None = None
-    #: Which failure it is, as its trial showed it: diagnosis may name the operator more exactly, and changes no key.
     shown: Identity | None = None
-    #: Text of the standalone script, or why there is none.
     script: str | None = None
-    #: Whether a fresh interpreter saw it.
     verified: Verification = dataclasses.field(default_factory=Verification)
 
     @property

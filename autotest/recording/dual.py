@@ -133,11 +133,7 @@ DualObject.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
 class Symbol(DualObject):
-    """A name of the dual ``torch``: the namespace itself, ``torch.nn.functional.relu``, ``torch.float32``.
-
-    It belongs to no pair of frameworks. What it stands for is looked up on both sides when it is used, and a call of it
-    is made on both and recorded. A name that the reference lacks is an `AttributeError` that tells the nearest one.
-    """
+    """A name of the dual ``torch``, or the namespace itself, for any pair: its calls are made on both and recorded."""
 
     __slots__ = ("_children", "_path")
 

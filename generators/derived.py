@@ -18,14 +18,25 @@ __tracebackhide__ = of_the_test
 MOST_REFUSALS: Final = 1000
 
 
-class Mapped(Generator):
-    """``function(value)``; the parameter's annotation is about the result, so the child does not get to see it."""
+class _Applied(Generator):
+    """What a function makes of the value of a child; nothing stays nothing."""
 
     __slots__ = ("_function",)
+    _method = ""
 
     def __init__(self, child: Generator, function: Callable[[Any], Any]) -> None:
         self.children = (child,)
         self._function = function
+
+    def __repr__(self) -> str:
+        return f"{combinators.bracketed(self.children[0], '|+-*')}.{self._method}({_called(self._function)})"
+
+
+class Mapped(_Applied):
+    """``function(value)``; the parameter's annotation is about the result, so the child does not get to see it."""
+
+    __slots__ = ()
+    _method = "map"
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         value = self.children[0].draw_in(source)
@@ -34,18 +45,12 @@ class Mapped(Generator):
     def size(self) -> int:
         return self.children[0].size()
 
-    def __repr__(self) -> str:
-        return f"{combinators.bracketed(self.children[0], '|+-*')}.map({_called(self._function)})"
 
-
-class FlatMapped(Generator):
+class FlatMapped(_Applied):
     """The value of the generator that ``function(value)`` returns."""
 
-    __slots__ = ("_function",)
-
-    def __init__(self, child: Generator, function: Callable[[Any], Any]) -> None:
-        self.children = (child,)
-        self._function = function
+    __slots__ = ()
+    _method = "flatmap"
 
     def _draw(self, source: Source, annotation: Annotation) -> Any:
         value = self.children[0].draw_in(source)
@@ -54,9 +59,6 @@ class FlatMapped(Generator):
             if value is combinators.NOTHING
             else combinators.pack(self._function(value)).draw_in(source, annotation)
         )
-
-    def __repr__(self) -> str:
-        return f"{combinators.bracketed(self.children[0], '|+-*')}.flatmap({_called(self._function)})"
 
 
 class Filtered(Generator):

@@ -10,12 +10,9 @@ from typing import Final
 from autotest.base.errors import UsageError
 from autotest.results.gradient_account import Books
 from autotest.results.tasks import Where
-from autotest.storage import records
-from autotest.storage.records import Records
+from autotest.storage.records import Format, Records
 
-FORMAT: Final = "autotest gradients under way"
-#: Raised when what is written changes, such as a field of `Books`.
-VERSION: Final = 2
+FORMAT: Final = Format("autotest gradients under way", 2)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class KeptBooks:
         self.known: Mapping[tuple[str, str, str], Books] = _read(path, asked) if resume else {}
         self._records = Records(path, resumed=resume)
         if not resume:
-            self._records.begin({"format": FORMAT, "version": VERSION, **dataclasses.asdict(asked)})
+            self._records.begin(FORMAT.header(asked))
 
     @property
     def trouble(self) -> str:
@@ -68,17 +65,7 @@ def _key(test: Where, group: str) -> tuple[str, str, str]:
 
 
 def _read(path: Path, asked: Asked) -> dict[tuple[str, str, str], Books]:
-    try:
-        header, written = records.read(path)
-    except OSError as error:
-        raise UsageError(f"there are no books to go on with: {path} cannot be read ({error.strerror})") from error
-    try:
-        known = header["format"] == FORMAT and header["version"] == VERSION
-        before = Asked(**{field.name: header[field.name] for field in dataclasses.fields(Asked)})
-    except (KeyError, TypeError):
-        known = False
-    if not known:
-        raise UsageError(f"{path} cannot be resumed, it is damaged or of another version; run without --resume")
+    before, written = FORMAT.resumed(path, Asked)
     if before != asked:
         raise UsageError(
             f"the books to go on with are of {before.trials} trials against {before.candidate}, not of {asked.trials} "

@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
+
+from autotest.base.errors import UsageError
+
+#: A dataclass of what a run was asked for.
+A = TypeVar("A")
 
 _LENGTH: Final = struct.Struct("<Q")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Format:
+    """What the records of a file are."""
+
+    name: str
+    #: Raised when what is written changes, such as a field of a record.
+    version: int
+
+    def header(self, asked: Any) -> Mapping[str, Any]:
+        """The first line of a file for what the dataclass `asked` says."""
+        return {"format": self.name, "version": self.version, **dataclasses.asdict(asked)}
+
+    def resumed(self, path: Path, asked: type[A]) -> tuple[A, Iterator[Any]]:
+        """What the run that wrote `path` was asked for, and its records.
+
+        Raises `UsageError` where there is no such file, or one that this version cannot read.
+        """
+        try:
+            header, written = read(path)
+        except OSError as error:
+            raise UsageError(f"there is nothing to resume: {path} cannot be read ({error.strerror})") from error
+        try:
+            known = header["format"] == self.name and header["version"] == self.version
+            before = asked(**{field.name: header[field.name] for field in dataclasses.fields(asked)})  # type: ignore[arg-type]
+        except (KeyError, TypeError):
+            known = False
+        if not known:
+            raise UsageError(f"{path} cannot be resumed, it is damaged or of another version; run without --resume")
+        return before, written
 
 
 class Records:
@@ -82,4 +119,4 @@ def _records(data: bytes) -> Iterator[Any]:
         at += size
 
 
-__all__ = ["Records", "read"]
+__all__ = ["Format", "Records", "read"]

@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from autotest.base.errors import UsageError
 from autotest.results.sweep import Cell
-from autotest.storage import records
-from autotest.storage.records import Records
+from autotest.storage.records import Format, Records
 from autotest.sweeping.units import Unit
 
-FORMAT: Final = "autotest sweep under way"
-#: Raised when what is written changes, such as a field of `Cell`.
-VERSION: Final = 4
+FORMAT: Final = Format("autotest sweep under way", 4)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ class Journal:
 
     def begin(self, asked: Asked) -> None:
         """Say what is run."""
-        self._records.begin({"format": FORMAT, "version": VERSION, **dataclasses.asdict(asked)})
+        self._records.begin(FORMAT.header(asked))
 
     def resumed(self) -> None:
         """What was handed in of units that had not come to their end counts no more: they are judged again."""
@@ -71,17 +67,7 @@ def read(path: Path) -> tuple[Asked, Mapping[str, list[Cell]]]:
 
     Raises `UsageError` where there is none, or one that this version cannot read.
     """
-    try:
-        header, written = records.read(path)
-    except OSError as error:
-        raise UsageError(f"there is no sweep to resume: {path} cannot be read ({error.strerror})") from error
-    try:
-        known = header["format"] == FORMAT and header["version"] == VERSION
-        asked = Asked(**{field.name: header[field.name] for field in dataclasses.fields(Asked)})
-    except (KeyError, TypeError):
-        known = False
-    if not known:
-        raise UsageError(f"{path} cannot be resumed, it is damaged or of another version; run without --resume")
+    asked, written = FORMAT.resumed(path, Asked)
     done: dict[str, list[Cell]] = {}
     parts: dict[str, list[Cell]] = {}
     for record in written:

@@ -65,7 +65,7 @@ def test_what_a_killed_run_wrote_halfway_is_kept_again(tmp_path):
 @pytest.mark.parametrize(
     ("before", "said"),
     [
-        (None, "there are no books to go on with"),
+        (None, "there is nothing to resume"),
         (b"nonsense", "it is damaged or of another version"),
         (Asked(3, "torch"), "are of 3 trials against torch, not of 2 against torch; ask for the same"),
     ],

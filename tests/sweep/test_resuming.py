@@ -99,7 +99,7 @@ def test_a_full_disk_costs_the_resumption_only() -> None:
 def test_there_is_nothing_to_resume_at_first(sweep: Sweep) -> None:
     ended = sweep("--resume")
     assert ended.status == 2
-    assert "there is no sweep to resume" in ended.errors
+    assert "there is nothing to resume" in ended.errors
 
 
 @pytest.mark.slow

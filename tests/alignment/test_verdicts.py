@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from autotest.diagnosis import verdict_score
 from autotest.frameworks import chosen
 from autotest.results import ledger
@@ -18,6 +20,9 @@ def test_of_every_entry_it_is_known_who_is_wrong():
 
 
 def test_no_verdict_is_wrong_and_nearly_all_are_right():
-    found = verdict_score.scores(ENTRIES, KNOWN, HERE, chosen(), lambda score: None)
+    pair = chosen()
+    if pair.candidate.name != "oneflow":
+        pytest.skip("these are divergences of OneFlow")
+    found = verdict_score.scores(ENTRIES, KNOWN, HERE, pair, lambda score: None)
     assert [score.key for score in found if not (score.right or score.open)] == []
     assert sum(score.right for score in found) >= 0.95 * len(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import io
 from collections.abc import Sequence
 from types import ModuleType
@@ -57,12 +58,29 @@ class OnnxRuntime(TorchFramework):
 
         file = io.BytesIO()
         names = [f"given{at}" for at in range(len(inputs))]
+        export = self.root.onnx.export
+        # By tracing, in those releases too that export otherwise unless they are told.
+        chosen = {"dynamo": False} if "dynamo" in inspect.signature(export).parameters else {}
         try:
             with self.root.no_grad(), contextlib.redirect_stdout(io.StringIO()):  # it prints what it lacks
-                self.root.onnx.export(module.eval(), tuple(inputs), file, input_names=names, opset_version=17)
+                export(
+                    module,
+                    tuple(inputs),
+                    file,
+                    input_names=names,
+                    opset_version=17,
+                    training=self.root.onnx.TrainingMode.PRESERVE,  # each module in the mode that it is in
+                    **chosen,
+                )
         except Exception as error:  # the exporter is torch's own part, and tells what it has no operator for
             raise NotGraphed(f"calls that cannot be exported ({type(error).__name__})") from error
-        session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+        own = onnxruntime.capi.onnxruntime_pybind11_state
+        try:
+            session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+        except own.NotImplemented as error:
+            raise NotGraphed("calls that it has no kernel for") from error
+        except (own.InvalidGraph, own.Fail) as error:  # of torch's exporter, which does not say so itself
+            raise NotGraphed("calls whose export is no valid model") from error
         taken = {item.name for item in session.get_inputs()}
 
         def run(*given: Any) -> list[Any]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
+
+#: Operators that write into their first operand. A proxy knows none of them, and would give another tensor.
+_IN_PLACE: Final = "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split()
 
 
 class Traced:
@@ -35,7 +39,7 @@ class Traced:
         graph = torch.fx.Graph(tracer_cls=type(tracer))
         tracer.graph, tracer.root, tracer.tensor_attrs = graph, held, {}
         tracer.submodule_paths = {module: name for name, module in held.named_modules()}
-        proxies = [torch.fx.Proxy(graph.placeholder(f"given{at}"), tracer) for at in range(count)]
+        proxies = [tracer.proxy(graph.placeholder(f"given{at}")) for at in range(count)]
         try:
             with tracer.patched():
                 made = forward(*proxies)
@@ -48,7 +52,17 @@ class Traced:
 def _tracer(torch: Any) -> Any:
     """A tracer for which every module is one call."""
 
+    def in_place(name: str) -> Callable[[Any, Any], Any]:
+        target = getattr(operator, name)
+        return lambda proxy, other: proxy.tracer.create_proxy("call_function", target, (proxy, other), {})
+
+    methods = {f"__{name}__": in_place(name) for name in _IN_PLACE}
+    proxies = type("Proxy", (torch.fx.Proxy,), methods)
+
     class Tracer(torch.fx.Tracer):  # type: ignore[misc]
+        def proxy(self, node: Any) -> Any:
+            return proxies(node, self)
+
         def is_leaf_module(self, module: Any, qualified: str) -> bool:
             return True
 

@@ -78,8 +78,61 @@ def test_what_it_has_no_name_for_is_absent(candidate):
     assert candidate.name in outcome.rejection.text
 
 
+ONNX_RUNTIME = pytest.mark.skipif(
+    importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed here"
+)
+
+
+def in_onnx_runtime(body):
+    """What is found in one program, exported and run there."""
+    return graph_check.check([running.trial(body, framework("onnxruntime")).recorder], Settings())
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.skipif(importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed here")
+@ONNX_RUNTIME
+@pytest.mark.parametrize("training", [True, False])
+def test_modules_are_exported_in_the_mode_that_they_are_in(training):
+    def body():
+        layer = torch.nn.BatchNorm1d(3)
+        layer.train(training)
+        return layer(random_tensor(shape=(4, 3)))
+
+    report = in_onnx_runtime(body)
+    assert report.mismatches == [[]]
+    assert report.compared
+
+
+@pytest.mark.filterwarnings("ignore")
+@ONNX_RUNTIME
+def test_operators_in_place_are_exported_as_such():
+    def body():
+        made = random_tensor(shape=(3,)) * 1
+        earlier = made
+        made += 2
+        return made, earlier
+
+    assert in_onnx_runtime(body).mismatches == [[]]
+
+
+@pytest.mark.filterwarnings("ignore")
+@ONNX_RUNTIME
+@pytest.mark.parametrize(
+    ("dtype", "call", "reason"),
+    [
+        ("float64", "erf", "calls that it has no kernel for"),
+        ("int64", "sin", "calls whose export is no valid model"),
+    ],
+)
+def test_what_it_cannot_load_is_left_out_with_its_reason(dtype, call, reason):
+    def body():
+        return getattr(torch, call)(random_tensor(shape=(3,), dtype=dtype, requires_grad=False))
+
+    report = in_onnx_runtime(body)
+    assert (report.mismatches, report.left_out[reason], report.compared) == ([[]], 1, 0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@ONNX_RUNTIME
 def test_programs_are_exported_and_run_forward():
     candidate = framework("onnxruntime")
     outcomes = [running.trial(network, candidate, seed=seed) for seed in range(2)]

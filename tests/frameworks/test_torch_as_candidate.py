@@ -164,6 +164,22 @@ def test_gradients_through_a_compiled_program_are_compared():
     assert report.compared > 8
 
 
+def test_operators_in_place_write_into_what_they_are_given_there_too(backend):
+    def body():
+        x, y = random_tensor(shape=(3,)), random_tensor(shape=(3,))
+        made = x * 1
+        earlier = made
+        made += y
+        made *= 2
+        made -= y
+        return made, earlier
+
+    report = compiled_alike(body, backend(compiles), trials=1)
+    assert report.mismatches == [[]]
+    assert not report.left_out
+    assert report.compared > 3
+
+
 def test_a_wrong_backend_is_found_and_has_a_script(backend, tmp_path):
     name = backend(off_by_one)
     candidate = framework(f"torch+compile={name}")

@@ -69,5 +69,5 @@ def _text(key: str, value: Any, file: Path) -> str:
 
 
 def unknown_key(key: str, file: Path | None) -> str:
-    """What to say of a key that means nothing."""
+    """The warning for a key of ``[tool.autotest]`` that means nothing."""
     return f"Unknown config option in [tool.autotest] of {file}: {key}. Expected one of {', '.join(sorted(KEYS))}"

@@ -135,12 +135,12 @@ class Settings:
 
     @property
     def tolerance(self) -> Tolerance:
-        """Of what the forward gives."""
+        """The tolerance of what the forward gives."""
         return Tolerance(self.rtol, self.atol)
 
     @property
     def gradient_tolerance(self) -> Tolerance:
-        """Of gradients: their own where the test gave one, else that of everything."""
+        """The tolerance of gradients: their own where the test gave one, else that of everything."""
         return Tolerance(
             self.rtol if self.grad_rtol is None else self.grad_rtol,
             self.atol if self.grad_atol is None else self.grad_atol,

@@ -24,7 +24,7 @@ class Agenda:
         return len(self._dead) + len(self._kept) + len(self._large)
 
     def seen(self, task: Looking) -> None:
-        """A failure that is not on disk yet; `task` keeps it there."""
+        """Queue `task`, which puts a failure on disk that is not there yet."""
         self._seen.append(task)
 
     def kept(self, task: Looking, found: Found) -> None:
@@ -39,7 +39,7 @@ class Agenda:
             _queue(self._large, dataclasses.replace(task, identity=found.identity, shrink=True, verify=True))
 
     def again(self, task: Looking) -> None:
-        """Looking cost a worker: once more, later."""
+        """Queue `task` once more, behind the others: looking into it cost a worker."""
         self._kept.append(task)
 
     def resumed(self, found: Found) -> None:
@@ -53,11 +53,11 @@ class Agenda:
             self._kept.append(DiagnoseDeath(found.where, found.index, found.identity, message, True, shrink=False))
 
     def at_once(self) -> Looking | None:
-        """What must not wait."""
+        """The oldest task that puts a failure on disk, which must not wait; None without one."""
         return self._seen.popleft() if self._seen else None
 
     def next(self) -> Looking | None:
-        """What there is time for."""
+        """The next task that makes a kept finding more thorough; None without one."""
         return next((queue.popleft() for queue in (self._dead, self._kept, self._large) if queue), None)
 
     def in_a_hurry(self) -> Looking | None:

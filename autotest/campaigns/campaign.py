@@ -226,7 +226,7 @@ class Campaign:
 
     @property
     def _length(self) -> float:
-        """How many times the usual a task is to be."""
+        """How many times as long as usual a task is to be, so that many workers ask seldom enough."""
         return max(1.0, self._executor.slots / (TASKS_A_SECOND * TASK_SECONDS))
 
     def _indices(self, test: TestProgress) -> range:

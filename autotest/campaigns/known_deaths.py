@@ -84,7 +84,7 @@ def _asked(task: Explore, conditions: Conditions, pair: Pair, crumb: Path) -> Ex
 
 
 def _explore(connection: Connection, server: socket.socket, task: Explore, conditions: Conditions, place: Path) -> None:
-    """In the fork."""
+    """Carry out `task` in the fork, and send what it comes to."""
     # So that a death sets aside the arguments that matter, and not the operator.
     task = dataclasses.replace(task, watched=frozenset((EVERY_CALL,)))
     trail = trail_at(place)

@@ -11,10 +11,10 @@ from autotest.results.tasks import Where
 
 
 class PinnedTrials:
-    """Which of them are still to be run. Their base seeds are their own, and so is where they are found."""
+    """The pinned trials of all tests that are still to be run, each under its own base seed."""
 
     def __init__(self, tests: Sequence[TestProgress], plan: Plan) -> None:
-        """Of several shards, each has its part of them."""
+        """Queue the part of the pinned trials that is this shard's."""
         part, parts = plan.shard
         pinned = [(test, base, index) for test in tests for base, index in test.pinned]
         #: The tests that pin, by where their pinned trials are.
@@ -26,9 +26,9 @@ class PinnedTrials:
             self.again(where, range(index, index + 1))
 
     def next(self) -> tuple[Where, range] | None:
-        """One to run."""
+        """The next pinned trial to run; None when all were handed out."""
         return self._waiting.popleft() if self._waiting else None
 
     def again(self, where: Where, indices: range) -> None:
-        """It came back untried."""
+        """Queue trials again that came back untried."""
         self._waiting.append((where, indices))

@@ -111,7 +111,7 @@ class Cluster:
         self._rooms.clear()
 
     def _nobody(self, group: str = "") -> AutotestError:
-        why = "; ".join(self._machines.told_of_refused()) or "it has no machine with a free processor"
+        why = "; ".join(self._machines.refusals()) or "it has no machine with a free processor"
         return AutotestError(f"nobody works on the cluster{f' with {group}' if group else ''}: {why}")
 
     def _enlist(self) -> None:
@@ -287,7 +287,7 @@ class Cluster:
 
     def machines_left_out(self) -> list[str]:
         """Who was refused, or given up, and why; a line each."""
-        return [f"left out: {line}" for line in self._machines.told_of_refused()] + self._given_up
+        return [f"left out: {line}" for line in self._machines.refusals()] + self._given_up
 
     def give_up(self, why: AutotestError) -> None:
         """Go on without a group of machines."""

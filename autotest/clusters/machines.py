@@ -69,20 +69,20 @@ class Machines:
         return False
 
     def lost(self, machine: str, why: str) -> None:
-        """The agent of a machine did not come back."""
+        """Note that the agent of `machine` ended; after a few times it is refused."""
         self._losses[machine] += 1
         if self._losses[machine] == LOSSES:
             self.refused[machine] = f"its workers ended {LOSSES} times: {why}"
 
     def worked(self, machine: str) -> None:
-        """A machine has done a task."""
+        """Note that `machine` has done a task, so that what it lost before counts no more."""
         self._losses.pop(machine, None)
 
     def gone(self, machine: str) -> None:
-        """A machine has no agent any more."""
+        """Note that `machine` has no agent any more, and may get another."""
         self._taken.pop(machine, None)
 
-    def told_of_refused(self) -> list[str]:
+    def refusals(self) -> list[str]:
         """A line for every reason, with the machines that it holds for."""
         reasons: dict[str, list[str]] = {}
         for machine, why in self.refused.items():

@@ -90,7 +90,7 @@ class Order(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """What came of a task."""
+    """The result of a task, on its way back to the driver."""
 
     number: int
     #: Of a campaign's task; what its cell came to, for a unit of a sweep; the finding of a `Look`; books, for a `Book`.
@@ -110,7 +110,7 @@ class Report(NamedTuple):
 
 
 class Farewell(NamedTuple):
-    """Nothing more will be asked."""
+    """Tells an agent that nothing more will be asked of it."""
 
 
 def digest_of_library() -> str:

@@ -12,7 +12,7 @@ from autotest.results.tasks import Explore
 
 @dataclasses.dataclass(slots=True)
 class Job:
-    """A task that is not done."""
+    """A task of a campaign that is not done, and who has it."""
 
     task: Any
     #: The machines that may do it, by what their frameworks and devices are; "" for any that takes part.
@@ -24,7 +24,7 @@ class Job:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Station:
-    """An agent, as the driver knows it."""
+    """What the driver knows of one agent."""
 
     machine: str
     #: The workers that it was started with.
@@ -53,7 +53,7 @@ class Station:
 
     @property
     def looking(self) -> int:
-        """How many findings it looks into beside."""
+        """How many findings it may look into beside exploring."""
         return room_for_looking(self.workers, self.hangs)
 
     def room(self, task: Any) -> int:

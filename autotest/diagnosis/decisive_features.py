@@ -84,7 +84,7 @@ class _Features:
 
     def _holding(self, item: Input) -> Callable[[np.ndarray[Any, Any]], Ending]:
         """What becomes of the program on other numbers in `item`."""
-        return lambda data: self._with([item.holding(data)])
+        return lambda data: self._with([item.with_data(data)])
 
     def _of(self, item: Input) -> str:
         """`` of x1`` where there are several inputs."""
@@ -94,9 +94,11 @@ class _Features:
 
     def _memory(self) -> Iterator[str]:
         for item in self._inputs:
-            if len(item.made_by) == 1 or self._with([item.lying("contiguous")]) != "passes":
+            if len(item.made_by) == 1 or self._with([item.with_layout("contiguous")]) != "passes":
                 continue
-            alike = [kind for kind in _LAYOUTS if kind == item.layout or self._with([item.lying(kind)]) == "fails"]
+            alike = [
+                kind for kind in _LAYOUTS if kind == item.layout or self._with([item.with_layout(kind)]) == "fails"
+            ]
             several = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
             yield f"only with {several} memory{self._of(item)}"
 
@@ -111,7 +113,7 @@ class _Features:
         for item in self._inputs:
             if item.array.data.shape != whole:
                 full = np.ascontiguousarray(np.broadcast_to(item.array.data, whole))
-                if self._with([item.holding(full)]) == "passes":
+                if self._with([item.with_data(full)]) == "passes":
                     yield f"only where {self._names[self._inputs.index(item)]} is broadcast"
 
     def _numbers(self, *, special_only: bool) -> Iterator[str]:
@@ -127,7 +129,7 @@ class _Features:
         one, two = self._inputs
         if one.array.data.dtype.kind == "b" or two.array.data.dtype.kind == "b":
             return False
-        up = [item.holding(item.array.data + 1) for item in (one, two)]
+        up = [item.with_data(item.array.data + 1) for item in (one, two)]
         return self._with(up) == "fails" and self._with(up[:1]) == self._with(up[1:]) == "passes"
 
     def _ranks(self) -> Iterator[str]:
@@ -142,8 +144,8 @@ class _Features:
         if rank > 1 or all(shape == (1,) for shape in shapes):
             merged = [(shape[0] * shape[1], *shape[2:]) if rank > 1 else () for shape in shapes]
             pairs = zip(self._inputs, merged, strict=True)
-            lower = self._with([item.holding(item.array.data.reshape(shape)) for item, shape in pairs])
-        higher = self._with([item.holding(item.array.data[None]) for item in self._inputs])
+            lower = self._with([item.with_data(item.array.data.reshape(shape)) for item, shape in pairs])
+        higher = self._with([item.with_data(item.array.data[None]) for item in self._inputs])
         if rank == 0 and higher == "passes":
             yield "only with rank 0"
         elif lower == higher == "passes":
@@ -180,7 +182,7 @@ class _Features:
                 if length == size:
                     data = np.take(data, np.arange(other) % max(length, 1), axis=axis) if length else _grown(data, axis)
             if data.shape != item.array.data.shape:
-                changed.append(item.holding(data))
+                changed.append(item.with_data(data))
         return self._with(changed)
 
     def _dtypes(self) -> Iterator[str]:
@@ -203,7 +205,7 @@ class _Features:
                     limits = np.iinfo(carrier)
                     if data.min() < limits.min or data.max() > limits.max:
                         return "neither"
-                changed.append(item.holding(data.astype(carrier), other))
+                changed.append(item.with_data(data.astype(carrier), other))
         return self._with(changed)
 
     def _gradients(self) -> Iterator[str]:

@@ -41,7 +41,7 @@ def gradients_of_steps(program: Program, pair: Pair, settings: Settings) -> dict
 
 
 class _Lockstep:
-    """One run of both sides."""
+    """Runs a program on both sides, call by call, each on the reference's operands."""
 
     def __init__(self, program: Program, pair: Pair, settings: Settings, *, only_steps: bool = False) -> None:
         self._program, self._pair, self._settings, self._only_steps = program, pair, settings, only_steps
@@ -149,7 +149,7 @@ class _Lockstep:
             yield from ((own[name], other[name]) for name in own if name in other)
 
     def _note_gradients(self, call: Call) -> None:
-        """What the step is about to be given."""
+        """Keep the gradients that an optimizer's step is about to be given."""
         optimizers = [values[call.args[0].slot] for values in self._values]
         own, other = (
             gradients_before(side, optimizer)

@@ -22,7 +22,7 @@ LINEAR = "the negative cotangent than the negative one: it is not linear"
 
 @dataclasses.dataclass(slots=True)
 class Checked:
-    """What a check found."""
+    """One row for each input and output that was checked, and what else is to be said."""
 
     rows: list[Row] = dataclasses.field(default_factory=list)
     warnings: list[str] = dataclasses.field(default_factory=list)

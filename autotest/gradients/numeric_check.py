@@ -24,7 +24,7 @@ RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, strict=True, coarse=True)
 
 @dataclasses.dataclass(slots=True)
 class Numbers:
-    """What differences say of one trial."""
+    """What the numeric check of one trial came to."""
 
     mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
     #: Input/output pairs that were checked, on both sides together.

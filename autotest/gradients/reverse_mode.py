@@ -134,7 +134,7 @@ def is_wide(program: Program) -> bool:
 
 
 class _Pushed:
-    """One program on one framework."""
+    """The gradients that a program leaves on one framework, and the differences that they are held against."""
 
     def __init__(self, program: Program, framework: Framework, rule: Rule) -> None:
         self._program, self._framework, self._rule = program, framework, rule

@@ -129,7 +129,7 @@ class all_placement(_Listed):
 
 
 class random_placement(all_placement):
-    """One of them."""
+    """One of the placements of this process."""
 
     __slots__ = ()
 
@@ -139,7 +139,7 @@ class random_placement(all_placement):
 
 
 class all_cpu_placement(all_placement):
-    """Those on CPU."""
+    """The placements on CPU."""
 
     __slots__ = ()
 
@@ -148,7 +148,7 @@ class all_cpu_placement(all_placement):
 
 
 class all_cuda_placement(all_placement):
-    """Those on CUDA devices."""
+    """The placements on CUDA devices."""
 
     __slots__ = ()
 
@@ -157,13 +157,13 @@ class all_cuda_placement(all_placement):
 
 
 class random_cpu_placement(random_placement, all_cpu_placement):
-    """One of those on CPU."""
+    """One of the placements on CPU."""
 
     __slots__ = ()
 
 
 class random_gpu_placement(random_placement, all_cuda_placement):
-    """One of those on CUDA devices."""
+    """One of the placements on CUDA devices."""
 
     __slots__ = ()
 
@@ -217,7 +217,7 @@ class all_sbp(_Listed):
 
 
 class random_sbp(all_sbp):
-    """One of them."""
+    """One of the sbp signatures that `all_sbp` gives."""
 
     __slots__ = ()
 

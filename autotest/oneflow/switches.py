@@ -30,7 +30,7 @@ def align_exception() -> bool:
 
 
 def tensor_size_limit() -> float:
-    """Bytes."""
+    """The most bytes that a drawn tensor may have; raises `UsageError` where the variable is no number."""
     text = os.environ.get("ONEFLOW_TEST_TENSOR_SIZE_LIMIT_MB", "32")
     try:
         limit = float(text)

@@ -93,7 +93,7 @@ class Breadcrumb:
         self.rest()
 
     def test(self, file: Path | None, test: str, base_seed: int, **settings: Any) -> None:
-        """The trials to come are this test's."""
+        """Note that the trials to come are of this test."""
         self.rest()
         facts = [str(file or ""), test, base_seed, settings]
         text = json.dumps(facts).encode() + b"\n"
@@ -106,7 +106,7 @@ class Breadcrumb:
         self._memory[_NOTE_AT : _NOTE_AT + len(data)] = data
 
     def trial(self, index: int) -> None:
-        """The trial `index` begins."""
+        """Note that the trial `index` begins."""
         self._operator = 0
         self._memory[_NOTE_AT] = 0
         _STATE.pack_into(self._memory, _STATE_AT, index, 0, 0, 0)
@@ -139,7 +139,7 @@ class Breadcrumb:
         return number
 
     def rest(self) -> None:
-        """No trial is running."""
+        """Note that no trial is running."""
         _STATE.pack_into(self._memory, _STATE_AT, -1, 0, 0, 0)
 
 

@@ -29,14 +29,14 @@ class Input:
     requires_grad: bool
     device: str
 
-    def holding(self, data: np.ndarray[Any, Any], dtype: str | None = None) -> Input:
-        """The same with other contents."""
+    def with_data(self, data: np.ndarray[Any, Any], dtype: str | None = None) -> Input:
+        """This input with the contents `data`, of `dtype` where that is another."""
         like = self.array.data.dtype if dtype is None else data.dtype
         array = Array(np.asarray(data, dtype=like), dtype or self.array.dtype)
         return dataclasses.replace(self, array=array)
 
-    def lying(self, layout: str) -> Input:
-        """The same in other memory."""
+    def with_layout(self, layout: str) -> Input:
+        """This input laid out in memory as `layout` says."""
         return dataclasses.replace(self, layout=layout)
 
 

@@ -353,7 +353,7 @@ def _summary(tallies: Sequence[Ran], isolated: bool) -> TestSummary:
 
 
 def _divergences(error: BaseException | None) -> Sequence[Divergence]:
-    """Those of every candidate."""
+    """The divergences that an error stands for: one of each candidate that differs; none for any other error."""
     from autotest.results.divergence import Divergence
 
     return (error, *error.others) if isinstance(error, Divergence) else ()

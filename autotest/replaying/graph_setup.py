@@ -98,7 +98,7 @@ class Reads:
         self._ids: set[int] = set()
 
     def note(self, call: Call) -> None:
-        """`call` is made inside."""
+        """Note that `call`, which is made inside of the graph, reads its operands."""
         for ref in refs(call):
             self._ids.update(map(id, self._with_parts(self._actual[ref.slot])))
 

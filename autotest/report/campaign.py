@@ -37,7 +37,7 @@ def _wrapped(line: str, width: int, indent: str = "  ") -> list[str]:
 
 
 def progress_line(progress: CampaignProgress) -> str:
-    """One line for a log."""
+    """How far a campaign has come, in one line."""
     rate = progress.trials / progress.seconds if progress.seconds else 0.0
     return (
         f"{progress.seconds:4.0f} s: {several(progress.trials, 'trial')} ({rate:.0f}/s), {progress.rejected} rejected, "
@@ -218,7 +218,7 @@ def _forgetful(progress: CampaignProgress) -> str:
 
 
 def verdict(progress: CampaignProgress) -> str:
-    """The last line."""
+    """The last line of the summary: whether anything new was found."""
     if progress.found:
         return f"{several(len(progress.found), 'distinct finding')} that the ledger does not expect."
     return f"Nothing new found, but {_forgetful(progress)}." if progress.forgetful else "Nothing new found."

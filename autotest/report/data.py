@@ -58,7 +58,7 @@ def as_data(progress: CampaignProgress) -> dict[str, Any]:
 
 
 def finding(found: Found, times: int) -> dict[str, Any]:
-    """One finding."""
+    """One finding as JSON, and in how many trials it was seen."""
     return {
         "key": found.key,
         **found.identity._asdict(),

@@ -14,7 +14,7 @@ LISTED = 100
 
 
 def letters(groups: Sequence[Group]) -> Mapping[str, str]:
-    """A short name for each group: A, B, ..."""
+    """A short name for each group by its long one: A, B, and so on."""
     return {group.name: _letter(number) for number, group in enumerate(groups)}
 
 

@@ -65,7 +65,7 @@ def begun(
 
 
 def closed(suites: ET.Element) -> str:
-    """The report as text."""
+    """`suites` as the text of a JUnit file."""
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -14,6 +14,6 @@ def were(count: int) -> str:
 
 
 def rounding(cleared: int) -> str:
-    """How many mismatches the referee cleared."""
+    """The sentence that says how many mismatches the referee cleared."""
     mismatches = several(cleared, "mismatch", "mismatches")
     return f"{mismatches} {were(cleared)} only rounding, says the float64 referee"

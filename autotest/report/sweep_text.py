@@ -80,7 +80,7 @@ def _percent(passed: int, total: int) -> str:
 
 
 def changed(found: Changes, flaky: Sequence[Change]) -> str:
-    """What a gate says."""
+    """What a gate found changed since the earlier map, as text."""
     parts: list[str] = []
     for title, listed in (
         ("got worse", found.worse),

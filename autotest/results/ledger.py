@@ -109,6 +109,7 @@ class Entry:
         return all(not allowed or within(own(), allowed) for allowed, own in ranges)
 
     def speaks_of(self, test: str) -> bool:
+        """Whether the entry is about the test with this id."""
         # A test's id ends in [arguments] where it has any; brackets mean something else to fnmatch. An entry that
         # names no arguments speaks of all of them.
         if "[" not in self.test:
@@ -116,6 +117,7 @@ class Entry:
         return fnmatch.fnmatchcase(test, self.test.replace("[", "[[]"))
 
     def covers(self, mismatch: Mismatch, operator: str) -> bool:
+        """Whether `mismatch`, which is known by `operator`, is the divergence that the entry describes."""
         return (
             # What is known to differ in ordinary numbers may differ in special ones, too.
             self.symptom in (mismatch.heading, mismatch.symptom)
@@ -132,6 +134,7 @@ class Ledger:
     entries: tuple[Entry, ...] = ()
 
     def entries_for(self, test: str) -> list[Entry]:
+        """The entries that are about the test with this id."""
         return [entry for entry in self.entries if entry.speaks_of(test)]
 
     def expects_death(self, test: str, *, error_parity: bool) -> bool:
@@ -139,7 +142,7 @@ class Ledger:
         return bool(self.deaths(test, error_parity=error_parity))
 
     def deaths(self, test: str, *, error_parity: bool) -> list[Entry]:
-        """The entries that say so."""
+        """The entries by which `test` is known to kill the process that it runs in."""
         return [entry for entry in self.entries_for(test) if entry.kills and (error_parity or not entry.refused)]
 
     def stale(self, test: str, met: Container[str], *, error_parity: bool) -> list[Entry]:

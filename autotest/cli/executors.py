@@ -10,7 +10,7 @@ from typing import Protocol
 from autotest.base.errors import UsageError
 from autotest.campaigns import workers
 from autotest.campaigns.executor import Executor
-from autotest.campaigns.isolation import InProcess
+from autotest.campaigns.in_process import InProcess
 from autotest.campaigns.workers import Workers
 from autotest.cli.reading import whole
 from autotest.clusters.cluster import Cluster

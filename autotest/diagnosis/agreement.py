@@ -1,4 +1,4 @@
-"""Do the two sides agree on a program? The trial's own comparison, on replays."""
+"""Replays a program on both sides and compares everything, as a trial does."""
 
 from __future__ import annotations
 

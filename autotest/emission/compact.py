@@ -1,4 +1,4 @@
-"""Writes short reproducers of the two plainest findings: one tensor differs, or the candidate dies."""
+"""Writes short reproducers of plain findings: one result differs, one call is refused or accepted, one kills."""
 
 from __future__ import annotations
 

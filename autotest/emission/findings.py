@@ -1,4 +1,4 @@
-"""The reproducer of a finding."""
+"""Chooses the shortest reproducer that shows a finding, and writes it."""
 
 from __future__ import annotations
 

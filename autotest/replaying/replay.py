@@ -1,4 +1,4 @@
-"""Run a recorded Program again, on one framework."""
+"""Runs a recorded Program again, on one framework."""
 
 from __future__ import annotations
 

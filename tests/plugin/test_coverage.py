@@ -6,7 +6,7 @@ import pytest
 
 from autotest import autotest, constant, nothing, oneof, random, random_tensor, torch
 from autotest.campaigns import isolated_runner
-from autotest.campaigns.isolation import InProcess
+from autotest.campaigns.in_process import InProcess
 from autotest.report.coverage import closing, table
 from autotest.results.coverage import Coverage, gaps, merged
 from autotest.running.run_hooks import run_hook

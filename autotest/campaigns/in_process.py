@@ -1,4 +1,4 @@
-"""Who carries out the tasks of a campaign: this process."""
+"""Carries out the tasks of a campaign in this process, one after the other."""
 
 from __future__ import annotations
 

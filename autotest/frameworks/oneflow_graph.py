@@ -62,11 +62,7 @@ def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         warnings.simplefilter("ignore")
         _unhurried_threads()
         graph = Replay()
-        try:
-            results = [_listed(graph(*_arguments(first)))]
-        except Exception:
-            _forget_captured(flow)
-            raise
+        results = [_listed(graph(*_arguments(first)))]
     for parameter in first.trained:
         parameter.grad = None  # a tensor of the graph, which is worth nothing outside of it
     for call in calls[1:]:
@@ -74,20 +70,6 @@ def run(flow: Any, build: Build, calls: Sequence[Given]) -> list[Graphed]:
         _hold_alike(flow, first.modules, call.modules)
         results.append(_listed(graph(*_arguments(call))))
     return [_divided(made, present, len(first.leaves)) for made in results]
-
-
-def _forget_captured(flow: Any) -> None:
-    """Build a graph, after one that could not be built.
-
-    OneFlow 0.9.0 remembers which tensors a graph met that are none of its arguments, such as a weight that a hook
-    computed, until a graph is complete. Another graph that meets one of them before that ends the process.
-    """
-
-    class Nothing(flow.nn.Graph):  # type: ignore[misc]
-        def build(self, x: Any) -> Any:
-            return flow._C.identity(x)
-
-    Nothing()(flow.zeros(1))
 
 
 def _unhurried_threads() -> None:

@@ -68,7 +68,10 @@ def check(records: Sequence[Record], settings: Settings) -> GraphReport:
         found = _compared(groups, settings, report)
     except _GraphRefused:  # whose fault it is shows when each is on its own
         for group in groups:
-            for staged, mismatches in _in_own_graph(group, settings, report):
+            # Of what a graph met that could not be built, OneFlow's next one may die, such as a weight that a hook
+            # computed: so it meets others. The first ones live on meanwhile, and no other tensor has their address.
+            anew = [stage(staged.record) for staged in group]
+            for staged, (_, mismatches) in zip(group, _in_own_graph(anew, settings, report), strict=True):
                 report.mismatches[indices[id(staged)]] = mismatches
         return report
     for staged, mismatches in found:

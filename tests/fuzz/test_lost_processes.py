@@ -11,13 +11,16 @@ import signal
 import sqlite3
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from autotest.processes.client import Server
 from autotest.storage.store import Store, Stored
 from tests.fuzz.conftest import SUITES, entries
 from tests.plugin.conftest import PLUGIN
+from tests.support import tasks_of_children as tasks
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("importable_elsewhere")]
 
@@ -44,24 +47,41 @@ def test_six_deadly_operators_are_found_and_verified_and_cost_no_trial_of_the_ot
     assert not list((tmp_path / ".autotest" / "trails").glob("campaign-*"))
 
 
+@pytest.fixture
+def importing(monkeypatch, tmp_path) -> Iterator[Server]:
+    """Forks what is to be killed: to import torch in each takes most of the time."""
+    for name, value in {"CANDIDATE": "tests.support.faults:wrong_relu", "VERIFY": "0"}.items():
+        monkeypatch.setenv(f"AUTOTEST_{name}", value)
+    for name in ("SEED", "TRIAL", "N", "REFERENCE", "SHRINK", "DIR"):
+        monkeypatch.delenv(f"AUTOTEST_{name}", raising=False)
+    monkeypatch.chdir(tmp_path)
+    server = Server(("autotest.cli.fuzz", "autotest.decorator", "tests.support.tasks_of_children"))
+    yield server
+    server.close()
+
+
+def found_in(log: Path) -> set[str]:
+    """The keys of the findings that a campaign has announced in whole lines."""
+    whole = log.read_text().rpartition("\n")[0] if log.exists() else ""
+    return {line.split()[1].rstrip(":") for line in whole.splitlines() if line.startswith("found ")}
+
+
 @pytest.mark.timeout(900)
-def test_kill_9_at_any_moment_loses_nothing_announced_and_leaves_a_store_that_opens(shell, tmp_path):
+def test_kill_9_at_any_moment_loses_nothing_announced_and_leaves_a_store_that_opens(importing, tmp_path):
     moments = random.Random(0)
     announced: set[str] = set()
     for seed in range(20):
-        command = ("autotest", "fuzz", SUITE, "--time", "60s", "--jobs", 0, "--seed", seed, "-k", "'relu' or 'exp'")
-        with shell(*command, candidate="tests.support.faults:wrong_relu", AUTOTEST_VERIFY="0") as run:
-            assert run.stdout is not None
-            for line in run.stdout:
-                if line.startswith("found "):
-                    announced.add(line.split()[1].rstrip(":"))
-                    break
-            time.sleep(moments.uniform(0.0, 0.5))
-            os.kill(run.pid, signal.SIGKILL)
-            rest = run.stdout.read()
-            announced |= {line.split()[1].rstrip(":") for line in rest.splitlines() if line.startswith("found ")}
+        command = ("fuzz", str(SUITE), "--time", "600s", "--jobs", "0", "--seed", str(seed), "-k", "'relu' or 'exp'")
+        log = tmp_path / f"{seed}.log"
+        campaign = importing.process(tasks.command, *command, log=log)
+        while not found_in(log):
+            assert campaign.status() is None, log.read_text()
+            time.sleep(0.01)
+        time.sleep(moments.uniform(0.0, 0.5))
+        os.kill(campaign.pid(), signal.SIGKILL)
+        assert campaign.status(60) == -signal.SIGKILL
+        announced |= found_in(log)
         kept = Store(tmp_path / ".autotest").list()
-        assert announced
         assert announced <= {entry.key for entry in kept if isinstance(entry, Stored)}
         base = sqlite3.connect(tmp_path / ".autotest" / "history.sqlite")
         assert base.execute("pragma integrity_check").fetchone() == ("ok",)

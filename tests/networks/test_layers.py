@@ -78,6 +78,7 @@ def test_the_layer_with_the_fault_is_named_where_the_healthy_layers_round_otherw
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # twenty diagnoses of a network: where much else runs, more than the usual 300 s
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("candidate", ["torch", pytest.param("oneflow", marks=pytest.mark.oneflow)])
 def test_of_ten_faults_in_each_model_the_guilty_layer_is_named_and_never_a_later_one(

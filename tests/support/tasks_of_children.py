@@ -24,6 +24,13 @@ def tell(connection: Connection, server: socket.socket, value: object) -> None:
     connection.send((value, known, "torch" in sys.modules))
 
 
+def command(connection: Connection, server: socket.socket, *arguments: str) -> None:
+    """Run a command of this library."""
+    from autotest.cli import main
+
+    connection.send(main(list(arguments)))
+
+
 def abort(connection: Connection, server: socket.socket) -> None:
     """Die of a signal, with last words."""
     os.write(1, b"Check failed: planted")

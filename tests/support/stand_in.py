@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shlex
 import signal
 import socket
@@ -18,7 +19,7 @@ _CLIENT = """
 import json, os, signal, socket, sys
 
 with socket.socket(socket.AF_UNIX) as asking:
-    asking.connect(sys.argv[1])
+    asking.connect("\\0" + sys.argv[1])
     socket.send_fds(asking, [json.dumps(sys.argv[2:]).encode()], [1, 2])
     status = int(asking.recv(64))
 if status < 0:
@@ -37,12 +38,13 @@ class StandIn:
 
     def start(self) -> Sequence[str]:
         """Arrange for it. Returns nothing here, and the arguments of the command in each process that goes on."""
-        path, client, command = (self._folder / name for name in ("socket", "client.py", "python"))
+        client, command = (self._folder / name for name in ("client.py", "python"))
+        name = secrets.token_hex()  # no path, of which a socket takes 107 characters at most
         listening = socket.socket(socket.AF_UNIX)
-        listening.bind(str(path))
+        listening.bind(f"\0{name}")
         listening.listen()
         client.write_text(_CLIENT, encoding="utf-8")
-        asking = shlex.join([sys.executable, "-IS", str(client), str(path)])
+        asking = shlex.join([sys.executable, "-IS", str(client), name])
         command.write_text(f'#!/bin/sh\nexec {asking} "$@"\n', encoding="utf-8")
         command.chmod(0o700)
         here = os.getpid()

@@ -24,6 +24,8 @@ from autotest.replaying.replay import replay
 _SELECTING = frozenset("argmax argmin argsort sort topk max min median kthvalue mode".split())
 #: Of these, the ones that torch's documentation has return the first of several equal values.
 _FIRST = frozenset("argmax argmin max min".split())
+#: Of these, the ones whose first number is how many, or the how many-th, and no dimension.
+_COUNTED = frozenset(("topk", "kthvalue"))
 
 
 def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
@@ -219,7 +221,10 @@ def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
     source = held.get(call.args[0].slot) if call.args and type(call.args[0]) is Ref else None
     if type(source) is not TensorValue or one.data.shape != other.data.shape:
         return False
-    dim = call.kwargs.get("dim", next((item for item in call.args[1:] if type(item) is int), None))
+    numbers = [item for item in call.args[1:] if type(item) is int]
+    if operator in _COUNTED and "k" not in call.kwargs:
+        numbers = numbers[1:]
+    dim = call.kwargs.get("dim", next(iter(numbers), None))
     data = source.data
     try:
         if dim is None and one.data.ndim == 0:

@@ -31,6 +31,8 @@ _CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
     (), (4,), (2,), (4, 4), (2, 4), (4, 6), (4, 4, 3), (4, 4, 4), (4, 2, 2), (2, 2), (4, 2), ((2, 2),), (8, 2),
     ((3, 3), (2, 2)), (2, 0.5), (-1.0, 1.0),
 )  # fmt: skip
+#: Parameters that torch keeps for old programs only.
+_GIVEN_UP: Final = frozenset(("size_average", "reduce"))
 #: Options that say something of inputs with a batch only, and how many dimensions these then have.
 _OF_BATCHES, _BATCHED = frozenset(("batch_first",)), 3
 #: Accepted inputs for one constructor, constructors of one module, and programs of one module.
@@ -181,7 +183,7 @@ def _searched(kind: Any, drawer: Drawer) -> Iterator[_Made]:
     inputs = module_inputs(drawer)
     offered = option_values(drawer)
     found: list[_Made] = []
-    for args in _CONSTRUCTED:
+    for args in (given for given in _CONSTRUCTED if _are_meant(kind, given)):
         for accepted_inputs in _of_two_ranks(_called(kind, args, {}, inputs, drawer, len(inputs))):
             found.append(_Made(args, {}, accepted_inputs, {}, True))
             yield found[-1]
@@ -216,6 +218,14 @@ def _how_with_how_much(made: Sequence[_Made]) -> list[tuple[_Made, _Made]]:
     """Pairs of which one says how much is padded, and the other how."""
     much = [one for one in made if type(one.kwargs.get("padding")) is int and one.kwargs["padding"] > 0]
     return [(much[0], one) for one in made if "padding_mode" in one.kwargs and much]
+
+
+def _are_meant(kind: Any, args: tuple[Any, ...]) -> bool:
+    """Whether somebody would write these arguments of a constructor: none is a flag, or what torch has given up."""
+    with contextlib.suppress(ValueError, TypeError):
+        given = zip(inspect.signature(kind).parameters.values(), args, strict=False)
+        return not any(type(parameter.default) is bool or parameter.name in _GIVEN_UP for parameter, _ in given)
+    return True
 
 
 def _called(

@@ -54,7 +54,8 @@ def changed_options(function: Any, positional: int, offered: tuple[Any, ...]) ->
     """Optional arguments of `function` from position `positional` on, each with another value than its default."""
     with contextlib.suppress(ValueError, TypeError):
         for name, parameter in list(_parameters(function).items())[positional:]:
-            if parameter.default is inspect.Parameter.empty or name in _EVERYWHERE:
+            # What begins with an underscore is torch's own affair: no program gives it.
+            if parameter.default is inspect.Parameter.empty or name in _EVERYWHERE or name.startswith("_"):
                 continue
             yield from ((name, value) for value in other_values(name, parameter.default, offered))
 

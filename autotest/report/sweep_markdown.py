@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from autotest.report import groups as by_group
 from autotest.report.sweep_accuracy import accuracy, coverage
 from autotest.results.groups import of_sweep
-from autotest.results.sweep import CHECKS, STATUSES, Cell, Row, SweepMap, worst
+from autotest.results.sweep import CHECKS, STATUSES, Cell, Check, Row, SweepMap, worst
 from autotest.results.sweep_findings import SweepFinding
 
+#: Of the ways in which an operator differs, the one that matters most is told first.
+_BY_WEIGHT: Final[tuple[Check, ...]] = (
+    "survives", "value", "dtype", "shape", "gradient", "nonfinite", "alias", "repeat", "double gradient", "errors",
+    "signature", "exists", "strides",
+)  # fmt: skip
 #: Letters of the longest message in a table.
 _WIDEST = 150
 
@@ -93,12 +99,11 @@ def _operators(swept: SweepMap, findings: Sequence[SweepFinding]) -> list[str]:
         found = by_operator.get(operator)
         if not found:
             continue
-        there = [row for row in rows if row.cell.status != "absent"]
-        agreeing = sum(row.cell.status == "agrees" for row in there)
+        run = [row for row in rows if row.cell.status not in ("absent", "not run")]
+        agreeing = sum(row.cell.status == "agrees" for row in run)
         failing = [name for name in CHECKS if any(finding.check == name for finding in found)]
-        lines.append(
-            f"| `{operator}` | {agreeing} of {len(there)} | {', '.join(failing)} | {_told(found[0].message)} |"
-        )
+        worst_one = min(found, key=lambda finding: _BY_WEIGHT.index(finding.check))
+        lines.append(f"| `{operator}` | {agreeing} of {len(run)} | {', '.join(failing)} | {_told(worst_one.message)} |")
     return [*lines, ""]
 
 
@@ -109,7 +114,7 @@ def _others(swept: SweepMap) -> list[str]:
         there = [row.cell.status for row in rows if row.cell.status != "absent"]
         lists.setdefault(worst(there) if there else "absent", []).append(operator)
     titles = {
-        "agrees": "Operators that agree in every cell",
+        "agrees": f"Operators that agree in every cell{' that was run' if swept.counts()['not run'] else ''}",
         "vacuous": "Operators whose results have no specified contents, and agree in all else",
         "absent": "Operators that the candidate does not have",
         "refused by the reference": "Operators whose inputs the reference refuses",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -47,6 +48,43 @@ def _is_input(program: Program, slot: int) -> bool:
         return False
     written = any(in_place(call) and call.args[:1] == (Ref(slot),) for call in program.calls)
     return not written and not any(Ref(slot) in flat(call.kwargs.get("out")) for call in program.calls)
+
+
+def is_left_alone(slot: int, observed: Observed) -> bool:
+    """Whether the reference's value in `slot` is what a later call writes into and returns, and the candidate's is not.
+
+    There, a module or a function that was made to work in place does so on one side only.
+    """
+    record = observed.record
+    reference, candidate = record.pair.reference, record.pair.candidate
+    own, theirs = record.expected[slot], record.actual[slot]
+    return any(
+        reference.same(own, record.expected[call.slot]) and not candidate.same(theirs, record.actual[call.slot])
+        for call in record.calls[slot + 1 :]
+        if reference.is_tensor(own)
+    )
+
+
+def is_told_before(mismatch: Mismatch, mismatches: Sequence[Mismatch], observed: Observed) -> bool:
+    """Whether it says of an item that was taken out of a tuple what another one says of the tuple's item."""
+    record = observed.record
+    call = record.calls[mismatch.slot] if mismatch.slot < len(record.calls) else None
+    if call is None or call.target != "getitem" or mismatch.stage == "backward":
+        return False
+    owner, index = call.args
+    if type(owner) is not Ref or not isinstance(record.expected[owner.slot], (tuple, list)):
+        return False
+    return any(
+        item.slot == owner.slot and item.symptom == mismatch.symptom and item.name.endswith(f"[{index}]")
+        for item in mismatches
+    )
+
+
+def follows(mismatch: Mismatch, mismatches: Sequence[Mismatch]) -> bool:
+    """Whether it says that a backward is refused into which a result goes that has another shape, or no gradient."""
+    if mismatch.symptom != "exception" or mismatch.stage != "backward":
+        return False
+    return any(item.stage == "forward" and item.symptom in ("shape", "requires_grad") for item in mismatches)
 
 
 def has_nonfinite(observed: Observed) -> bool:

@@ -22,7 +22,7 @@ from autotest.results.sweep_findings import SweepFinding
 from autotest.sweeping import trail, verifying
 from autotest.sweeping.explaining import explained
 from autotest.sweeping.judged_units import Part
-from autotest.sweeping.units import NO_ANSWER, Ended, Unit, after_death, was_counted
+from autotest.sweeping.units import NO_ANSWER, Ended, Unit, after_end, was_counted
 from autotest.sweeping.worker import Databases, Listed, list_entries, work
 
 #: What a worker imports before it is forked.
@@ -221,7 +221,7 @@ class Engine:
             cell.left_out[f"its samples could not be made: {how} {words}".strip()] += 1
             report(unit, cell, True)
             return None
-        return after_death(unit, worker.upto, position.sample, Ended(position.side, how, words, hung))
+        return after_end(unit, worker.upto, position.sample, Ended(position.side, how, words, hung))
 
     @staticmethod
     def _ending(process: Process) -> str:

@@ -12,6 +12,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, raised, refused
+from autotest.diagnosis.oracles import ties
 from autotest.frameworks import Absent, Framework, Pair
 from autotest.program import Program
 from autotest.program.rewriting import assembled
@@ -26,7 +27,7 @@ from autotest.sweeping import probing
 from autotest.sweeping.accuracy import measured
 from autotest.sweeping.arguments import arguments
 from autotest.sweeping.backward import with_backward
-from autotest.sweeping.checks import check_of, has_nonfinite
+from autotest.sweeping.checks import check_of, follows, has_nonfinite, is_left_alone, is_told_before
 from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.lacking import Lacking
@@ -149,6 +150,8 @@ class Judge:
             elif self._cleared(Agreement(program, record, mismatches)):
                 found.rounded = True
                 mismatches = []
+            else:
+                mismatches = self._without_ties(found, Agreement(program, record, mismatches))
         return observed, mismatches
 
     def _wavers(self, program: Program, mismatch: Mismatch) -> bool:
@@ -236,6 +239,16 @@ class Judge:
             self._examined[key] = self._examined.get(key, 0) + 1
         return verdict is not None
 
+    def _without_ties(self, found: Judgement, agreement: Agreement) -> list[Mismatch]:
+        """The mismatches of `agreement`, without indices that point at other ones of equal values, in another dtype."""
+        numbers = [item for item in agreement.mismatches if item.symptom in ("value", "gradient")]
+        if len(numbers) in (0, len(agreement.mismatches)):
+            return agreement.mismatches
+        if not ties(agreement, agreement.place(numbers[0]), self._pair):
+            return agreement.mismatches
+        found.rounded = True
+        return [item for item in agreement.mismatches if item not in numbers]
+
     def _sort(self, found: Judgement, observed: Observed, mismatches: list[Mismatch], *, complete: bool) -> None:
         """Turn mismatches into failed checks, and note what was checked and passed."""
         passed: list[Check] = ["signature", "errors"]
@@ -250,10 +263,15 @@ class Judge:
         for mismatch in mismatches:
             if not complete and mismatch.stage == "backward" and mismatch.symptom != "exception":
                 continue  # what was not reached has no gradient
+            if is_told_before(mismatch, mismatches, observed) or follows(mismatch, mismatches):
+                continue
             # A new module that has other parameters shows it alone.
             unlike = mismatch.symptom == "structure" and mismatch.stage == "build"
             shown = assembled(found.program.calls[: mismatch.slot + 1], found.program.arrays)[0] if unlike else None
-            found.fail(check_of(mismatch, found.program), mismatch.key, mismatch.message, shown)
+            check = check_of(mismatch, found.program)
+            if check in ("value", "nonfinite") and is_left_alone(mismatch.slot, observed):
+                check = "alias"
+            found.fail(check, mismatch.key, mismatch.message, shown)
         if any(item.symptom in ("exception", "out of memory") and item.stage != "backward" for item in mismatches):
             found.failed = True
 

@@ -10,6 +10,8 @@ from autotest.program import Call, Program, Ref, leaves, refs
 from autotest.program.randomness import Contents, contents_of
 from autotest.program.semantics import asked_in_place, in_place, is_module_call
 
+#: name -> position of its argument `sorted`, which is true by default.
+_SORTED: Final = {"topk": 4, "unique": 1}
 #: Calls that put an input into its place, and draw nothing.
 _ARRANGING: Final = frozenset("clone permute expand as_strided getitem view_as".split())
 
@@ -43,7 +45,7 @@ def marked(program: Program, *, drawn: bool) -> Program:
     for call in program.calls:
         if call.kind == "tensor":
             continue
-        unspecified = contents_of(call.target, call.args, call.kwargs) is not Contents.DEFINED
+        unspecified = contents_of(call.target, call.args, call.kwargs) is not Contents.DEFINED or _in_any_order(call)
         draws = drawn and call.target not in _ARRANGING
         if unspecified or draws or any(ref.slot in undefined for ref in refs(call)):
             undefined.add(call.slot)
@@ -53,6 +55,14 @@ def marked(program: Program, *, drawn: bool) -> Program:
                 undefined.update(_written(program, call.args[1]))
             undefined.update(item.slot for item in leaves(call.kwargs.get("out")) if type(item) is Ref)
     return program if undefined == program.undefined else dataclasses.replace(program, undefined=frozenset(undefined))
+
+
+def _in_any_order(call: Call) -> bool:
+    """Whether it was asked for results in whatever order they come."""
+    place = _SORTED.get(call.target)
+    if place is None:
+        return False
+    return call.kwargs.get("sorted", call.args[place] if len(call.args) > place else True) is False
 
 
 def _works_in_place(program: Program, call: Call) -> bool:

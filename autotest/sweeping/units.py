@@ -74,6 +74,13 @@ class Unit:
     abandoned: str = ""
     #: Arguments of its operator that ended processes before (`autotest.sweeping.arguments`), and how often.
     deadly: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    #: Whether no fork of the worker judges it, since one has given no answer: it lacks the threads of the framework.
+    unforked: bool = False
+
+    @property
+    def in_forks(self) -> bool:
+        """Whether forks of the worker judge it. What has ended a process once does so again."""
+        return bool(self.ended) and not self.unforked
 
     def with_deadly(self, told: str) -> Unit:
         """Itself, when such arguments have ended one process more."""
@@ -90,6 +97,16 @@ def after_death(unit: Unit, start: int, sample: int, ended: Ended, allowed: int 
     known = {**unit.ended, sample: ended}
     abandoned = "not run: samples beside it ended the process" if len(known) >= allowed else ""
     return dataclasses.replace(unit, start=start, ended=known, abandoned=abandoned)
+
+
+def after_end(unit: Unit, upto: int, sample: int, ended: Ended) -> Unit:
+    """The rest of `unit`, judged up to `upto`, after its worker ended over `sample`, or gave no answer.
+
+    A fork that gives no answer says nothing of the candidate: the sample is judged again, and no fork judges the rest.
+    """
+    if ended.hung and unit.in_forks:
+        return dataclasses.replace(unit, start=upto, unforked=True)
+    return after_death(unit, upto, sample, ended)
 
 
 def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) -> Iterator[Unit]:

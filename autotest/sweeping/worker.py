@@ -102,8 +102,7 @@ def work(
         while True:
             unit: Unit = connection.recv()
             database = by_name[unit.database]
-            if unit.ended:
-                # What has ended a process once does so again.
+            if unit.in_forks:
                 parts = supervised(unit, list(samples(unit, database, kept)), pair, trail, log)
             else:
                 parts = judged(unit, pair, database, trail, kept, lacking)

@@ -159,6 +159,19 @@ def lacking() -> FaultyTorch:
     return _Lacking()
 
 
+class _AtHome(FaultyTorch):
+    """`relu` is wrong in any process but the one that made it, as what needs that one's threads may be."""
+
+    def __init__(self) -> None:
+        home = os.getpid()
+        super().__init__({"nn.functional.relu": lambda relu: lambda x, **given: relu(x) + (os.getpid() != home)})
+
+
+def at_home() -> FaultyTorch:
+    """One operator does not work in forks."""
+    return _AtHome()
+
+
 class _Late(FaultyTorch):
     """Works later than it is asked to, as OneFlow does: the process dies of `sinh` when somebody waits for it."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +17,13 @@ from autotest.sweeping import trail
 from autotest.sweeping.arguments import arguments
 from autotest.sweeping.counting import count_death
 from autotest.sweeping.explaining import Question, answer
+from autotest.sweeping.judged_units import Part
 from autotest.sweeping.judging import SET_ASIDE, Judge
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
 from autotest.sweeping.trail import Trail
-from autotest.sweeping.units import Ended, units
+from autotest.sweeping.units import Ended, Unit, after_end, units
+from autotest.sweeping.worker import work
 from tests.sweep.planted import TORCH, databases, deadly_relu
 
 
@@ -65,17 +69,62 @@ def test_whether_a_candidate_hangs_is_not_read_out_of_its_last_words(hangs: bool
     assert found.first.symptom == symptom
 
 
+def test_a_fork_that_gives_no_answer_is_no_finding_and_the_worker_itself_judges_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = _samples_of_relu()
+    first = after_end(unit, 3, 4, Ended(1, "SIGABRT", ""))
+    assert (first.start, first.in_forks, set(first.ended)) == (3, True, {4})
+    rest = after_end(first, 5, 6, Ended(1, "no answer in 20 s", "", hung=True))
+    assert (rest.start, rest.in_forks, set(rest.ended)) == (5, False, {4})
+    # The worker itself hangs.
+    hung = after_end(rest, 6, 6, Ended(1, "no answer in 20 s", "", hung=True))
+    assert (hung.start, hung.in_forks, set(hung.ended)) == (6, False, {4, 6})
+
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:at_home")
+    assert not _worked(dataclasses.replace(rest, start=0, ended={99: Ended(1, "", "")}), tmp_path).divergences
+    assert _worked(dataclasses.replace(first, start=0, ended={99: Ended(1, "", "")}), tmp_path).divergences
+
+
+def _samples_of_relu() -> Unit:
+    entries = [entry for database in databases().values() for entry in database.entries()]
+    every = units(entries, lambda key: key == "nn.functional.relu/function/float32", 0)
+    return next(unit for unit in every if unit.kind == "sample")
+
+
+class _Connection:
+    """Hands a worker one unit."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._units = [unit]
+        self.cell = Cell()
+
+    def recv(self) -> Unit:
+        if not self._units:
+            raise EOFError
+        return self._units.pop()
+
+    def send(self, part: Part) -> None:
+        self.cell.merge(part.cell)
+
+
+def _worked(unit: Unit, folder: Path) -> Cell:
+    """What a worker makes of `unit`."""
+    trail.create(folder / "trail")
+    connection: Any = _Connection(unit)
+    server: Any = None
+    with pytest.raises(EOFError):
+        work(connection, server, folder / "trail", folder / "log", None)
+    cell: Cell = connection.cell
+    return cell
+
+
 def test_deaths_cost_their_samples_and_the_known_ones_are_left_out(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    available = databases()
-    entries = [entry for database in available.values() for entry in database.entries()]
-    (unit,) = [
-        unit for unit in units(entries, lambda key: key == "nn.functional.relu/function/float32", 0)
-        if unit.kind == "sample"
-    ]  # fmt: skip
+    unit = _samples_of_relu()
     trail.create(tmp_path / "trail")
-    made = [*samples(unit, available[unit.database])] * 3
+    made = [*samples(unit, databases()[unit.database])] * 3
     cell = Cell()
     for part in supervised(unit, made, Pair(TORCH, deadly_relu()), Trail(tmp_path / "trail"), tmp_path / "log"):
         cell.merge(part.cell)

@@ -31,6 +31,13 @@ def test_a_module_is_made_and_called(database: ModuleDatabase, name: str) -> Non
     assert any(replay(program, TORCH).error is None for program in found)
 
 
+@pytest.mark.parametrize("name", ["nn.SELU", "nn.MSELoss"])
+def test_no_number_is_given_by_position_for_a_flag_or_what_torch_has_given_up(
+    database: ModuleDatabase, name: str
+) -> None:
+    assert {call.args for program in programs(database, name) for call in program.calls if call.target == name} == {()}
+
+
 @pytest.mark.slow
 def test_a_module_without_an_entry_of_its_own_gets_options_changed(database: ModuleDatabase) -> None:
     options = {tuple(program.calls[0].kwargs) for program in programs(database, "nn.SmoothL1Loss")}

@@ -258,7 +258,15 @@ def _proved(finding: Finding, conditions: Conditions, server: Server) -> Finding
                 return less
         # A long script that was seen to fail goes before a short one that was not.
         whole = dataclasses.replace(finding, shrinking=told)
-        return verified(*scripted(whole, None, conditions, ways), conditions)
+        return _judged_by_script(verified(*scripted(whole, None, conditions, ways), conditions))
+
+
+def _judged_by_script(finding: Finding) -> Finding:
+    """`finding`, which accuses nobody where the calls of its program alone, which its script makes, are survived."""
+    if finding.verified.state is not State.MISSED:
+        return finding
+    line = "inconclusive: the calls alone are survived, so it is what the test does beside them, or chance"
+    return dataclasses.replace(finding, verdict=(line,), blame="inconclusive")
 
 
 def _proved_in_graph(finding: Finding, conditions: Conditions, server: Server) -> Finding:

@@ -118,6 +118,13 @@ def test_the_reference_is_not_the_candidates_fault(settle, tmp_path):
     assert (entry.finding.blame, entry.finding.first.side) == ("reference", "reference")
 
 
+def test_one_that_no_script_shows_is_laid_to_nobody(settle, tmp_path):
+    settle(DIED, verified=(Verification(State.MISSED),))
+    (entry,) = Store(tmp_path / "kept").list()
+    assert entry.finding.blame == "inconclusive"
+    assert entry.finding.verdict[0].startswith("inconclusive: the calls alone are survived, so it is what the test does")
+
+
 def test_one_that_the_ledger_expects_under_its_own_name_is_known_and_nothing_is_kept(settle, tmp_path):
     entry = '[[divergence]]\nkey = "k"\ntest = "*test_sinh"\nsymptom = "crash"\noperator = "sinh"\nreason = "r"\n'
     (tmp_path / "ledger.toml").write_text(entry)

@@ -13,7 +13,7 @@ from typing import Literal
 from autotest.frameworks import Pair
 
 #: What frameworks say when they are loaded, on machines without the hardware that they look for.
-_NOISE = ("libibverbs", "@", "*", "File ")
+_NOISE = ("libibverbs", "cuda_device_", "@", "*", "File ")
 #: What glog puts in front of a line: severity, date, time and thread.
 _STAMP = re.compile(r"^[IWEF]\d{8} [\d:.]+ +\d+ ")
 #: ``file.py:12: UserWarning: text``.

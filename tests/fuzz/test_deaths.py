@@ -122,7 +122,9 @@ def test_one_that_no_script_shows_is_laid_to_nobody(settle, tmp_path):
     settle(DIED, verified=(Verification(State.MISSED),))
     (entry,) = Store(tmp_path / "kept").list()
     assert entry.finding.blame == "inconclusive"
-    assert entry.finding.verdict[0].startswith("inconclusive: the calls alone are survived, so it is what the test does")
+    assert entry.finding.verdict[0].startswith(
+        "inconclusive: the calls alone are survived, so it is what the test does"
+    )
 
 
 def test_one_that_the_ledger_expects_under_its_own_name_is_known_and_nothing_is_kept(settle, tmp_path):
@@ -266,6 +268,10 @@ def test_what_was_seen_to_hang_is_traced_and_shrunk_without_waiting_for_the_dead
         ),
         ('init.py:412: UserWarning: Initializing is a no-op\n  warnings.warn("Initializing is a no-op")\n', ""),
         ("libibverbs not available, ibv_fork_init skipped\n", ""),
+        (
+            "E20261122 22:46:30.348255  4650 cuda_device_manager_factory.cpp:65] Failed to get cuda runtime version\n",
+            "",
+        ),
         ("terminate called after throwing\n  what():  no\n", "terminate called after throwing"),
         ("one\ntwo\n", "two"),
     ],

@@ -138,7 +138,10 @@ def align(
     found = todo.compared(models, arrays, given)
     if found.mismatches and wide is not None:
         # Rates in single precision would grow into a difference from step to step where nothing is wrong.
-        again = todo.compared(wide, [_widened(one) for one in arrays], _WIDE, together=True)
+        try:
+            again = todo.compared(wide, [_widened(one) for one in arrays], _WIDE, together=True)
+        except UsageError:  # a layer that its module does not hold, such as one in a list, stays in single precision
+            return found
         if lacking := tuple(item for item in found.mismatches if item.statistics is None):
             # Which no precision explains, such as a gradient that is missing.
             return found if again.mismatches else dataclasses.replace(found, mismatches=lacking)

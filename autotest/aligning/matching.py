@@ -44,7 +44,12 @@ class Matches:
 
 
 def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mapping: Mapping_) -> Matches:
-    """Match names with shapes; raises `UsageError` for a `mapping` that names what is not there."""
+    """Match names with shapes; raises `UsageError` for a `mapping` that is none, or names what is not there."""
+    if not isinstance(mapping, Mapping):
+        raise UsageError(
+            "align(mapping=...): expected a dictionary of the reference's names and the candidate's, got "
+            f"{mapping!r:.80}"
+        )
     renamed, axes = _renamed(reference, candidate, mapping)
     pairs: list[Match] = []
     taken: set[str] = set()

@@ -107,7 +107,14 @@ class _Watched:
 
 def _push_back(framework: Framework, output: Any, loss: Callable[..., Any] | None) -> None:
     if loss is not None:
-        framework.invoke("method", "backward", [_given(loss, framework, output)], {})
+        value = _given(loss, framework, output)
+        if not isinstance(value, framework.tensor_types) or framework.numel([value]) != 1:
+            shape = f" of shape {framework.shape(value)}" if isinstance(value, framework.tensor_types) else ""
+            raise UsageError(
+                f"align(loss=...): expected a tensor of one element, got a {type(value).__name__}{shape} for "
+                f"{framework.name}: let it end with .mean() or .sum()"
+            )
+        framework.invoke("method", "backward", [value], {})
         return
     roots = [tensor for tensor in flat(framework, output) if framework.can_backpropagate(tensor)]
     if roots:

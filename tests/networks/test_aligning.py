@@ -191,6 +191,11 @@ def test_a_mapping_that_does_not_fit_is_refused_in_a_sentence(mapping: Any, mess
         autotest.align(Original(), Renamed(), X, mapping=mapping)
 
 
+def test_a_mapping_that_is_no_dictionary_is_refused_in_a_sentence() -> None:
+    with pytest.raises(UsageError, match=r"expected a dictionary of the reference's names .*, got \['a', 'b'\]"):
+        autotest.align(Original(), Original(), X, mapping=["a", "b"])  # type: ignore[arg-type]
+
+
 def test_what_cannot_be_aligned_says_so() -> None:
     with pytest.raises(UsageError, match=r"call \.eval\(\) on both"):
         autotest.align(torch.nn.Dropout(0.5), torch.nn.Dropout(0.5), X)
@@ -198,6 +203,35 @@ def test_what_cannot_be_aligned_says_so() -> None:
         autotest.align(print, Original(), X)
     with pytest.raises(UsageError, match="expected arrays or tensors"):
         autotest.align(Original(), Original(), ["x"])
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        (lambda output: output, "got a Tensor of shape (4, 2) for torch"),
+        (lambda output: output.sum().item(), "got a float for torch"),
+        (lambda output: None, "got a NoneType for torch"),
+    ],
+)
+def test_a_loss_that_is_none_is_told_in_a_sentence(loss: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said) + r": let it end with \.mean\(\) or \.sum\(\)"):
+        autotest.align(torch.nn.Linear(6, 2), torch.nn.Linear(6, 2), X, loss=loss)
+
+
+def test_a_difference_in_layers_that_their_module_does_not_hold_is_told() -> None:
+    # In a list, they are neither copied nor brought to double precision.
+    class Listed(torch.nn.Module):
+        def __init__(self, weight: float) -> None:
+            super().__init__()
+            self.layers = [torch.nn.Linear(6, 2)]
+            torch.nn.init.constant_(self.layers[0].weight, weight)
+
+        def forward(self, x: Any) -> Any:
+            return self.layers[0](x)
+
+    found = autotest.align(Listed(1.0), Listed(2.0), X)
+    assert not found.passed
+    assert "not close" in found.report()
 
 
 def test_the_command_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,7 +63,9 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
     def std(
         input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
     ) -> Any:
-        return mx.sqrt(variance(input, dim, unbiased, keepdim, correction=correction))
+        spread = variance(input, dim, unbiased, keepdim, correction=correction)
+        # The gradient is zero where there is no spread, as torch has it; that of the root is infinite.
+        return mx.where(spread == 0, 0, mx.sqrt(mx.where(spread == 0, 1, spread)))
 
     def extreme(
         value: Callable[..., Any], place: Callable[..., Any], pairwise: Callable[..., Any]
@@ -103,7 +105,7 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
     def gelu(input: Any, approximate: str = "none") -> Any:
         if approximate == "tanh":
             return 0.5 * input * (1 + mx.tanh(math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)))
-        return input * (1 + mx.erf(input / math.sqrt(2))) / 2
+        return 0.5 * input * (1 + mx.erf(input / math.sqrt(2)))  # halved first: the greatest has no double
 
     def cut_off(input: Any, low: float, high: float) -> Any:
         return mx.where(input <= low, low, mx.where(input >= high, high, input))
@@ -157,7 +159,8 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         return mx.softmax(input, axis=dim)
 
     def log_softmax(input: Any, dim: Any = None) -> Any:
-        return input - mx.logsumexp(input, axis=dim, keepdims=True)
+        below = input - mx.max(mx.stop_gradient(input), axis=dim, keepdims=True)  # NaN beside an infinity
+        return below - mx.log(mx.sum(mx.exp(below), axis=dim, keepdims=True))
 
     def where(condition: Any, input: Any, other: Any) -> Any:
         return mx.where(condition, input, other)

@@ -45,6 +45,17 @@ def without_gradients():
     return still, x.detach() * x
 
 
+def corners_of_statistics():
+    x = random_tensor(shape=(3, 1))
+    greatest = torch.tensor([3.4028235e38, 1.0])
+    infinite = torch.tensor([[float("inf"), 1.0], [2.0, 1.0]])
+    return (
+        torch.std(x.expand(3, 4) * 0, dim=1),
+        torch.nn.functional.gelu(greatest),
+        torch.nn.functional.log_softmax(infinite, dim=1),
+    )
+
+
 @pytest.fixture(params=INSTALLED)
 def candidate(request):
     if importlib.util.find_spec(INSTALLED[request.param]) is None:
@@ -66,6 +77,14 @@ def test_it_agrees_with_torch(candidate, body):
         return
     assert running.agrees(outcome)
     assert outcome.gradients
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["mlx", "jax"])
+def test_what_is_spelt_for_it_keeps_to_torch_at_the_corners(name):
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} is not installed here")
+    assert running.agrees(running.trial(corners_of_statistics, framework(name)))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,0 +1,41 @@
+"""minimum: x0.grad differs in gradient between torch and mlx. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, mlx 0.32.4; test_elementwise.py::test_extremes_share_the_gradient_of_ties[name='minimum'], trial 0 of base seed 77.
+torch is the specification: mlx differs in gradient; nobody else has an opinion"""
+import sys
+import numpy as np
+
+X0 = np.array([[1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]], "float32")
+X1 = np.array([[2.0, 2.0, 2.0, 1.0], [0.0, 2.0, 0.0, 1.0], [1.0, 2.0, 1.0, 0.0]], "float32")
+C3 = np.array([[0.28009272, -0.8772507, -0.5739312, -0.92785156], [-0.6761247, 0.78138447,
+    0.89985025, -0.73875904], [0.71450496, 0.87002456, -0.7516638, 0.18526864]], "float32")
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(X0, requires_grad=True)
+    x1 = torch.tensor(X1, requires_grad=True)
+    v2 = torch.minimum(x0, x1)
+    v2.backward(torch.tensor(C3))
+    return x0.grad.tolist()
+
+def in_mx():
+    import mlx.core as mx
+    x0 = mx.array(np.array([[1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]], "float32"))
+    x1 = mx.array(np.array([[2.0, 2.0, 2.0, 1.0], [0.0, 2.0, 0.0, 1.0], [1.0, 2.0, 1.0, 0.0]], "float32"))
+    c3 = mx.array(np.array([[0.28009272, -0.8772507, -0.5739312, -0.92785156], [-0.6761247, 0.78138447, 0.89985025, -0.73875904], [0.71450496, 0.87002456, -0.7516638, 0.18526864]], "float32"))
+
+    def forward(x0, x1):
+        v2 = mx.minimum(x0, x1)
+        return v2
+
+    _, (g0, g1) = mx.vjp(forward, [x0, x1], [c3])
+    return g0.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_mx()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, mlx {actual}".split())[:1000])
+sys.exit(1)

@@ -187,6 +187,14 @@ def test_the_report_says_what_matters_what_passes_nearby_and_which_tolerance_wou
     assert finding.blame == "candidate"
 
 
+def test_the_report_says_which_setting_passes_over_what_only_special_numbers_show() -> None:
+    zeros_for_nan = when(lambda t: bool(t.isnan().any()), lambda result: result.nan_to_num())
+    finding = diagnosed(
+        lambda: dual.tanh(dual.tensor([0.5, math.nan])), Pair(TorchFramework(), FaultyTorch({"tanh": zeros_for_nan}))
+    )
+    assert finding.shrinking[-1] == "Would pass: with special_values=False"
+
+
 def test_tolerances_of_the_test_are_law_and_the_table_is_not() -> None:
     def body() -> Any:
         a = at.random_tensor(1, 2048, low=-1000, high=1000)

@@ -221,7 +221,10 @@ def _token() -> str:
 
 def _ray() -> Any:
     try:
-        import ray
+        # Below `uv run`, Ray would read every file of the working directory, those of an open SQLite file among them,
+        # which loses its locks by that, and start all workers by uv. It looks at the variable when it is imported.
+        with variables({"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}):
+            import ray
     except ImportError as error:
         raise UsageError(
             f"--executor ray: Ray cannot be imported here ({error}); install dual-autotest[ray], here and on every "

@@ -35,6 +35,25 @@ def what_it_is(entry: Stored) -> tuple[Any, ...]:
     return finding.identity, finding.test, [item.message for item in finding.mismatches], finding.verdict
 
 
+CONNECTED = """
+from autotest.clusters.ray_engine import RayEngine
+engine = RayEngine("", 1)
+engine.connect()
+import ray
+print("runtime environment:", dict(ray.get_runtime_context().runtime_env))
+engine.close()
+"""
+
+
+@pytest.mark.slow
+def test_below_uv_run_ray_is_given_nothing_of_the_working_directory(tmp_path, importable_elsewhere):
+    (tmp_path / "connected.py").write_text(CONNECTED)
+    # A shell whose command line begins as that of uv does; what it runs is below it.
+    (tmp_path / "run").write_text(f"{sys.executable} connected.py\nexit $?\n")
+    ran = subprocess.run(["uv", "run"], executable="/bin/sh", cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "runtime environment: {}\n" in ran.stdout, ran.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_one_worker_four_here_and_four_on_ray_run_the_same_trials_and_find_the_same(fuzz):

@@ -85,6 +85,7 @@ def _books(arguments: argparse.Namespace, collected: Collection, conditions: Con
         for one in groups.values():
             books.take(one)
         return books
+    kept.begin()
     books = kept.all_of(list(tests))
     left = {where: test for where, test in tests.items() if kept.books(where) is None}
     if arguments.jobs == 0:

@@ -167,6 +167,7 @@ def keep_books_on(cluster: Cluster, tests: Sequence[Where], trials: int, kept: K
     """
     try:
         cluster.prepare()
+        kept.begin()  # not before there is somebody to work: a mistyped address costs no earlier run its books
         books: dict[str, Books] = {}
 
         def named(group: str) -> str:

@@ -28,17 +28,21 @@ class KeptBooks:
 
     def __init__(self, directory: Path, asked: Asked, *, resume: bool = False) -> None:
         """Raises `UsageError` where there is nothing to resume, or what was asked for something else."""
-        path = directory / "gradients" / "last"
+        self._path, self._asked, self._resume = directory / "gradients" / "last", asked, resume
         #: Group and test -> what an earlier run came to.
-        self.known: Mapping[tuple[str, str, str], Books] = _read(path, asked) if resume else {}
-        self._records = Records(path, resumed=resume)
-        if not resume:
-            self._records.begin(FORMAT.header(asked))
+        self.known: Mapping[tuple[str, str, str], Books] = _read(self._path, asked) if resume else {}
+        self._records: Records | None = None
+
+    def begin(self) -> None:
+        """Write from now on, behind what is resumed, or in place of an earlier run's, which stay until then."""
+        self._records = Records(self._path, resumed=self._resume)
+        if not self._resume:
+            self._records.begin(FORMAT.header(self._asked))
 
     @property
     def trouble(self) -> str:
         """Why it lacks what happened last; empty if it does not."""
-        return self._records.trouble
+        return "" if self._records is None else self._records.trouble
 
     def books(self, test: Where, group: str = "") -> Books | None:
         """What an earlier run came to of a test; None where it did not come to it."""
@@ -52,12 +56,14 @@ class KeptBooks:
         return whole
 
     def add(self, test: Where, books: Books, group: str = "") -> None:
-        """Note the books of one test."""
+        """Note the books of one test, after `begin`."""
+        assert self._records is not None
         self._records.add((_key(test, group), books))
 
     def close(self) -> None:
         """Close the file."""
-        self._records.close()
+        if self._records is not None:
+            self._records.close()
 
 
 def _key(test: Where, group: str) -> tuple[str, str, str]:

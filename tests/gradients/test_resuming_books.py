@@ -9,6 +9,7 @@ import pytest
 
 from autotest.base.errors import UsageError
 from autotest.cli import main
+from autotest.cli.status import FAILED
 from autotest.results.gradient_account import Books, Use
 from autotest.results.tasks import Where
 from autotest.storage.kept_books import Asked, KeptBooks
@@ -39,10 +40,12 @@ def of(operator: str) -> Books:
 
 def test_books_that_were_kept_are_known_to_the_next_run_by_test_and_group(tmp_path):
     with contextlib.closing(KeptBooks(tmp_path, ASKED)) as kept:
+        kept.begin()
         kept.add(where("a"), of("relu"))
         kept.add(where("b"), of("exp"), "on cuda")
         assert kept.books(where("a")) is None  # of this run, which need not ask
     with contextlib.closing(KeptBooks(tmp_path, ASKED, resume=True)) as kept:
+        kept.begin()
         assert kept.books(where("a")) == of("relu")
         assert kept.books(where("b")) is None
         assert kept.books(where("b"), "on cuda") == of("exp")
@@ -54,6 +57,7 @@ def test_books_that_were_kept_are_known_to_the_next_run_by_test_and_group(tmp_pa
 
 def test_what_a_killed_run_wrote_halfway_is_kept_again(tmp_path):
     with contextlib.closing(KeptBooks(tmp_path, ASKED)) as kept:
+        kept.begin()
         kept.add(where("a"), of("relu"))
         kept.add(where("b"), of("exp"))
     file = tmp_path / "gradients" / "last"
@@ -73,7 +77,9 @@ def test_what_a_killed_run_wrote_halfway_is_kept_again(tmp_path):
 )
 def test_books_that_cannot_be_gone_on_with_are_told(tmp_path, before, said):
     if isinstance(before, Asked):
-        KeptBooks(tmp_path, before).close()
+        kept = KeptBooks(tmp_path, before)
+        kept.begin()
+        kept.close()
     elif before is not None:
         (tmp_path / "gradients").mkdir()
         (tmp_path / "gradients" / "last").write_bytes(before)
@@ -93,9 +99,25 @@ def test_only_tests_whose_books_were_not_kept_are_run(tmp_path, monkeypatch, cap
     assert "2 operators in 4 trials" in whole
     # The test that was run to its end is not run again: it would say now that it cannot be.
     with contextlib.closing(KeptBooks(quick, Asked(2, "torch"))) as kept:
+        kept.begin()
         kept.add(where("test_relu", file), of("relu"))
     file.write_text(SUITE.replace("torch.relu", "torch.relo"))
     assert main([*asked, "--resume"]) == 0
     told = capsys.readouterr().out
     assert "2 operators in 3 trials" in told
     assert "could not be run" not in told
+
+
+def test_a_cluster_that_is_not_there_costs_an_earlier_run_none_of_its_books(tmp_path, monkeypatch, capsys, quick):
+    pytest.importorskip("ray")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    (tmp_path / "test_x.py").write_text(SUITE)
+    with contextlib.closing(KeptBooks(quick, ASKED)) as kept:
+        kept.begin()
+        kept.add(where("test_relu"), of("relu"))
+    before = (quick / "gradients" / "last").read_bytes()
+    nobody = ("--executor", "ray://127.0.0.1:1")
+    assert main(["gradients", "test_x.py", "--trials", "2", *nobody]) == FAILED
+    assert "ray://127.0.0.1:1" in capsys.readouterr().err
+    assert (quick / "gradients" / "last").read_bytes() == before

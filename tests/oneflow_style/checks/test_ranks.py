@@ -35,6 +35,9 @@ def launched(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         "PYTHONPATH": str(ROOT),
         "AUTOTEST_DIR": str(folder / "kept"),
+        # Where all pytests of a user have theirs, each clears away old folders of others, and may find that another one
+        # is at it: an error on one rank, for which the other one would wait in a collective.
+        "PYTEST_DEBUG_TEMPROOT": str(folder),
     }
     # OneFlow alone does not find its libraries: the launcher imports it first thing.
     arguments = [sys.executable, "-c", LAUNCH, "--nproc_per_node", "2", "--master_port", str(port), *command]

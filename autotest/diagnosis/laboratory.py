@@ -18,7 +18,7 @@ from autotest.diagnosis.agreement import Agreement, Place, results
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.verdict import Measured, measure
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array, Call, Program, refs
+from autotest.program import Array, Program, leaves, refs
 from autotest.program.calls import LAYOUT
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 from autotest.program.semantics import OPERATIONS, in_place
@@ -120,7 +120,7 @@ class Laboratory:
         call = calls[-1]
         if call.kind not in OPERATIONS or any(in_place(before) for before in calls):
             return False
-        if any(type(item) is float and float(np.float32(item)) != item for item in _literals(call)):
+        if any(type(item) is float and float(np.float32(item)) != item for item in leaves((call.args, call.kwargs))):
             return False  # which is rounded as the call's operands are
         given = [ref.slot for ref in refs(call)]
         # A captured array is one that both precisions hold.
@@ -203,19 +203,6 @@ def nudged_as_they_are(arrays: Sequence[Array], run: int) -> list[Array]:
         with np.errstate(over="ignore"):
             moved.append(dataclasses.replace(array, data=other.data.astype(array.data.dtype)))
     return moved
-
-
-def _literals(call: Call) -> list[Any]:
-    """The numbers and texts that `call` is given, also within tuples and lists."""
-    found: list[Any] = []
-    left = [*call.args, *call.kwargs.values()]
-    while left:
-        item = left.pop()
-        if isinstance(item, (tuple, list)):
-            left += item
-        else:
-            found.append(item)
-    return found
 
 
 def _array(value: Any) -> np.ndarray[Any, Any] | None:

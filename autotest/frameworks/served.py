@@ -48,8 +48,7 @@ class Served:
         except _Failed as error:
             self.values[key] = error.failure
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
-            text = str(error)
-            self.values[key] = self.failed[key] = Failure(type(error).__name__, text, isinstance(error, Absent))
+            self.values[key] = self.failed[key] = _failure(error)
         else:
             self.values[key] = made
 
@@ -115,7 +114,7 @@ class Served:
         try:
             return _ANSWERED[question](self, *details)
         except Exception as error:  # noqa: BLE001 - told, whatever it is
-            return Failure(type(error).__name__, str(error), isinstance(error, Absent))
+            return _failure(error)
 
     def hello(self) -> dict[str, Any]:
         own = self.framework
@@ -188,6 +187,10 @@ class Served:
             "device": own.device_type(value),
             "floating": own.can_backpropagate(value),
         }
+
+
+def _failure(error: Exception) -> Failure:
+    return Failure(type(error).__name__, str(error), isinstance(error, Absent))
 
 
 def _is_plain(value: Any) -> bool:

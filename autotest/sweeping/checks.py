@@ -58,10 +58,9 @@ def is_left_alone(slot: int, observed: Observed) -> bool:
     record = observed.record
     reference, candidate = record.pair.reference, record.pair.candidate
     own, theirs = record.expected[slot], record.actual[slot]
-    return any(
+    return reference.is_tensor(own) and any(
         reference.same(own, record.expected[call.slot]) and not candidate.same(theirs, record.actual[call.slot])
         for call in record.calls[slot + 1 :]
-        if reference.is_tensor(own)
     )
 
 

@@ -36,10 +36,13 @@ class Project(NamedTuple):
 
 def of_folder(folder: Path) -> Project:
     """The nearest project at `folder` or above it; an empty one where there is none."""
-    for place in (folder, *folder.parents):
-        if (place / FILE).is_file():
-            return read(place / FILE)
-    return Project()
+    found = _nearest(folder)
+    return Project() if found is None else read(found)
+
+
+@functools.lru_cache(maxsize=16)  # every run of a test asks for it
+def _nearest(folder: Path) -> Path | None:
+    return next((place / FILE for place in (folder, *folder.parents) if (place / FILE).is_file()), None)
 
 
 @functools.lru_cache(maxsize=16)

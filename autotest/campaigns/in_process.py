@@ -12,13 +12,6 @@ from autotest.processes.client import Server
 from autotest.results.tasks import Conditions, Result, Task
 
 
-def warm_up(frameworks: tuple[str, str]) -> None:
-    """Import the frameworks of these names now; raises `FrameworkMissing`."""
-    pair = registry.pair(*frameworks)
-    for side in (pair.reference, pair.candidate):
-        side.version  # noqa: B018 - reading it imports
-
-
 class InProcess:
     """Runs tasks one at a time in this process. A framework that dies takes the campaign along."""
 
@@ -31,7 +24,7 @@ class InProcess:
 
     def prepare(self) -> None:
         """Import the frameworks, which takes seconds that are no trial's; raises `FrameworkMissing`."""
-        warm_up(self._conditions.frameworks)
+        registry.pair(*self._conditions.frameworks).load()
 
     def start(self, task: Task) -> None:
         self._waiting.append(task)

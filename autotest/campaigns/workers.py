@@ -335,8 +335,7 @@ def _work(connection: Connection, server: socket.socket, memory: int | None) -> 
     trouble = ""
     try:
         pair = chosen()
-        for side in (pair.reference, pair.candidate):
-            side.version  # noqa: B018 - reading it imports
+        pair.load()
         if memory is not None:
             limit_memory(pair, memory)
     except (FrameworkMissing, UsageError) as error:

@@ -122,8 +122,7 @@ def _said(connection: Connection, seconds: float) -> bool | None:
 def _answer(connection: Connection, server: socket.socket) -> None:
     """In the process: say for each program whether the reference accepts it, then that it was survived."""
     pair = chosen()
-    for side in (pair.reference, pair.candidate):
-        side.version  # noqa: B018 - reading it imports
+    pair.load()
     with pair.around_trials():
         connection.send(True)
         while True:

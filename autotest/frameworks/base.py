@@ -160,14 +160,18 @@ class Framework(Operations, abc.ABC):
         """
         if not self.forkable:
             fork()
-        self.version  # noqa: B018 - reading it imports
+        self.load()
         if self.forkable:
             fork()
+
+    def load(self) -> None:
+        """Import it now, which takes seconds; raises `FrameworkMissing`."""
+        _ = self.version
 
     @property
     @abc.abstractmethod
     def version(self) -> str:
-        """Its version, as it says it."""
+        """Its version, as it says it; imports it."""
 
     @abc.abstractmethod
     def resolve(self, path: str) -> Any:

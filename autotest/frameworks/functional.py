@@ -279,10 +279,6 @@ class Functional(Framework):
         named = {"create_graph": create_graph, "allow_unused": True}
         return list(self.invoke("function", "autograd.grad", (outputs, inputs, cotangents), named))
 
-    def forget_gradient(self, tensor: Any) -> None:
-        if tensor.is_leaf:
-            tensor.grad = None
-
     # -- tensors ----------------------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Tensor:
@@ -308,9 +304,6 @@ class Functional(Framework):
 
     def is_dense(self, tensor: Any) -> bool:
         return True
-
-    def is_training(self, module: Any) -> bool:
-        return bool(module.training)
 
     def shape(self, tensor: Any) -> tuple[int, ...]:
         return self.shape_of(self.read(tensor))

@@ -14,6 +14,7 @@ from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks.base import Absent
 from autotest.frameworks.functional_modules import Module, module_class
 from autotest.frameworks.tape import Tensor
+from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import CallKind, map_operand
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
@@ -26,13 +27,6 @@ VIEWS: Final = frozenset(
 )
 #: Calls whose result has nothing to do with the contents of what they are given.
 CONSTANTS: Final = frozenset("zeros_like ones_like full_like".split())
-#: Operators by the names that torch has for what they do.
-OPERATORS: Final[Mapping[str, str]] = {
-    "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "and_": "bitwise_and", "or_": "bitwise_or",
-    "xor": "bitwise_xor", "invert": "bitwise_not", "pos": "positive", "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-    **{name: name for name in "add sub mul pow matmul neg abs lt le gt ge eq ne".split()},
-}  # fmt: skip
 _CASTS: Final[Mapping[str, str]] = {
     "float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32", "short": "int16",
     "bool": "bool", "bfloat16": "bfloat16", "char": "int8", "byte": "uint8",
@@ -129,8 +123,9 @@ def _operator(framework: Functional, name: str) -> Callable[..., Any]:
     if name == "setitem":
         return functools.partial(_setitem, framework)
     plain = getattr(operator, name)
-    in_place = name[0] == "i" and name[1:] in {*OPERATORS, "and", "or"}
-    known = OPERATORS.get(f"{name[1:]}_" if name in ("iand", "ior") else name[1:] if in_place else name)
+    bare = name.rstrip("_")
+    in_place = bare[0] == "i" and bare[1:] in FUNCTIONS
+    known = FUNCTIONS.get(bare[1:] if in_place else bare)
 
     def call(*operands: Any) -> Any:
         if not any(isinstance(operand, Tensor) for operand in operands):

@@ -211,7 +211,7 @@ class Namespace(Framework):
         own = self.state(module)
         with self.root.no_grad():
             for name, array in state.items():
-                if _shares_memory(own[name]):
+                if repeats_elements(own[name].shape, own[name].stride()):
                     # What several elements share cannot be written to; it came from the test, and is as it should be.
                     continue
                 own[name].copy_(self.tensor(array, device=self.device_type(own[name])))
@@ -268,9 +268,9 @@ def _draws(part: Any) -> bool:
     return masks or (isinstance(dropout, float) and dropout > 0)
 
 
-def _shares_memory(tensor: Any) -> bool:
-    """Whether several elements of `tensor` are one place of memory."""
-    return any(size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+def repeats_elements(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether several elements of a tensor of this shape and these strides are one place of memory, as of `expand`."""
+    return any(size > 1 and step == 0 for size, step in zip(shape, strides, strict=True))
 
 
 def _is_leaf(tensor: Any) -> bool | None:

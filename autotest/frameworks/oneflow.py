@@ -157,13 +157,13 @@ class OneFlowFramework(Namespace):
         return TensorValue(self.to_numpy(tensor), self.dtype_name(tensor.dtype), place.type, tensor.requires_grad)
 
     def script(self) -> Script:
-        lines = list(preload.script_lines())
+        # Its libraries lie in its own site-packages, as the extra installs them, where a plain import finds them.
+        lines: tuple[str, ...] = ("import oneflow",)
         ranks = self.root.env.get_world_size()
         if ranks > 1:
-            lines.insert(
-                0, f"# Run it on {ranks} ranks: python -m oneflow.distributed.launch --nproc_per_node {ranks} FILE"
-            )
-        return Script(self.name, tuple(lines), "oneflow", oneflow_graph.SCRIPT, self.graph_mode)
+            launch = f"python -m oneflow.distributed.launch --nproc_per_node {ranks} FILE"
+            lines = (f"# Run it on {ranks} ranks: {launch}", *lines)
+        return Script(self.name, lines, "oneflow", oneflow_graph.SCRIPT, self.graph_mode)
 
 
 def _distribution(written: str) -> Operand:

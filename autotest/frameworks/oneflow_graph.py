@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from autotest.frameworks.namespace import repeats_elements
 from autotest.frameworks.requests import Build, Given, Graphed
 
 #: How a reproducer runs its program in a graph; TRAIN says whether anything is pushed back.
@@ -106,8 +107,7 @@ def _arguments(given: Given) -> list[Any]:
 def _with_memory_of_its_own(tensor: Any) -> Any:
     """`tensor`, or a copy where its elements share memory: OneFlow 0.9.0 reads and writes an argument of a graph as if
     each had its own, beyond what an expanded tensor holds, and the process dies of that some time later."""
-    expanded = any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape, strict=True))
-    return tensor.contiguous() if expanded else tensor
+    return tensor.contiguous() if repeats_elements(tensor.shape, tensor.stride()) else tensor
 
 
 def _hold_alike(flow: Any, modules: Sequence[Any], others: Sequence[Any]) -> None:

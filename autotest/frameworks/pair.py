@@ -76,6 +76,11 @@ class Pair:
         self._methods: dict[tuple[type, str], bool] = {}
         self._annotations: dict[tuple[str, int, tuple[str, ...]], Mapping[int | str, Any]] = {}
 
+    def load(self) -> None:
+        """Import both frameworks now, which takes seconds; raises `FrameworkMissing`."""
+        self.reference.load()
+        self.candidate.load()
+
     def resolve(self, path: str) -> Both:
         """The object at `path` on both sides; raises `AttributeError` when the reference lacks it."""
         both = self._resolved.get(path)

@@ -111,14 +111,6 @@ def load_libraries() -> list[str]:
     return missing
 
 
-def script_lines() -> tuple[str, ...]:
-    """Source lines that import OneFlow in a script without this library, before or after torch.
-
-    They rely on the libraries lying in OneFlow's own site-packages, as installing the extra puts them.
-    """
-    return ("import oneflow",)
-
-
 def _files(package: str) -> dict[str, str]:
     """The shared libraries that an installed distribution brought, by file name; none when it is not installed."""
     try:

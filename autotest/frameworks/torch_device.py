@@ -7,14 +7,14 @@ import functools
 import importlib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from autotest.base.errors import FrameworkMissing
-from autotest.comparison import TensorValue
+from autotest.comparison.rejection import first_line
 from autotest.emission import Script
 from autotest.frameworks.base import Absent
 from autotest.frameworks.namespace import DTYPES
@@ -117,10 +117,6 @@ class TorchDevice(TorchFramework):
         carrier = np.dtype("float32" if dtype == "bfloat16" else dtype if dtype in DTYPES else "float32")
         return np.broadcast_to(np.zeros((), carrier), tuple(tensor.shape))
 
-    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
-        self.synchronize()
-        return super().values(tensors)
-
     def device_type(self, tensor: Any) -> str:
         kind = str(tensor.device.type)
         return "cpu" if kind == self._device.partition(":")[0] else f"{kind}, not {self._device}"
@@ -154,7 +150,7 @@ class TorchDevice(TorchFramework):
 
 
 def _first(error: BaseException) -> str:
-    return textwrap.shorten(str(error).strip().partition("\n")[0], 120, placeholder=" ...")
+    return textwrap.shorten(first_line(error), 120, placeholder=" ...")
 
 
 def framework(device: str) -> TorchDevice:

@@ -13,7 +13,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.base import ABSENT
-from autotest.frameworks.namespace import DTYPES, Namespace
+from autotest.frameworks.namespace import DTYPES, Namespace, repeats_elements
 from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Root
 
 _PLAIN = (type(None), bool, int, float, complex, str, types.EllipsisType)
@@ -137,7 +137,7 @@ def arranged(data: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], list[Vie
         return data, []
     views: list[View] = []
     steps = _steps(data)
-    if any(step == 0 and size > 1 for step, size in zip(steps, data.shape, strict=True)):
+    if repeats_elements(data.shape, steps):
         views.append(("method", "expand", (data.shape,)))
         data = data[tuple(slice(0, 1) if step == 0 else slice(None) for step in steps)]
         if data.flags.c_contiguous:
@@ -204,9 +204,6 @@ def _padding(shape: tuple[int, ...], steps: list[int]) -> tuple[list[int], list[
 
 def _like(tensor: Any, contiguous: Any) -> Any:
     """`contiguous` values with the strides of `tensor`, whose dtype NumPy does not have."""
-    if tensor.is_contiguous() or tensor.numel() == 0:
+    if tensor.is_contiguous() or tensor.numel() == 0 or repeats_elements(tensor.size(), tensor.stride()):
         return contiguous
-    made = contiguous.new_empty_strided(tensor.size(), tensor.stride())
-    if any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.size(), strict=True)):
-        return contiguous
-    return made.copy_(contiguous)
+    return contiguous.new_empty_strided(tensor.size(), tensor.stride()).copy_(contiguous)

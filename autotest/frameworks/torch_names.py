@@ -19,6 +19,13 @@ REFLECTED: Mapping[str, str] = {
     **{f"__r{name}__": name for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()},
     "__rdiv__": "truediv",
 }
+#: Operator, as in :mod:`operator` or a special method and without underscores -> the function of torch that it is.
+FUNCTIONS: Mapping[str, str] = {
+    "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "invert": "bitwise_not", "pos": "positive", "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+    **{name: name for name in "add sub mul pow matmul neg abs lt le gt ge eq ne".split()},
+}  # fmt: skip
 
 
 class Named(NamedTuple):

@@ -19,7 +19,7 @@ import torch
 
 from autotest.base.errors import FrameworkMissing, NotReplayable
 from autotest.frameworks.families import family_of
-from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES, Namespace
+from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES, Namespace, repeats_elements
 from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_functions import Recording
 from autotest.frameworks.torch_lowering import Builder
@@ -318,8 +318,7 @@ def _identity(value: Any) -> Any:
 def _copy(tensor: Any) -> Any:
     """A new leaf with the contents and the strides of `tensor`."""
     plain = tensor.detach()
-    expanded = any(step == 0 and size > 1 for step, size in zip(plain.stride(), plain.size(), strict=True))
-    if plain.layout is torch.strided and not expanded:
+    if plain.layout is torch.strided and not repeats_elements(plain.size(), plain.stride()):
         plain = torch.empty_strided(plain.size(), plain.stride(), dtype=plain.dtype).copy_(plain)
     else:
         plain = plain.clone()

@@ -8,16 +8,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import torch
-
+from autotest.frameworks.harvester.optimizers import optimizer_classes
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_search import Drawer
 from autotest.program import Ref
 
-#: Take a function that computes the loss again, or sparse gradients.
-_OTHERWISE: Final = frozenset(("Optimizer", "LBFGS", "SparseAdam"))
 #: What an option may be, by its default's type; a number may be any of the fractions.
 _FRACTIONS: Final = (0.3, 0.9, 1e-3)
 _STEPS, _SAMPLES = 3, 60
@@ -35,11 +32,7 @@ class OptimizerDatabase:
 
     @functools.cached_property
     def _classes(self) -> dict[str, Any]:
-        return {
-            f"optim.{name}": found
-            for name, found in sorted(vars(torch.optim).items())
-            if inspect.isclass(found) and issubclass(found, torch.optim.Optimizer) and name not in _OTHERWISE
-        }
+        return {name: kind for kind, name in sorted(optimizer_classes().items(), key=lambda item: item[1])}
 
     def entries(self) -> Sequence[Entry]:
         return [

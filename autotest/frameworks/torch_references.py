@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from autotest.frameworks.requests import FunctionCalled, Implementation
+from autotest.frameworks.torch_names import FUNCTIONS
 
 #: Where they are, by the folder that the public function stands in, the likeliest first.
 _PLACES: Mapping[str, tuple[str, ...]] = {
@@ -22,12 +23,6 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "": ("torch._refs",),
     "Tensor": ("torch._refs",),
 }
-#: Special methods whose name is not that of the function.
-_OPERATORS: Mapping[str, str] = {
-    "floordiv": "floor_divide", "mod": "remainder", "truediv": "div", "invert": "bitwise_not", "matmul": "matmul",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
-}  # fmt: skip
 
 
 class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
@@ -62,9 +57,9 @@ def public_path(function: Any) -> str:
     folder, _, own = name.removeprefix("torch.").rpartition(".")
     if own.startswith("__") and own.endswith("__"):
         plain = own.strip("_")
-        in_place = plain[:1] == "i" and plain[1:] in {*_OPERATORS, "add", "sub", "mul", "pow"}
+        in_place = plain[:1] == "i" and plain[1:] in FUNCTIONS
         plain = plain[1:] if in_place else plain
-        own = _OPERATORS.get(plain, plain) + ("_" if in_place else "")
+        own = FUNCTIONS.get(plain, plain) + ("_" if in_place else "")
     return f"{folder}.{own}".lstrip(".")
 
 

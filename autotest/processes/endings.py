@@ -93,8 +93,7 @@ def last_words(text: str) -> str:
 
 def limit_memory(pair: Pair, more: int) -> None:
     """Let this process have `more` bytes of address space on top of what the frameworks have taken already."""
-    for side in (pair.reference, pair.candidate):
-        side.version  # noqa: B018 - reading it imports
+    pair.load()
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     wanted = taken + more

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from autotest.base.errors import UsageError
+from autotest.comparison.rejection import first_line
 from autotest.frameworks import ABSENT, Absent, Framework
 from autotest.program import Array, Root
 from autotest.running import conformance_of_calls
@@ -45,9 +46,7 @@ def _checked(name: str, check: Callable[[Framework], None], framework: Framework
     except Wrong as error:
         return Checked(name, "WRONG", str(error))
     except Exception as error:  # noqa: BLE001 - the adapter's or its framework's
-        return Checked(
-            name, "WRONG", f"raised {type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
-        )
+        return Checked(name, "WRONG", f"raised {type(error).__name__}: {first_line(error)[:160]}")
     return Checked(name, "ok")
 
 
@@ -85,7 +84,7 @@ def _round_trip(framework: Framework, dtype: str, shape: tuple[int, ...]) -> Non
     except Exception as error:
         if dtype in ("float32", "int64", "bool"):  # which every framework has
             raise
-        raise Absent(framework.name, f"{dtype} ({str(error).strip().partition(chr(10))[0][:80]})") from error
+        raise Absent(framework.name, f"{dtype} ({first_line(error)[:80]})") from error
     (value,) = framework.values([tensor])
     need(value.dtype == dtype, f"expected dtype {dtype}, got {value.dtype}")
     need(value.data.shape == shape, f"expected shape {shape}, got {value.data.shape}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.comparison.rejection import first_line
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array
 from autotest.running.conformance_tools import need, read, same, tensor_of
@@ -129,7 +130,7 @@ def _seeds(framework: Framework) -> None:
     try:
         first = drawn(3)
     except Exception as error:
-        raise Absent(framework.name, f"rand ({str(error).strip().partition(chr(10))[0][:80]})") from error
+        raise Absent(framework.name, f"rand ({first_line(error)[:80]})") from error
     again, other = drawn(3), drawn(4)
     need(first == again, "rand gives other numbers after the same seed")
     need(first != other, "rand gives the same numbers after another seed")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autotest.base.errors import FrameworkMissing
-from autotest.frameworks import preload
+from autotest.frameworks import framework, preload
 
 
 def run(code: str, *flags: str) -> str:
@@ -67,12 +67,9 @@ def test_the_import_order_does_not_matter_even_when_warnings_are_errors(order: s
 @pytest.mark.oneflow
 @pytest.mark.parametrize("order", ["oneflow first", "torch first"])
 def test_the_lines_for_a_script_import_it_without_this_library(order: str) -> None:
-    lines = (
-        [*preload.script_lines(), "import torch"]
-        if order == "oneflow first"
-        else ["import torch", *preload.script_lines()]
-    )
-    assert len(preload.script_lines()) <= 3
+    own = framework("oneflow").script().lines
+    lines = [*own, "import torch"] if order == "oneflow first" else ["import torch", *own]
+    assert len(own) <= 3
     assert run("\n".join([*lines, "print(oneflow.ones(2).sum().item())"])).split() == ["2.0"]
 
 

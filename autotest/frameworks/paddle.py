@@ -147,7 +147,7 @@ class PaddleFramework(TorchNames):
 
     def forget_gradient(self, tensor: Any) -> None:
         if tensor.is_leaf:
-            tensor.clear_grad()
+            tensor.clear_gradient(False)  # which else leaves zeros
 
     def literal(self, value: Any) -> Operand:
         if isinstance(value, self.root.dtype):

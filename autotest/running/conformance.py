@@ -13,8 +13,8 @@ from autotest.base.errors import UsageError
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import ABSENT, Absent, Framework
 from autotest.program import Array, Root
-from autotest.running import conformance_of_calls
-from autotest.running.conformance_tools import Wrong, need, read, same, tensor_of
+from autotest.running import conformance_of_calls, conformance_of_results
+from autotest.running.conformance_tools import Wrong, call, need, read, same, tensor_of
 from generators.dtypes import DTYPES, numpy_dtype
 
 #: What one check came to. What a framework does not have at all is absent, and no fault of its adapter.
@@ -66,6 +66,7 @@ def _checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "operators and methods", _operators
     yield "contents are overwritten outside of autograd", _overwritten
     yield "a call in place is seen through views", _views
+    yield "a call in place is seen through views of another shape", _reshaped_views
     yield "gradients of leaves", _gradients
     yield "gradients add up, and are forgotten", _accumulated
     yield "gradients as values leave none in leaves", _as_values
@@ -74,6 +75,7 @@ def _checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "state of modules", _state
     yield "several tensors are read in order", _several
     yield from conformance_of_calls.checks()
+    yield from conformance_of_results.checks()
 
 
 def _round_trip(framework: Framework, dtype: str, shape: tuple[int, ...]) -> None:
@@ -99,9 +101,13 @@ def _gaps(framework: Framework) -> None:
 
 def _special(framework: Framework) -> None:
     data = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.4028235e38], "float32")
-    found = read(framework, framework.tensor(Array(data, "float32")))
-    need(found.view("uint32")[1:].tolist() == data.view("uint32")[1:].tolist(), f"expected {data}, got {found}")
-    need(bool(np.isnan(found[0])), f"expected NaN, got {found[0]}")
+    written = tensor_of(framework, np.ones(6))
+    framework.overwrite(written, Array(data, "float32"))
+    for how, tensor in (("made", framework.tensor(Array(data, "float32"))), ("overwritten", written)):
+        found = read(framework, tensor)
+        same_bits = found.view("uint32")[1:].tolist() == data.view("uint32")[1:].tolist()
+        need(same_bits, f"of a tensor that is {how}: expected {data}, got {found}")
+        need(bool(np.isnan(found[0])), f"of a tensor that is {how}: expected NaN, got {found[0]}")
 
 
 def _own_memory(framework: Framework) -> None:
@@ -176,8 +182,19 @@ def _overwritten(framework: Framework) -> None:
 def _views(framework: Framework) -> None:
     x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]])
     turned = framework.invoke("method", "transpose", (x, 0, 1), {})
+    row = framework.invoke("operator", "getitem", (x, 0), {})
+    column = framework.invoke("operator", "getitem", (x, (slice(None), 1)), {})
     framework.invoke("operator", "setitem", (x, (0, 1), 9.0), {})
-    same(read(framework, turned), [[1, 3], [9, 4]], "a view of what was written to")
+    same(read(framework, turned), [[1, 3], [9, 4]], "x.transpose(0, 1), a view of what was written to")
+    same(read(framework, row), [1, 9], "x[0], a view of what was written to")
+    same(read(framework, column), [9, 4], "x[:, 1], a view of what was written to")
+
+
+def _reshaped_views(framework: Framework) -> None:
+    x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]])
+    flat = call(framework, "method", "view", x, 4)
+    framework.invoke("operator", "setitem", (x, (0, 1), 9.0), {})
+    same(read(framework, flat), [1, 9, 3, 4], "x.view(4), a view of what was written to")
 
 
 def _gradients(framework: Framework) -> None:
@@ -198,6 +215,10 @@ def _accumulated(framework: Framework) -> None:
     _push(framework, x, [1.0, 1.0])
     same(read(framework, framework.gradient(x)), [4, 8], "the gradient of two backwards")
     framework.forget_gradient(x)
+    left = framework.gradient(x)
+    need(
+        left is None or framework.known(left) is None, "a gradient that was forgotten is there, where None is expected"
+    )
     _push(framework, x, [1.0, 1.0])
     same(read(framework, framework.gradient(x)), [2, 4], "the gradient after it was forgotten")
 
@@ -238,9 +259,11 @@ def _state(framework: Framework) -> None:
     need(isinstance(module, framework.module_types), f"nn.Linear made a {type(module).__name__}")
     parameters = framework.parameters(module)
     shapes = {name: framework.shape(tensor) for name, tensor in parameters.items()}
-    need(shapes == {"weight": (3, 2), "bias": (3,)}, f"expected weight (3, 2) and bias (3,), got {shapes}")
+    expected = {"weight": (3, 2), "bias": (3,)}
+    need([*shapes.items()] == [*expected.items()], f"expected weight (3, 2) and bias (3,) in this order, got {shapes}")
     weight = np.arange(6, dtype="float32").reshape(3, 2)
     framework.load_state(module, {"weight": Array(weight, "float32"), "bias": Array(np.ones(3, "float32"), "float32")})
+    weight[:] = 7  # which nothing shall see
     made = framework.invoke("method", "__call__", (module, tensor_of(framework, [[1.0, 1.0]])), {})
     same(read(framework, made), [[2, 6, 10]], "what a Linear with that state gives")
     need(framework.holds_gradient(parameters["weight"]), "a parameter holds no gradient")

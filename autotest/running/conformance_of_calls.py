@@ -10,12 +10,14 @@ import numpy as np
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array
-from autotest.running.conformance_tools import need, read, same, tensor_of
+from autotest.running.conformance_tools import call, need, read, same, tensor_of
 
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     """Each check with its name."""
     yield "integers keep every digit", _digits
+    yield "float64 keeps every digit", _fractions
+    yield "numbers as operands keep every digit", _numbers
     yield "complex numbers keep both parts", _complex
     yield "round trip of an array in another order", _order
     yield "strides are told", _strides
@@ -25,7 +27,9 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "methods in place", _in_place_method
     yield "what is overwritten is seen through views", _overwritten_views
     yield "Python's own functions", _builtins
+    yield "numbers of tensors", _numbers_of_tensors
     yield "attributes are set", _attributes
+    yield "attributes are read", _attributes_read
     yield "random numbers come again after the same seed", _seeds
     yield "cotangents are pushed back", _cotangents
     yield "gradients of gradients", _twice
@@ -39,8 +43,34 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
 def _digits(framework: Framework) -> None:
     number = 2**53 + 1
     same(read(framework, tensor_of(framework, [0], "int64")), [0], "int64")
-    found = read(framework, tensor_of(framework, [number, -number], "int64"))
-    need(found.tolist() == [number, -number], f"expected {[number, -number]}, got {found.tolist()}")
+    tensor = tensor_of(framework, [number, -number], "int64")
+    found = read(framework, tensor).tolist()
+    need(found == [number, -number], f"expected {[number, -number]}, got {found}")
+    framework.overwrite(tensor, Array(np.array([-number, number]), "int64"))
+    found = read(framework, tensor).tolist()
+    need(found == [-number, number], f"overwritten with {[-number, number]}, got {found}")
+
+
+def _fractions(framework: Framework) -> None:
+    third = np.array([1 / 3, -1e-300])
+    try:
+        tensor = tensor_of(framework, [0.0, 0.0], "float64")
+        framework.synchronize()
+    except Exception as error:
+        raise Absent(framework.name, "float64") from error
+    found = read(framework, tensor_of(framework, third, "float64")).tolist()
+    need(found == third.tolist(), f"expected {third.tolist()}, got {found}")
+    framework.overwrite(tensor, Array(third, "float64"))
+    found = read(framework, tensor).tolist()
+    need(found == third.tolist(), f"overwritten with {third.tolist()}, got {found}")
+
+
+def _numbers(framework: Framework) -> None:
+    number = 2**53
+    found = framework.invoke("operator", "add", (tensor_of(framework, [1, -1], "int64"), number), {})
+    told = read(framework, found).tolist()
+    need(framework.dtype_of(found) == "int64", f"int64 + {number}: expected int64, got {framework.dtype_of(found)}")
+    need(told == [number + 1, number - 1], f"int64 + {number}: expected {[number + 1, number - 1]}, got {told}")
 
 
 def _complex(framework: Framework) -> None:
@@ -72,6 +102,10 @@ def _operands(framework: Framework) -> None:
     same(read(framework, framework.invoke("operator", "sub", (1.0, x), {})), [[0, -1], [-2, -4]], "1 - x")
     same(read(framework, framework.invoke("function", "sum", (x,), {"dim": 0})), [4, 7], "sum(x, dim=0)")
     same(read(framework, framework.invoke("function", "sum", (x, 0), {})), [4, 7], "sum(x, 0)")
+    kept = framework.invoke("method", "sum", (x,), {"dim": 1, "keepdim": True})
+    same(read(framework, kept), [[3], [8]], "x.sum(dim=1, keepdim=True)")
+    same(read(framework, call(framework, "operator", "matmul", x, x)), [[7, 12], [18, 31]], "x @ x")
+    same(read(framework, call(framework, "operator", "truediv", 3.0, x)), [[3, 1.5], [1, 0.6]], "3 / x")
 
 
 def _several_results(framework: Framework) -> None:
@@ -111,15 +145,34 @@ def _builtins(framework: Framework) -> None:
     need(called("len", x) == 2, f"len of (2, 3): expected 2, got {called('len', x)}")
     need(called("float", one) == 2.5, f"float(2.5): got {called('float', one)}")
     need(called("bool", one) is True, f"bool(2.5): got {called('bool', one)}")
+    need(called("int", one) == 2, f"int(2.5): got {called('int', one)}")
     rows = called("list", x)
     need(len(rows) == 2, f"list of (2, 3): expected two tensors, got {rows}")
     same(read(framework, rows[1]), [4, 5, 6], "the second of a list of rows")
+
+
+def _numbers_of_tensors(framework: Framework) -> None:
+    found = framework.known(call(framework, "method", "item", tensor_of(framework, 2.5)))
+    need(type(found) is float and found == 2.5, f"the item of 2.5: expected the number, got {found!r}")
+    found = framework.known(call(framework, "method", "tolist", tensor_of(framework, [[1, 2]], "int64")))
+    need(found == [[1, 2]], f"[[1, 2]] as a list: got {found!r}")
 
 
 def _attributes(framework: Framework) -> None:
     x = tensor_of(framework, [1.0])
     framework.invoke("setattr", "requires_grad", (x, True), {})
     need(framework.values([x])[0].requires_grad, "x.requires_grad = True is not seen")
+
+
+def _attributes_read(framework: Framework) -> None:
+    x = tensor_of(framework, np.ones((2, 3)), requires_grad=True)
+    shape = framework.known(call(framework, "getattr", "shape", x))
+    told = shape if isinstance(shape, tuple) else framework.literal(shape)
+    need(isinstance(told, tuple) and tuple(told) == (2, 3), f"x.shape: expected (2, 3), got {shape!r}")
+    framework.invoke("method", "backward", (x, tensor_of(framework, np.ones((2, 3)))), {})
+    gradient = call(framework, "getattr", "grad", x)
+    need(framework.known(gradient) is not None, "x.grad after a backward: expected a tensor, got None")
+    same(read(framework, gradient), np.ones((2, 3)), "x.grad")
 
 
 def _seeds(framework: Framework) -> None:
@@ -188,19 +241,14 @@ def _modes(framework: Framework) -> None:
 
 
 def _names(framework: Framework) -> None:
-    def made(path: str, *args: Any) -> Any:
-        try:
-            return framework.invoke("function", path, args, {})
-        except AttributeError as error:
-            raise Absent(framework.name, path) from error
-
-    norm = made("nn.BatchNorm1d", 3)
-    held = sorted(framework.parameters(norm)), sorted({*framework.buffers(norm)} - {"num_batches_tracked"})
-    wanted = ["bias", "weight"], ["running_mean", "running_var"]
-    need(held == wanted, f"parameters and buffers of BatchNorm1d: expected {wanted}, got {held}")
-    both = made("nn.Sequential", made("nn.Linear", 2, 3), made("nn.Linear", 3, 1))
-    names = sorted(framework.parameters(both))
-    need(names == ["0.bias", "0.weight", "1.bias", "1.weight"], f"parameters of two layers are called {names}")
+    layers = call(framework, "function", "nn.Linear", 2, 3), call(framework, "function", "nn.BatchNorm1d", 3)
+    both = call(framework, "function", "nn.Sequential", *layers)
+    for kind, held, wanted in (
+        ("parameters", framework.parameters(both), ["0.bias", "0.weight", "1.bias", "1.weight"]),
+        ("buffers", framework.buffers(both), ["1.running_mean", "1.running_var"]),
+    ):
+        names = sorted({*held} - {"1.num_batches_tracked"})
+        need(names == wanted, f"{kind} of Sequential(Linear, BatchNorm1d): expected {wanted}, got {names}")
 
 
 def _version(framework: Framework) -> None:

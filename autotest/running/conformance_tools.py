@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from autotest.frameworks import Framework
-from autotest.program import Array
+from autotest.frameworks import Absent, Framework
+from autotest.program import Array, CallKind
 from generators.dtypes import numpy_dtype
 
 
@@ -38,4 +38,17 @@ def same(found: np.ndarray[Any, Any], wanted: Any, what: str) -> None:
     """Raise `Wrong` unless `found` has the shape of `wanted` and is close to it."""
     expected = np.asarray(wanted)
     need(found.shape == expected.shape, f"{what}: expected shape {expected.shape}, got {found.shape}")
-    need(np.allclose(found, expected, 1e-5, 1e-6, equal_nan=True), f"{what}: expected {expected}, got {found}")
+    need(
+        np.allclose(found, expected, 1e-5, 1e-6, equal_nan=True),
+        f"{what}: expected {expected.tolist()}, got {found.tolist()}",
+    )
+
+
+def call(framework: Framework, kind: CallKind, target: str, *args: Any, **named: Any) -> Any:
+    """Carry out one call; raises `Absent` where the framework has no name for it."""
+    try:
+        return framework.invoke(kind, target, args, named)
+    except Absent:
+        raise
+    except AttributeError as error:
+        raise Absent(framework.name, target) from error

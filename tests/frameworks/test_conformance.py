@@ -12,7 +12,7 @@ from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
-from autotest.program import Root
+from autotest.program import Array, Root
 from autotest.running.conformance import conformance
 from tests.support import otherwise
 
@@ -96,6 +96,40 @@ FAULTS = {
         planted(parameters=lambda self, module: {name.rpartition(".")[2]: one for name, one in module.named_parameters()}), "nested parameters"),
     "no device is told": (planted(devices=lambda self: ()), "version and devices"),
     "scripts import something else": (planted(script=lambda self: Script("torch", ("import math as torch",), "torch")), "a reproducer"),
+    "float64 goes through float32": (
+        planted(from_numpy=lambda self, data: self.root.from_numpy(np.array(data.astype("float32"), data.dtype))), "float64 keeps every digit"),
+    "minus zero is lost where it is written": (
+        planted(overwrite=lambda self, tensor, array: plain("overwrite")(self, tensor, Array(np.asarray(array.data + array.data.dtype.type(0)), array.dtype))), "special values"),
+    "int64 is cut off where it is written": (
+        planted(overwrite=lambda self, tensor, array: plain("overwrite")(self, tensor, Array(array.data.astype("int32").astype(array.data.dtype), array.dtype))),
+        "integers keep every digit"),
+    "numbers as operands are floats": (replaced("operator", "add", lambda found: lambda one, other: found(one, float(other))), "numbers as operands"),
+    "slices are copies": (replaced("operator", "getitem", lambda found: lambda *given: found(*given) if isinstance(given[0], tuple) else found(*given).clone()), "seen through views"),
+    "reshaped views are copies": (replaced("method", "view", lambda found: lambda *given: found(*given).clone()), "views of another shape"),
+    "comparisons give bytes": (replaced("operator", "gt", lambda found: lambda *given: found(*given).byte()), "comparisons give booleans"),
+    "booleans are bytes": (
+        planted(from_numpy=lambda self, data: self.root.from_numpy(data.astype("uint8") if data.dtype == bool else data.copy()),
+                values=lambda self, tensors: [only(one, data=one.data.astype(bool), dtype="bool") if one.dtype == "uint8" else one for one in plain("values")(self, tensors)]),
+        "booleans to operators"),
+    "dtypes that are asked for are dropped": (replaced("method", "to", lambda found: lambda value, *given: value), "asked for"),
+    "gradients are read in double precision": (planted(gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.double()), "dtype and shape of their leaf"),
+    "gradients are read flat": (planted(gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.flatten()), "dtype and shape of their leaf"),
+    "forgotten gradients are zeros": (planted(forget_gradient=lambda self, tensor: None if tensor.grad is None else tensor.grad.zero_()), "are forgotten"),
+    "what is detached requires grad": (replaced("method", "detach", lambda found: lambda value: value.clone()), "detached"),
+    "a cotangent is cut to fit": (replaced("method", "backward", lambda found: lambda value, given: found(value, given[: len(value)])), "cotangent of another shape"),
+    "a mask is read as places": (replaced("operator", "getitem", lambda found: lambda one, at: found(one, at.long() if hasattr(at, "long") else at)), "a mask"),
+    "a tensor is not written": (replaced("operator", "setitem", lambda found: lambda one, at, value: found(one, at, value) if isinstance(value, float) else None), "written into another"),
+    "shapes are lists": (replaced("getattr", "shape", lambda found: lambda value: list(found(value))), "attributes are read"),
+    "an item is a tensor": (replaced("method", "item", lambda found: lambda value: value), "numbers of tensors"),
+    "int() rounds up": (replaced("builtin", "int", lambda found: lambda value: found(value) + 1), "own functions"),
+    "dimensions are not kept": (replaced("method", "sum", lambda found: lambda value, **named: found(value, dim=named["dim"])), "by position and by name"),
+    "parameters come in another order": (replaced("method", "parameters", lambda found: lambda module: list(found(module))[::-1]), "in their order"),
+    "a loaded state shares memory": (
+        planted(load_state=lambda self, module, state: [setattr(self.state(module)[name], "data", self.root.from_numpy(array.data)) for name, array in state.items()]), "state of modules"),
+    "only parameters are loaded": (
+        planted(load_state=lambda self, module, state: plain("load_state")(self, module, {name: state[name] for name in state if name in self.parameters(module)})), "training and evaluation"),
+    "eval is not heard": (replaced("method", "eval", lambda found: lambda module: module), "training and evaluation"),
+    "modules are tensors": (planted(is_tensor=lambda self, value: hasattr(value, "to")), "what is a tensor"),
     "NaN is read as zero": (read_as(lambda found: [only(one, data=np.nan_to_num(one.data)) if one.dtype == "float32" else one for one in found]), "special values"),
 }  # fmt: skip
 
@@ -113,7 +147,7 @@ def test_nothing_is_found_in_a_right_adapter(adapter):
 
 def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert main(["conformance", "torch"]) == 0
-    assert "51 checks: 0 wrong" in capsys.readouterr().out
+    assert "67 checks: 0 wrong" in capsys.readouterr().out
     assert main(["conformance", "tests.support.faults:wrong_relu"]) == 0
     assert main(["conformance", "torch:meta"]) == 2  # where there is nothing to read
     assert main(["conformance", "onefow"]) == 2

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 from autotest.base.errors import UsageError
 from autotest.recording.dual import Value, torch
+from autotest.recording.gradient_hooks import Push, Root, gradient_hooks_of
 from autotest.recording.recorder import Recorder, current
-from autotest.recording.taps import Push, Root, taps_of
 
 PATH = "autograd.Function"
 
@@ -70,19 +70,19 @@ class Function:
                 cls.setup_context(context, args, result)
         if not recording:
             return result
-        taps, made, several = taps_of(recorder), [], isinstance(result, tuple)
+        hooks, made, several = gradient_hooks_of(recorder), [], isinstance(result, tuple)
         for one in result if several else (result,):
             floating = isinstance(one, Value) and one.is_floating_point()
             if floating and not any(one is other for other in context._constant):
                 # A leaf from here on: what comes before it is this function's backward.
                 cut = one.detach().requires_grad_()
-                taps.cut.add(id(cut._expected))
+                hooks.cut.add(id(cut._expected))
                 made.append(cut)
             else:
                 made.append(one)
-        outputs = [one for one in made if isinstance(one, Value) and id(one._expected) in taps.cut]
+        outputs = [one for one in made if isinstance(one, Value) and id(one._expected) in hooks.cut]
         if outputs:
-            taps.all.append(_Applied(cls, context, args, tuple(made), outputs))
+            hooks.all.append(_Applied(cls, context, args, tuple(made), outputs))
         return tuple(made) if several else made[0]
 
 

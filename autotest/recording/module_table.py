@@ -34,8 +34,8 @@ class ModuleTable:
     copies: dict[int, Any] = dataclasses.field(default_factory=dict)
     #: While a network is called: the path of each module in it, beginning with the name of the outermost class.
     paths: dict[int, str] = dataclasses.field(default_factory=dict)
-    #: What is to be done with gradients as they pass, see `autotest.recording.taps`; None where nothing is.
-    taps: Any = None
+    #: What is to be done with gradients as they pass, see `autotest.recording.gradient_hooks`; None where nothing is.
+    gradient_hooks: Any = None
 
     @property
     def plain(self) -> bool:

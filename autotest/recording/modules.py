@@ -8,10 +8,10 @@ from typing import Any
 from autotest.base.errors import of_the_test
 from autotest.program import Operand
 from autotest.recording.dual import Value, wrap
+from autotest.recording.gradient_hooks import ModuleHooks, gradient_hooks_of, tensors_in
 from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_table import Hooks, ModuleTable
 from autotest.recording.recorder import Recorder, current
-from autotest.recording.taps import ModuleTap, taps_of, tensors_in
 
 __tracebackhide__ = of_the_test  # as in the recorder
 
@@ -184,10 +184,10 @@ class Module(Value):
         for hook, named in [*hooks.after.values()]:
             changed = hook(self, args, kwargs, result) if named else hook(self, args, result)
             result = result if changed is None else changed
-        self._dual_tap(hooks, (*args, *kwargs.values()), result)
+        self._hook_backward(hooks, (*args, *kwargs.values()), result)
         return result
 
-    def _dual_tap(self, hooks: Hooks, inputs: tuple[Any, ...], result: Any) -> None:
+    def _hook_backward(self, hooks: Hooks, inputs: tuple[Any, ...], result: Any) -> None:
         """Let the backward hooks of this call have the gradients that pass it."""
         before = [hook for hook, _ in hooks.before_backward.values()]
         after = [hook for hook, _ in hooks.after_backward.values()]
@@ -195,7 +195,7 @@ class Module(Value):
         can = recorder.pair.reference.can_backpropagate
         outputs = [one for one in tensors_in(result) if isinstance(one, Value) and can(one._expected)]
         if (before or after) and outputs:
-            taps_of(recorder).all.append(ModuleTap(self, tensors_in(inputs), outputs, before, after))
+            gradient_hooks_of(recorder).all.append(ModuleHooks(self, tensors_in(inputs), outputs, before, after))
 
     def _dual_forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's own call; a Sequential calls what is in it one after the other, as its own does."""

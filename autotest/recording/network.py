@@ -13,11 +13,11 @@ from autotest.recording.dual import DualObject, Method, Value
 from autotest.recording.external_values import synchronize_module
 from autotest.recording.function import PATH as FUNCTION
 from autotest.recording.function import Function
+from autotest.recording.gradient_hooks import hooks_on
 from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_table import ModuleTable
 from autotest.recording.modules import Handle, Module
 from autotest.recording.recorder import Recorder, current, recording
-from autotest.recording.taps import tapped
 from autotest.results.divergence import Divergence
 
 __tracebackhide__ = of_the_test  # as in the recorder
@@ -192,7 +192,7 @@ class Network(Module, metaclass=_Built):
     @classmethod
     def on_gradient(cls, recorder: Recorder, tensor: Value, hook: Callable[..., Any]) -> Handle:
         """Let `hook` have the gradient of `tensor` in each backward."""
-        return Handle(tapped(recorder, tensor).hooks, hook)
+        return Handle(hooks_on(recorder, tensor).hooks, hook)
 
     @classmethod
     def as_base(cls, path: str) -> type:

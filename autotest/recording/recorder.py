@@ -17,11 +17,11 @@ from autotest.frameworks.pair import Both
 from autotest.program import Array, Call, CallKind, Operand, Ref, randomness
 from autotest.program.randomness import Contents
 from autotest.recording import mistakes, one_sided, refusals
-from autotest.recording.going_on import Excused, excuses_nothing, past
 from autotest.recording.large_results import stop_at_large
 from autotest.recording.lowering import Arguments, LiveRecord, lower, lower_arguments, may_be_left_out
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.record import as_array
+from autotest.recording.teacher_forcing import Excused, excuses_nothing, force
 from autotest.recording.watching import watching
 from autotest.results.divergence import Divergence
 
@@ -114,8 +114,9 @@ class Recorder(LiveRecord):
 
         `owner` is the object whose method is called, on the reference, on the candidate and in the program.
         """
-        if self.modules.taps is not None:
-            kind, target, args, kwargs, owner = self.modules.taps.staged(self, (kind, target, args, kwargs, owner))
+        hooks = self.modules.gradient_hooks
+        if hooks is not None:
+            kind, target, args, kwargs, owner = hooks.with_hooks(self, (kind, target, args, kwargs, owner))
         operations = self.pair.operation(kind, target)
         given = lower_arguments(self, (kind, target), args, kwargs, owner)
         name = target.rpartition(".")[2]
@@ -177,7 +178,7 @@ class Recorder(LiveRecord):
             slot = self.write(call, expected, None)
             one_sided.only_reference_accepts(self, slot, self._lacks(slot, operation, given.actual), error)
             if self.mismatches and self.excuses(self.mismatches[-1]):
-                past(self, slot, expected)
+                force(self, slot, expected)
             self.end(error)
         finally:
             self.running = ""

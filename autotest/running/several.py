@@ -16,7 +16,7 @@ from autotest.running.judged_trials import JudgedTrials, Planned
 from autotest.running.run_hooks import run_hook
 from autotest.running.tally import Tally
 from autotest.storage.store import Store
-from autotest.trials.another import on_another
+from autotest.trials.another_candidate import on_another
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, Test, perform
 from generators import Schedule

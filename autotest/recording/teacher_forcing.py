@@ -1,4 +1,4 @@
-"""Goes on after a call that the candidate is known to refuse: both sides have what the reference computed."""
+"""Goes on after a call that the candidate is known to refuse, with what the reference computed on both sides."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def excuses_nothing(mismatch: Mismatch) -> bool:
     return False
 
 
-def past(recorder: LiveRecord, slot: int, expected: Any) -> None:
+def force(recorder: LiveRecord, slot: int, expected: Any) -> None:
     """Take back call `slot`, the last one, and its mismatch; raises `Excused` with what stands for `expected`.
 
     Returns, and nothing is taken back, where nothing can stand for that.

@@ -27,7 +27,7 @@ _PARAMETERS = {
 }  # fmt: skip
 
 
-class Tap(Protocol):
+class GradientHook(Protocol):
     """What is done with gradients as they pass some tensors."""
 
     @property
@@ -43,16 +43,16 @@ class Tap(Protocol):
 
 
 @dataclasses.dataclass(slots=True)
-class Taps:
-    """The taps of one record."""
+class GradientHooks:
+    """The hooks on gradients of one record."""
 
-    all: list[Tap] = dataclasses.field(default_factory=list)
+    all: list[GradientHook] = dataclasses.field(default_factory=list)
     #: Ids of tensors that are leaves only since a function's backward goes on before them.
     cut: set[int] = dataclasses.field(default_factory=set)
     busy: bool = False
 
-    def staged(self, recorder: Recorder, asked: Asked) -> Asked:
-        """The call to make instead of `asked`, which pushes gradients, once all taps have seen theirs."""
+    def with_hooks(self, recorder: Recorder, asked: Asked) -> Asked:
+        """The call to make instead of `asked`, which pushes gradients, once all hooks have seen theirs."""
         kind, target, args, kwargs, owner = asked
         names = _PARAMETERS.get((kind, target))
         if names is None or self.busy:
@@ -60,11 +60,11 @@ class Taps:
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         self.busy = True
         try:
-            asked_for = [one for tap in self.all for one in tap.tensors if _is_leaf(recorder, one)]
+            asked_for = [one for hook in self.all for one in hook.tensors if _is_leaf(recorder, one)]
             push = Push(recorder, _roots(recorder, given, owner), asked_for, bool(given.get("create_graph")))
             before = len(push.roots)
-            for tap in sorted(self.all, key=lambda one: one.place, reverse=True):
-                push.add(tap.run(push))
+            for hook in sorted(self.all, key=lambda one: one.place, reverse=True):
+                push.add(hook.run(push))
         finally:
             self.busy = False
         if len(push.roots) == before:
@@ -100,7 +100,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 class Push:
-    """One backward while taps see it: what is pushed into which tensors so far."""
+    """One backward while hooks see it: what is pushed into which tensors so far."""
 
     def __init__(self, recorder: Recorder, roots: list[Root], leaves: list[Value], create_graph: bool) -> None:
         self._recorder, self.roots, self._leaves, self._create_graph = recorder, roots, leaves, create_graph
@@ -146,7 +146,7 @@ class Push:
 
 
 @dataclasses.dataclass(slots=True)
-class TensorTap:
+class TensorHooks:
     """Hooks of one tensor: ``hook(gradient)`` -> another gradient, or None."""
 
     tensor: Value
@@ -175,7 +175,7 @@ class TensorTap:
 
 
 @dataclasses.dataclass(slots=True)
-class ModuleTap:
+class ModuleHooks:
     """Backward hooks around one call of a module: before it with what comes in, after it with what goes out, too."""
 
     module: Any
@@ -229,23 +229,23 @@ def _is_leaf(recorder: Recorder, tensor: Any) -> bool:
     return can and bool(reference.invoke("getattr", "is_leaf", [tensor._expected], {}))
 
 
-def taps_of(recorder: Recorder) -> Taps:
-    """The taps of a record, which has some from now on."""
-    taps = recorder.modules.taps
-    if not isinstance(taps, Taps):
-        taps = recorder.modules.taps = Taps()
-    return taps
+def gradient_hooks_of(recorder: Recorder) -> GradientHooks:
+    """The hooks of a record, which has some from now on."""
+    hooks = recorder.modules.gradient_hooks
+    if not isinstance(hooks, GradientHooks):
+        hooks = recorder.modules.gradient_hooks = GradientHooks()
+    return hooks
 
 
-def tapped(recorder: Recorder, tensor: Value) -> TensorTap:
-    """The tap on `tensor`, to which hooks can be added."""
-    taps = taps_of(recorder)
-    for tap in taps.all:
-        if isinstance(tap, TensorTap) and tap.tensor._expected is tensor._expected:
-            return tap
+def hooks_on(recorder: Recorder, tensor: Value) -> TensorHooks:
+    """The hooks on `tensor`, to which more can be added."""
+    hooks = gradient_hooks_of(recorder)
+    for hook in hooks.all:
+        if isinstance(hook, TensorHooks) and hook.tensor._expected is tensor._expected:
+            return hook
     tensor._lower(recorder)
-    made = TensorTap(tensor, _is_leaf(recorder, tensor) and id(tensor._expected) not in taps.cut)
-    taps.all.append(made)
+    made = TensorHooks(tensor, _is_leaf(recorder, tensor) and id(tensor._expected) not in hooks.cut)
+    hooks.all.append(made)
     return made
 
 
@@ -256,4 +256,4 @@ def tensors_in(value: Any) -> list[Any]:
     return [value]
 
 
-__all__ = ["ModuleTap", "Push", "Root", "Taps", "TensorTap", "tapped", "taps_of", "tensors_in"]
+__all__ = ["GradientHooks", "ModuleHooks", "Push", "Root", "TensorHooks", "gradient_hooks_of", "hooks_on", "tensors_in"]

@@ -92,7 +92,10 @@ class Interpreter(Framework):
         self._met = True
         self._failed |= failed
         if type(answer) is Failure:
-            raise self._error(answer)
+            error = self._error(answer)
+            if fresh and isinstance(error, FrameworkMissing):
+                self._missing = str(error)
+            raise error
         return answer
 
     def _taken(self) -> tuple[list[tuple[Any, ...]], list[int]]:
@@ -118,14 +121,14 @@ class Interpreter(Framework):
             self._sent = True
 
     def _error(self, failure: Failure) -> Exception:
-        if failure.absent:
+        if failure.kind == "absent":
             error = Absent(self.name, "")
             error.args = (failure.text,)
             return error
-        if failure.type == StateDiffers.__name__:
+        if failure.kind == "state":
             return StateDiffers(failure.text)
-        if failure.type == FrameworkMissing.__name__:
-            return FrameworkMissing(f"{self.python}: {failure.text}")
+        if failure.kind == "missing":
+            return FrameworkMissing(f"{self.inner!r} cannot be served by {self.python}: {failure.text}")
         return OtherProcessError(f"{failure.type}: {failure.text}")
 
     def first_failure(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
@@ -354,14 +357,10 @@ def _known_here(inner: str) -> Framework | None:
 
 
 def _not_served(inner: str, python: str, gone: Gone) -> str:
-    """Why `python` cannot serve `inner`, and what to do: what its process said last may tell that itself."""
-    said = gone.last_words
-    if not said:
-        advice = f"; give the interpreter of an environment that has {inner} and NumPy"
-    else:
-        told = "install" in said or ("no framework is called" in said and "Did you mean" in said)
-        advice = "" if told else "; install it and NumPy there"
-    return f"{inner!r} cannot be served by {python}: {gone}{advice}"
+    """Why `python` cannot serve `inner`, and what to do."""
+    place = f"give the interpreter of an environment that has {inner} and NumPy"
+    advice = "install it and NumPy there" if gone.last_words else place
+    return f"{inner!r} cannot be served by {python}: {gone}; {advice}"
 
 
 def _path_and_name(place: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 import platform
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.base.errors import AutotestError
+from autotest.base.errors import AutotestError, FrameworkMissing
 from autotest.frameworks.base import Absent, Framework
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.registry import framework
@@ -99,7 +100,7 @@ class Served:
         value = self.value(module)
         told = difference(dict([*parameters, *buffers]), dict(itertools.chain(*self._state(value))))
         if told is not None:
-            self.values[module] = self.failed[module] = Failure(StateDiffers.__name__, told)
+            self.values[module] = self.failed[module] = _failure(StateDiffers(told))
 
     def forget(self, tensor: int) -> None:
         self.framework.forget_gradient(self.value(tensor))
@@ -190,7 +191,9 @@ class Served:
 
 
 def _failure(error: Exception) -> Failure:
-    return Failure(type(error).__name__, str(error), isinstance(error, Absent))
+    kinds: Final = {Absent: "absent", StateDiffers: "state", FrameworkMissing: "missing"}
+    kind: Any = next((name for own, name in kinds.items() if isinstance(error, own)), "raised")
+    return Failure(type(error).__name__, str(error), kind)
 
 
 def _is_plain(value: Any) -> bool:
@@ -232,8 +235,10 @@ def main(name: str) -> None:
     warnings.simplefilter("ignore")
     try:
         served = Served(framework(name))
-    except AutotestError as error:
-        sys.exit(str(error))
+    except AutotestError as error:  # which is all that there is to say, whatever was asked
+        receive(requests)
+        send(answers, (dataclasses.replace(_failure(error), kind="missing"), {}))
+        return
     with served.framework.around_trials(), np.errstate(all="ignore"):
         while True:
             try:

@@ -6,7 +6,7 @@ import dataclasses
 import io
 import pickle
 import struct
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,8 @@ class Failure:
 
     type: str
     text: str
-    #: Whether the framework has no name for what the call asked.
-    absent: bool = False
+    #: What the other side is to raise: `Absent`, `StateDiffers`, `FrameworkMissing`, or anything else.
+    kind: Literal["absent", "state", "missing", "raised"] = "raised"
 
 
 def array_of(dtype: str, shape: tuple[int, ...], data: bytes | bytearray) -> np.ndarray[Any, Any]:

@@ -266,13 +266,23 @@ def test_a_process_that_hangs_and_reads_nothing_is_ended(monkeypatch):
         ("python:/no/such/python", "^python:/no/such/python: there is no such file; give the interpreter of an env"),
         (
             f"python:{sys.executable}:nonsense",
-            "cannot be served by .*: no framework is called 'nonsense'.*; install it",
+            "cannot be served by .*: no framework is called 'nonsense'. Registered are .*torch",
         ),
     ],
 )
 def test_what_cannot_start_is_told_in_one_sentence(name, says):
     with pytest.raises(FrameworkMissing, match=says):
         framework(name).synchronize()
+
+
+def test_what_was_refused_once_is_not_started_again():
+    candidate = framework(f"python:{sys.executable}:nonsense")
+    said = []
+    for _ in range(2):
+        with pytest.raises(FrameworkMissing) as refusal:
+            candidate.synchronize()
+        said.append((str(refusal.value), candidate.process))
+    assert said[0] == said[1]
 
 
 def test_an_interpreter_that_dies_at_its_start_is_told_with_its_last_words(tmp_path):

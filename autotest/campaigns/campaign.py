@@ -49,8 +49,6 @@ RESTART_SECONDS = 0.5
 OVERTIME, LONGEST_OVERTIME, LATEST = 0.1, 8.0, 14.0
 #: Between two notes of where it stands: seconds, and times that the note before took.
 RECORD_SECONDS, RECORD_SHARE = 3.0, 9.0
-#: What is noted of a campaign that Ctrl-C ended.
-INTERRUPTED = "interrupted"
 #: A test is over when everything it did was set aside in this many trials running.
 IDLE_TRIALS = 10
 
@@ -102,7 +100,7 @@ class Campaign:
         try:
             yield from self._loop()
         except KeyboardInterrupt:
-            self.progress.stopped = INTERRUPTED
+            self.progress.stopped, self.progress.interrupted = "interrupted", True
         except Exception as error:
             self.progress.stopped = f"ended by {type(error).__name__}"
             raise

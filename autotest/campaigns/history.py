@@ -15,7 +15,7 @@ from pathlib import Path
 from autotest.base.errors import StoreUnwritable, UsageError
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.tasks import SET_ASIDE, Found, Where
+from autotest.results.tasks import Found, Where
 from autotest.results.verification import Verification
 
 _SCHEMA = """
@@ -191,10 +191,7 @@ class History:
         query = "select file, test, kind, name, times from seen where campaign = ?"
         for file, name, kind, item, times in self._base.execute(query, (campaign,)):
             test = by_where.get((file, name))
-            call, mark, _ = item.partition(f": {SET_ASIDE}: ")
-            if test is not None and kind == "rejections" and mark:  # as earlier versions wrote it
-                test.avoided[call] = times
-            elif test is not None:
+            if test is not None:
                 getattr(test, kind)[item] = times
                 progress.expected.update({item: times} if kind == "expected" else {})
         for found, times in self._found(campaign, progress.base_seed):
@@ -219,8 +216,7 @@ class History:
     def _found(self, campaign: str, base_seed: int) -> Iterator[tuple[Found, int]]:
         query = "select key, identity, file, test, trial, times, details from finding where campaign = ? order by found"
         for key, identity, file, test, trial, times, details in self._base.execute(query, (campaign,)):
-            place, verified, verdict, message, *more = json.loads(details)
-            happens, blame = (*more, "", "")[:2]  # earlier versions wrote neither
+            place, verified, verdict, message, happens, blame = json.loads(details)
             where = Where(Path(file), test, base_seed)
             known = Identity(*json.loads(identity))
             state = Verification.from_data(verified)

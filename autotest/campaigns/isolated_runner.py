@@ -16,7 +16,7 @@ from autotest.base.errors import (
     TooFewAccepted,
     UsageError,
 )
-from autotest.campaigns.campaign import INTERRUPTED, Campaign, Plan
+from autotest.campaigns.campaign import Campaign, Plan
 from autotest.campaigns.workers import Workers
 from autotest.frameworks import chosen_names
 from autotest.report import text
@@ -153,7 +153,7 @@ class _Trials:
         tally.cleared += progress.cleared
         tally.compared += one.compared
         tally.coverage.append(progress.covered)
-        if progress.stopped == INTERRUPTED:
+        if progress.interrupted:
             raise KeyboardInterrupt
         for found in progress.found.values():
             raise Divergence(found.report, self._finding(found), found.place)

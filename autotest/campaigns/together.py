@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Generator, Mapping
 
-from autotest.campaigns.campaign import INTERRUPTED, Campaign
+from autotest.campaigns.campaign import Campaign
 
 
 def run_together(
@@ -25,7 +25,7 @@ def run_together(
                 failures[name] = failure
             if ended:
                 del running[name]
-        if any(campaign.progress.stopped == INTERRUPTED for campaign in everybody.values()):
+        if any(campaign.progress.interrupted for campaign in everybody.values()):
             for steps in running.values():  # those that Ctrl-C did not meet write down where they stand, too
                 with contextlib.suppress(StopIteration):
                     steps.throw(KeyboardInterrupt)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from autotest.base.environment import variables
 from autotest.base.errors import UsageError
-from autotest.campaigns.campaign import INTERRUPTED
 from autotest.cli.status import NOTHING_NEW
 from autotest.report.plural import several
 from autotest.results.progress import CampaignProgress
@@ -41,7 +40,7 @@ def run(
         statuses.append(status)
         trials = several(sum(test.tried for test in progress.tests), "trial")
         lines.append(f"  {name}: {several(len(progress.found), 'finding')} in {trials}")
-        if progress.stopped == INTERRUPTED:
+        if progress.interrupted:
             break
     print("\n".join([f"Candidates, base seed {seed}:", *lines]))
     return next((status for status in _ORDER if status in statuses), NOTHING_NEW)

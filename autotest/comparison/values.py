@@ -101,7 +101,6 @@ class Mismatch:
     #: Whether it is explained by NaN, an infinity or the edge of a domain: there the reference's number is none either,
     #: or an input held such numbers.
     special: bool = False
-    #: Empty, too, in what earlier versions kept.
     detail: Detail = ""
 
     @property

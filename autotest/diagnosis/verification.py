@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
+from autotest.emission.script_output import differences, runs_that_died
 from autotest.processes.endings import describe
 from autotest.processes.fresh import Interpreter
 from autotest.report.activity import doing
@@ -14,10 +14,6 @@ from autotest.results.verification import State, Verification
 
 #: Seconds: importing two frameworks takes ten on a loaded machine, and a hang is shown by a child process.
 DEADLINE = 180.0
-#: What scripts say of a program that is run in several processes.
-_RUNS = re.compile(r"\b(?:dies in \d+ of|survives) \d+ runs\b")
-#: How the line begins by which scripts tell what they have seen.
-_SHOWN = "DIFFERS"
 _TRACEBACK = "Traceback (most recent call last):\n"
 _waiting: ContextVar[list[Interpreter] | None] = ContextVar("autotest_waiting_interpreters", default=None)
 
@@ -26,15 +22,14 @@ def verify(script: str, deadline: float = DEADLINE) -> Verification:
     """What running `script` in a fresh interpreter says; with how many of its runs died, where it makes several."""
     with doing("verifying the reproducer"):
         status, output = run_script(script, deadline)
-    told = _RUNS.search(output)
-    runs = told[0] if told else ""
+    runs = runs_that_died(output)
     if status == 1:
         return Verification(State.VERIFIED, runs)
     if status == 0:
         return Verification(State.MISSED, runs)
     if status is None:
         return Verification(State.UNCLEAR, output)
-    if status < 0 and any(line.startswith(_SHOWN) for line in output.splitlines()):
+    if status < 0 and any(differences(output)):
         # Frameworks may die of letting go of what they have; by then all is said.
         return Verification(State.VERIFIED, f"it then dies at its exit ({describe(status)})")
     return Verification(State.UNCLEAR, f"the script ended with status {status}: {_last_line(output)}")

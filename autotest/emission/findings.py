@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Mismatch
@@ -12,9 +10,7 @@ from autotest.emission.checker import ONCE, Runs, often
 from autotest.emission.compact import About
 from autotest.emission.naming import Role
 from autotest.emission.script import Script, reproducer
-
-if TYPE_CHECKING:
-    from autotest.results.finding import Finding
+from autotest.results.finding import Finding
 
 _SHOWS = {
     "unlike": "its parameters or buffers are called or shaped otherwise in {candidate} than in {reference}",

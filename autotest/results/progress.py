@@ -133,8 +133,9 @@ class CampaignProgress:
     groups: dict[str, CampaignProgress] = dataclasses.field(default_factory=dict)
     #: Why the history lacks what happened last, if it does.
     unwritten: str = ""
-    #: Why it ended before its time, if it did.
+    #: Why it ended before its time, in words, if it did; and whether that was Ctrl-C.
     stopped: str = ""
+    interrupted: bool = False
 
     @property
     def trials(self) -> int:

@@ -48,6 +48,7 @@ def _add(whole: CampaignProgress, group: CampaignProgress) -> None:
     whole.workers += group.workers
     whole.unwritten = whole.unwritten or group.unwritten
     whole.stopped = whole.stopped or group.stopped
+    whole.interrupted = whole.interrupted or group.interrupted
 
 
 def _added(parts: Sequence[TestProgress]) -> TestProgress:

@@ -14,9 +14,9 @@ from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Statistics
 from autotest.program import serialisation
 from autotest.results.finding import Finding
-from autotest.results.identity import DEADLY, Identity
+from autotest.results.identity import Identity
 from autotest.results.layers import ByLayer
-from autotest.results.verification import State, Verification
+from autotest.results.verification import Verification
 
 VERSION = 1
 #: What a folder may hold; the last three only where the finding has a script and a program.
@@ -117,20 +117,15 @@ def from_files(key: str, path: Path, files: Mapping[str, bytes]) -> Stored:
         choices=[serialisation.decode(choice) for choice in facts["choices"]],
         verdict=tuple(facts["verdict"]),
         shrinking=tuple(facts["shrinking"]),
-        happens=tuple(facts.get("happens", ())),
-        blame=facts.get("blame", ""),
-        divergent=facts.get("divergent"),
-        network=ByLayer.from_data(facts.get("network")),
-        shown=Identity(*facts["identity"]) if facts.get("identity") else None,
+        happens=tuple(facts["happens"]),
+        blame=facts["blame"],
+        divergent=facts["divergent"],
+        network=ByLayer.from_data(facts["network"]),
+        shown=Identity(*facts["identity"]) if facts["identity"] else None,
         script=files["repro.py"].decode("utf-8") if facts["has_script"] else None,
-        verified=_verification(facts["verified"]),
+        verified=Verification.from_data(facts["verified"]),
     )
     return Stored(key, path, finding, files["report.txt"].decode("utf-8"), facts["date"])
-
-
-def _verification(data: Any) -> Verification:
-    # Findings that were kept before version 0.2 hold a text here.
-    return Verification(State.UNTRIED, data) if isinstance(data, str) else Verification.from_data(data)
 
 
 def _require(files: Mapping[str, bytes], *names: str) -> None:
@@ -167,8 +162,6 @@ def _mismatch_to_json(mismatch: Mismatch) -> dict[str, Any]:
 
 def _mismatch_from_json(facts: dict[str, Any]) -> Mismatch:
     fields = {name: serialisation.decode(value) for name, value in facts.items()}
-    if "detail" not in fields and fields["symptom"] in DEADLY and " refuses (" in fields["message"]:
-        fields["detail"] = "refused"  # which earlier versions told in the message alone
     if fields["statistics"] is not None:
         fields["statistics"] = Statistics(**fields["statistics"])
     return Mismatch(**fields)

@@ -63,15 +63,6 @@ def test_what_is_resumed_is_what_was_written_and_trials_under_way_are_still_to_b
     assert (after.seen, after.expected) == (before.seen, {"known": 3})
 
 
-def test_trials_that_earlier_versions_counted_among_the_rejections_are_told_apart(history):
-    before = progress(tried=20)
-    before.tests[0].rejections["sinh: set aside: kills the process"] = before.tests[0].avoided.pop("sinh")
-    history.save(history.begin(before, "1/1"), before, {})
-    after = progress()
-    history.resume(after, "1/1")
-    assert (after.tests[0].rejections, after.tests[0].avoided) == ({"relu: no": 3}, {"sinh": 3})
-
-
 def test_only_a_campaign_of_the_same_shard_and_seed_is_resumed(history):
     history.begin(progress(), "1/2")
     with pytest.raises(UsageError, match="no campaign of shard 2/2"):

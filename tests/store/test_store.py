@@ -75,16 +75,6 @@ def test_statistics_come_back(store):
     assert repr(store.load(path.name).finding.mismatches) == repr(tuple(mismatches))
 
 
-@pytest.mark.parametrize(("said", "detail"), [("torch refuses (no such axis), oneflow dies", "refused"), ("dies", "")])
-def test_a_death_kept_by_an_earlier_version_still_says_whether_the_reference_refuses_the_call(store, said, detail):
-    death = Mismatch("relu", 1, "crash", "forward", "candidate", f"relu: {said} (SIGABRT)")
-    path = store.save(dataclasses.replace(finding(), mismatches=(death,)))
-    facts = json.loads((path / "failure.json").read_text())
-    del facts["mismatches"][0]["detail"]
-    (path / "failure.json").write_text(json.dumps(facts))
-    assert store.load(path.name).finding.first.detail == detail
-
-
 def test_the_folder_is_for_people_too(store):
     path = store.save(finding(), lambda folder: f"kept in {folder}")
     assert names(path) == ["arrays.npz", "failure.json", "program.json", "report.txt", "repro.py"]

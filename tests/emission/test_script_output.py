@@ -1,0 +1,55 @@
+"""What a reproducer printed, and whether that is still the finding it was written for."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest.comparison import Mismatch
+from autotest.emission.script_output import differences, runs_that_died, shows
+from autotest.results.finding import Finding
+
+
+def finding(symptom, message="", name="v1"):
+    first = Mismatch(name, 1, symptom, "forward", "candidate", message)
+    return Finding("test_x.py::test_it", 0, 3, 17, (first,), ("torch", "oneflow"), None, {}, {})
+
+
+def test_each_difference_is_one_thing():
+    assert [*differences("importing\nDIFFERS: v1 values: 3 differ; v2 shape: expected (2,)\n")] == [
+        "v1 values: 3 differ",
+        "v2 shape: expected (2,)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("printed", "still"),
+    [
+        ("DIFFERS: torch gives [1.0], oneflow [2.0]", True),
+        ("DIFFERS: v1 values: expected 1.0, actual 2.0", True),
+        ("DIFFERS: x0.grad: expected 1.0, actual 2.0; v1 dtype: expected int64, actual int32", True),
+        ("DIFFERS: oneflow raises RuntimeError: no such kernel", False),
+        ("torch gives [1.0], oneflow [2.0]", False),
+    ],
+)
+def test_another_difference_than_that_of_the_value_is_another_finding(printed, still):
+    assert shows(printed, finding("value")) is still
+
+
+@pytest.mark.parametrize(
+    ("symptom", "printed", "still"),
+    [
+        ("crash", "DIFFERS: oneflow dies: SIGABRT; torch returns", True),
+        ("crash", "DIFFERS: oneflow dies: SIGSEGV; torch returns", False),
+        ("crash", "DIFFERS: oneflow hangs: no answer in 5 s; torch returns", False),
+        ("crash", "DIFFERS: oneflow ends with status -6", True),
+        ("hang", "DIFFERS: oneflow hangs: no answer in 5 s; torch returns", True),
+        ("out of memory", "DIFFERS: oneflow dies: SIGKILL; torch returns", True),
+    ],
+)
+def test_a_death_is_the_same_by_its_signal(symptom, printed, still):
+    assert shows(printed, finding(symptom, "relu: oneflow dies (SIGABRT)")) is still
+
+
+def test_how_many_runs_died_is_read():
+    assert runs_that_died("DIFFERS: oneflow dies in 3 of 10 runs: SIGABRT") == "dies in 3 of 10 runs"
+    assert runs_that_died("DIFFERS: oneflow dies: SIGABRT") == ""

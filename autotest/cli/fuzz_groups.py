@@ -11,12 +11,12 @@ from autotest.base.errors import UsageError
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.executor import Observer, SaveProgress
 from autotest.campaigns.history import History
-from autotest.campaigns.together import run_together
+from autotest.campaigns.round_robin import run_in_turns
 from autotest.clusters.cluster import Cluster
+from autotest.results.combined import combined
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Found
-from autotest.results.together import together
 from autotest.sources.collection import Collection
 
 #: What the history adds to the shard of a campaign that ran on each group; each group's own has its name instead.
@@ -57,7 +57,7 @@ class _Shown:
     def changed(self, progress: CampaignProgress) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _SHOWN_EVERY
-            self._shown.changed(together(self._groups))
+            self._shown.changed(combined(self._groups))
 
     def found(self, found: Found) -> None:
         if found.identity not in self._announced:
@@ -88,5 +88,5 @@ def run(
                 others[name] = Campaign(groups[name], own, cluster.only(name), everywhere, begun(groups[name], name))
         return others
 
-    failures = run_together(joined(), joined)
-    return together(groups), next(iter(failures.values()), None)
+    failures = run_in_turns(joined(), joined)
+    return combined(groups), next(iter(failures.values()), None)

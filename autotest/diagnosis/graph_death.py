@@ -15,7 +15,7 @@ from autotest.emission.graph_script import Compared
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.replaying import graph_check
-from autotest.replaying.graph_capture import Stage, stage
+from autotest.replaying.graph_capture import StagedProgram, stage
 from autotest.replaying.graph_setup import CannotStage
 from autotest.trials.trial import Outcome
 
@@ -58,7 +58,7 @@ def of_program(program: Program, pair: Pair, settings: Settings, origin: str) ->
         return GraphDeath(pair.candidate.graph_mode, "", "", f"no script: {error}")
 
 
-def _left(staged: Stage, origin: str) -> GraphDeath:
+def _left(staged: StagedProgram, origin: str) -> GraphDeath:
     candidate = staged.record.pair.candidate
     mode = candidate.graph_mode
     try:
@@ -79,7 +79,7 @@ def read(folder: Path) -> GraphDeath | None:
     return GraphDeath(*json.loads((folder / _FILE).read_text(encoding="utf-8"))) if begun(folder) else None
 
 
-def _script(staged: Stage, runs: Runs, origin: str) -> str:
+def _script(staged: StagedProgram, runs: Runs, origin: str) -> str:
     record, pair = staged.record, staged.record.pair
     last = max(call.slot for call in staged.inside)
     compared = [Compared(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]

@@ -25,7 +25,7 @@ from autotest.program import Program, operator_of
 from autotest.program.paths import is_gradient
 from autotest.recording.record import Record
 from autotest.replaying import graph_check
-from autotest.replaying.graph_capture import Stage, pushed_by, stage
+from autotest.replaying.graph_capture import StagedProgram, pushed_by, stage
 from autotest.replaying.graph_setup import CannotStage
 from autotest.results.finding import Finding
 from autotest.results.verification import Verification
@@ -156,7 +156,7 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
 
 
 def script_of(
-    staged: Stage,
+    staged: StagedProgram,
     pair: Pair,
     compared: Sequence[Compared],
     *,
@@ -172,7 +172,7 @@ def script_of(
     return graph_script(program, side, division, compared, title=title, header=header, dies=dies)
 
 
-def _division(staged: Stage) -> Division:
+def _division(staged: StagedProgram) -> Division:
     first: dict[int, int] = {}
     for slot, module in staged.modules.items():
         first.setdefault(id(module), slot)

@@ -24,7 +24,7 @@ from autotest.frameworks.base import ABSENT, Absent, Framework, missing
 from autotest.frameworks.functional_modules import Module, module_class
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Tensor, listed, parent_of, pull, written
-from autotest.frameworks.traced import Namespace, Written
+from autotest.frameworks.traced import TracedNamespace, Written
 from autotest.frameworks.transcribing import transcribing
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
 
@@ -379,7 +379,7 @@ class Functional(Framework):
         written = Written(kinds, f"import {self.module} as {self.short}", pure=True)
         made: Any = transcribing(self)
         made.written, made._operations, made.recording = written, {}, True
-        made.__dict__["root"] = Namespace(self.root, self.short, written)
+        made.__dict__["root"] = TracedNamespace(self.root, self.short, written)
         return made, written
 
     def text_of(self, value: Any) -> Any:

@@ -32,12 +32,12 @@ def harvest(path: str | Path, *, limit: int = 100) -> Iterator[None]:
     """
     try:
         from autotest.frameworks.harvester.calls_file import CallsFile
-        from autotest.frameworks.harvester.recorder import Recorder
+        from autotest.frameworks.harvester.recorder import CallRecorder
     except ImportError as error:
         raise UsageError(f"nothing can be harvested without torch ({error}); `pip install torch` brings it") from error
     begin(path)
     file = CallsFile(os.fspath(Path(path).absolute()))
-    recorder = Recorder(file, limit)
+    recorder = CallRecorder(file, limit)
     with _nothing_compiled():
         recorder.start()
         try:

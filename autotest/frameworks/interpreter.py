@@ -14,8 +14,8 @@ from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import registry
 from autotest.frameworks.base import ABSENT, Absent, CandidateDied, Framework
-from autotest.frameworks.far import Far, FarName, linked
-from autotest.frameworks.peer import START, Gone, Peer
+from autotest.frameworks.peer import START, Peer, PeerGone
+from autotest.frameworks.remote import RemoteName, RemoteValue, linked
 from autotest.frameworks.states import Shapes, StateDiffers
 from autotest.frameworks.wire import Failure
 from autotest.program import Array, Call, CallKind, Operand, Root, map_operand
@@ -33,8 +33,8 @@ class Interpreter(Framework):
     """The framework called `inner` in the interpreter `python`."""
 
     asynchronous = True
-    tensor_types = (Far,)
-    module_types = (Far,)
+    tensor_types = (RemoteValue,)
+    module_types = (RemoteValue,)
 
     def __init__(self, python: str, inner: str = "torch") -> None:
         self.python, self.inner = python, inner
@@ -83,7 +83,7 @@ class Interpreter(Framework):
         self._sent = False
         try:
             answer, failed = peer.ask((*self._taken(), question))
-        except Gone as gone:
+        except PeerGone as gone:
             self._peer = None
             if fresh and not self._met:
                 self._missing = _not_served(self.inner, self.python, gone)
@@ -105,9 +105,9 @@ class Interpreter(Framework):
         del self._dropped[: len(dropped)]  # the list itself is every value's
         return done, dropped
 
-    def _note(self, name: str, *details: Any) -> Far:
+    def _note(self, name: str, *details: Any) -> RemoteValue:
         """Have something done, at once or later."""
-        made = Far(next(self._keys), self._dropped)
+        made = RemoteValue(next(self._keys), self._dropped)
         self._waiting.append((name, made.key, *details))
         if len(self._waiting) >= AT_ONCE:
             self._send()
@@ -137,7 +137,7 @@ class Interpreter(Framework):
         if not self._failed:
             return None
         for slot, value in enumerate(values):
-            if isinstance(value, Far) and value.key in self._failed:
+            if isinstance(value, RemoteValue) and value.key in self._failed:
                 return slot, self._error(self._failed[value.key])
         return None
 
@@ -158,7 +158,7 @@ class Interpreter(Framework):
                 args = args[:1]
             if changes_names:  # of what a module holds
                 for item in args:
-                    if type(item) is Far:
+                    if type(item) is RemoteValue:
                         item.held = None
             given = tuple([map_operand(item, linked) for item in args])
             made = self._note("call", kind, target, given, {key: map_operand(it, linked) for key, it in kwargs.items()})
@@ -171,7 +171,7 @@ class Interpreter(Framework):
         return call
 
     def provides(self, kind: CallKind, target: str, owner: Any) -> bool:
-        return bool(self._ask("provides", kind, target, owner.key if isinstance(owner, Far) else None)[0])
+        return bool(self._ask("provides", kind, target, owner.key if isinstance(owner, RemoteValue) else None)[0])
 
     def declares(self, name: str, *, modules: bool = False) -> bool:
         if (name, modules) not in self._declared:
@@ -186,10 +186,10 @@ class Interpreter(Framework):
             self._paths[path] = self._ask("exists", path)
         if not self._paths[path]:
             raise AttributeError(f"{self.name} has no {path}")
-        return FarName(path)
+        return RemoteName(path)
 
     def literal(self, value: Any) -> Operand:
-        return Root(value.path) if isinstance(value, FarName) else ABSENT
+        return Root(value.path) if isinstance(value, RemoteName) else ABSENT
 
     # -- tensors ------------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ class Interpreter(Framework):
         return read
 
     def known(self, value: Any) -> Any:
-        if not isinstance(value, Far):
+        if not isinstance(value, RemoteValue):
             return value
         failure = self.first_failure([value])
         if failure is not None:
@@ -213,7 +213,7 @@ class Interpreter(Framework):
         return facts["plain"] if facts["known"] else value
 
     def is_tensor(self, value: Any) -> bool:
-        return isinstance(value, Far) and bool(self._facts(value)["tensor"])
+        return isinstance(value, RemoteValue) and bool(self._facts(value)["tensor"])
 
     def same(self, one: Any, other: Any) -> bool:
         return bool(self._ask("same", one.key, other.key))
@@ -286,15 +286,15 @@ class Interpreter(Framework):
             self._note("expect", module.key, *expected)
             module.held = self._parts(module, expected[0]), expected[1]
 
-    def _held(self, module: Far) -> tuple[dict[str, Far], list[tuple[str, tuple[int, ...]]]]:
+    def _held(self, module: RemoteValue) -> tuple[dict[str, RemoteValue], list[tuple[str, tuple[int, ...]]]]:
         """The parameters of `module`, and names and shapes of its buffers."""
         if module.held is None:
             parameters, buffers = self._ask("held", module.key)
             module.held = self._parts(module, parameters), buffers
         return module.held
 
-    def _parts(self, module: Far, listed: Iterable[tuple[str, tuple[int, ...]]]) -> dict[str, Far]:
-        made: dict[str, Far] = {}
+    def _parts(self, module: RemoteValue, listed: Iterable[tuple[str, tuple[int, ...]]]) -> dict[str, RemoteValue]:
+        made: dict[str, RemoteValue] = {}
         for name, shape in listed:
             made[name] = self._note("part", module.key, name)
             made[name].facts = {"shape": shape}
@@ -356,7 +356,7 @@ def _known_here(inner: str) -> Framework | None:
     return adapter
 
 
-def _not_served(inner: str, python: str, gone: Gone) -> str:
+def _not_served(inner: str, python: str, gone: PeerGone) -> str:
     """Why `python` cannot serve `inner`, and what to do."""
     place = f"give the interpreter of an environment that has {inner} and NumPy"
     advice = "install it and NumPy there" if gone.last_words else place

@@ -16,9 +16,8 @@ from autotest.base.errors import FrameworkMissing
 from autotest.comparison import TensorValue
 from autotest.emission import Script, naming
 from autotest.frameworks.base import ABSENT, Absent, Framework
-from autotest.frameworks.namespace import DIFFERENTIABLE
-from autotest.frameworks.namespace import Namespace as TorchNames
-from autotest.frameworks.traced import Namespace, Traced, Written, opened
+from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
+from autotest.frameworks.traced import Traced, TracedNamespace, Written, opened
 from autotest.frameworks.transcribing import bare
 from autotest.program import Array, CallKind, Operand, Root
 
@@ -41,7 +40,7 @@ _LACKS: Final = re.compile(
 )
 
 
-class PaddleFramework(TorchNames):
+class PaddleFramework(Namespace):
     """PaddlePaddle 3, in dynamic mode. What torch has and Paddle does not is absent."""
 
     translates = True
@@ -167,7 +166,7 @@ class PaddleFramework(TorchNames):
         written = Written((root.Tensor, root.nn.Layer), "import paddle", pure=False)
         made = bare(self)
         made.__class__ = _Transcribing
-        made.__dict__["root"] = Namespace(root, "paddle", written)
+        made.__dict__["root"] = TracedNamespace(root, "paddle", written)
         return made, written
 
     def script(self) -> Script:

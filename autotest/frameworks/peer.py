@@ -29,7 +29,7 @@ main(NAME)
 """
 
 
-class Gone(Exception):
+class PeerGone(Exception):
     """The process ended, or gave no answer in time; the text is what is known of that.
 
     Attributes:
@@ -78,7 +78,7 @@ class Peer:
             self._write(message)
 
     def ask(self, message: Any) -> Any:
-        """Its answer to `message`; raises `Gone` when there is none."""
+        """Its answer to `message`; raises `PeerGone` when there is none."""
         answers = self._process.stdout
         assert answers is not None
         try:
@@ -87,7 +87,7 @@ class Peer:
                 self._process.kill()
             return receive(answers)  # type: ignore[arg-type]
         except (OSError, EOFError) as error:
-            gone = Gone(self._ended(), self._last_words())
+            gone = PeerGone(self._ended(), self._last_words())
             self.close()
             raise gone from error
 

@@ -13,7 +13,7 @@ from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.base.options import environment_now
 from autotest.frameworks.base import Framework
 from autotest.frameworks.pair import Pair
-from autotest.frameworks.speaking import Speaking
+from autotest.frameworks.torch_like import TorchLike
 
 GROUP = "autotest.frameworks"
 #: Where the frameworks that ship with the library are, so that a plain source checkout works too.
@@ -68,9 +68,9 @@ def _look_here_too(module_name: str) -> None:
         sys.path.append(str(here))
 
 
-def speaking_torch(name: str) -> Speaking:
+def speaking_torch(name: str) -> TorchLike:
     """A namespace of torch's names over the framework called `name`, for programs to run on."""
-    return Speaking(framework(name))
+    return TorchLike(framework(name))
 
 
 def names() -> list[str]:

@@ -12,7 +12,7 @@ from autotest.frameworks.requests import Build, Given, Graphed, NotGraphed
 _IN_PLACE: Final = "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split()
 
 
-class Traced:
+class TracedProgram:
     """One program as a module of torch's whose forward is a straight list of calls.
 
     Attributes:
@@ -99,7 +99,7 @@ def run(
 ) -> list[Graphed]:
     """What each of `calls` gives in one graph that `compiled` makes a function of; see `Framework.run_in_graph`."""
     first = calls[0]
-    traced = Traced(torch, build, first)
+    traced = TracedProgram(torch, build, first)
     function = compiled(traced.module)
     results: list[Graphed] = []
     for call in calls:

@@ -190,11 +190,11 @@ class _Named:
                 raise AttributeError(f"{text} has no {name}") from None
         path = f"{text}.{name}"
         if isinstance(found, ModuleType):
-            return Namespace(found, path, written)
+            return TracedNamespace(found, path, written)
         if isinstance(found, written.kinds):
             return Traced(found, path, written)
         if callable(found):
-            return Function(found, path, written)
+            return TracedFunction(found, path, written)
         if isinstance(real, (ModuleType, type)):
             written.constant(found, path)
         return found
@@ -203,11 +203,11 @@ class _Named:
         return id(self._real)
 
 
-class Namespace(_Named):
+class TracedNamespace(_Named):
     """A module of the framework."""
 
 
-class Function(_Named):
+class TracedFunction(_Named):
     """A function, method or class of the framework."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

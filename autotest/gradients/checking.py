@@ -14,7 +14,7 @@ import numpy as np
 from autotest.gradients.exemptions import LOWER, Rule, at_a_kink, in_lower_precision
 from autotest.gradients.function import Function, Real, from_reals, real_shape, reals, slope
 from autotest.program import Array
-from autotest.results.gradient_rows import Row, row_of
+from autotest.results.gradient_rows import GradientRow, row_of
 
 #: What is told of a backward that is not linear.
 LINEAR = "the negative cotangent than the negative one: it is not linear"
@@ -24,7 +24,7 @@ LINEAR = "the negative cotangent than the negative one: it is not linear"
 class Checked:
     """One row for each input and output that was checked, and what else is to be said."""
 
-    rows: list[Row] = dataclasses.field(default_factory=list)
+    rows: list[GradientRow] = dataclasses.field(default_factory=list)
     warnings: list[str] = dataclasses.field(default_factory=list)
 
     @property
@@ -32,7 +32,7 @@ class Checked:
         return all(row.passed for row in self.rows)
 
     @property
-    def first(self) -> Row:
+    def first(self) -> GradientRow:
         """The first row that failed."""
         return next(row for row in self.rows if not row.passed)
 
@@ -67,9 +67,11 @@ def check(function: Function, rule: Rule, names: tuple[list[str], list[str]] | N
 # -- what is wrong before any number is looked at -----------------------------------------------------------
 
 
-def _oddities(function: Function, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]]) -> list[Row]:
+def _oddities(
+    function: Function, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]]
+) -> list[GradientRow]:
     """Rows for gradients of another shape or dtype than their input, or that differ from run to run."""
-    rows: list[Row] = []
+    rows: list[GradientRow] = []
     for o, output in enumerate(outputs):
         (frozen,) = function.framework.values([output])
         cotangent = _direction(reals(frozen.data).size, 7 + o)
@@ -80,7 +82,9 @@ def _oddities(function: Function, outputs: list[Any], rule: Rule, names: tuple[l
         for i, array in enumerate(function.arrays):
             note, size = _oddity(function, [gradients[i] for gradients in runs], array, rule)
             if note:
-                rows.append(Row(names[0][i], names[1][o], False, size, 0.0, "", "", 0.0, 0.0, rule.nondet_tol, note))
+                rows.append(
+                    GradientRow(names[0][i], names[1][o], False, size, 0.0, "", "", 0.0, 0.0, rule.nondet_tol, note)
+                )
     return rows
 
 
@@ -118,9 +122,9 @@ def _gap(one: Real, other: Real) -> float:
 # -- fast ---------------------------------------------------------------------------------------------------
 
 
-def _projected(function: Function, outputs: list[Any], names: tuple[list[str], list[str]]) -> list[Row]:
+def _projected(function: Function, outputs: list[Any], names: tuple[list[str], list[str]]) -> list[GradientRow]:
     """One number for each pair: the derivative along one direction, seen along another."""
-    rows: list[Row] = []
+    rows: list[GradientRow] = []
     values = [reals(frozen.data) for frozen in function.framework.values(outputs)]
     seen = [_direction(value.size, 100 + o) for o, value in enumerate(values)]
     analytic = [function.pushed_back(o, seen[o]) for o in range(len(outputs))]
@@ -139,7 +143,9 @@ def _projected(function: Function, outputs: list[Any], names: tuple[list[str], l
             gap = abs(own - other)
             relative = gap / abs(other) if other else 0.0
             close = gap <= bound
-            rows.append(Row(names[0][i], names[1][o], close, gap, relative, "", "", own, other, bound, "projected"))
+            rows.append(
+                GradientRow(names[0][i], names[1][o], close, gap, relative, "", "", own, other, bound, "projected")
+            )
     return rows
 
 
@@ -152,14 +158,14 @@ def _direction(size: int, seed: int) -> Real:
 
 def forward_rows(
     function: Function, rule: Rule, names: tuple[list[str], list[str]], inputs: Sequence[int]
-) -> list[Row]:
+) -> list[GradientRow]:
     """Rows of forward mode along one direction each, for varied `inputs`; none where the framework has no such mode."""
     framework = function.framework
     try:
         mode = framework.resolve("autograd.forward_ad")
     except AttributeError:
         return []
-    rows: list[Row] = []
+    rows: list[GradientRow] = []
     for i in inputs:
         array = function.arrays[i]
         along = _direction(reals(array.data).size, i)
@@ -195,12 +201,12 @@ def forward_rows(
 
 def _elementwise(
     function: Function, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]], warnings: list[str]
-) -> list[Row]:
+) -> list[GradientRow]:
     frozen = function.framework.values(outputs)
     sizes = [reals(value.data).size for value in frozen]
     analytic, missing = _analytic(function, sizes)
     centre = function.values()
-    rows: list[Row] = []
+    rows: list[GradientRow] = []
     for i, array in enumerate(function.arrays):
         count = reals(array.data).size
         numeric = [np.zeros((count, size)) for size in sizes]

@@ -18,7 +18,7 @@ from autotest.program import Array, Call, Captured, Program, Ref, leaves
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.program.semantics import backward_arguments, pushes_gradients, returns_gradients
 from autotest.replaying.replay import Replayed, replay
-from autotest.results.gradient_rows import Row, failing, row_of
+from autotest.results.gradient_rows import GradientRow, failing, row_of
 
 #: Elements that are looked at one by one because a part of the input that holds them looked wrong.
 MOST_SUSPECTS = 12
@@ -42,7 +42,7 @@ class Wrong:
     place: Place
     #: The leaf's name, ``x0`` or ``m2.weight``.
     name: str
-    row: Row
+    row: GradientRow
 
     @property
     def finite(self) -> bool:
@@ -169,7 +169,7 @@ class _Pushed:
                 return Wrong(place, own[place.slot] + place.suffix, row)
         return None
 
-    def _row(self, place: Place, tensor: Any, name: str) -> Row | None:
+    def _row(self, place: Place, tensor: Any, name: str) -> GradientRow | None:
         array = self._program.arrays[place.index]
         gradient = self._framework.gradient(tensor)
         analytic = np.zeros(array.data.shape, array.data.dtype)
@@ -180,7 +180,7 @@ class _Pushed:
                     return None
                 note = f"the gradient is of {value.dtype} and shape {value.data.shape}, "
                 note += f"its input of {array.dtype} and shape {array.data.shape}"
-                return Row(name, "", False, 0.0, 0.0, "", "", 0.0, 0.0, 0.0, note)
+                return GradientRow(name, "", False, 0.0, 0.0, "", "", 0.0, 0.0, 0.0, note)
             analytic = value.data
         own = reals(analytic)
         for at in self._suspects(place.index, own):

@@ -31,7 +31,7 @@ NUMBER = struct.Struct("<q")
 NO_PROCESS = 0
 
 
-class Server:
+class ForkServer:
     """Serves the clients of one process, until that process closes its end."""
 
     def __init__(self, owner: socket.socket) -> None:
@@ -136,7 +136,7 @@ def fork_from_here(owner: socket.socket) -> None:
     """Serve from this process, which is a fork of one that has used the frameworks already. Never returns."""
     child.quiet(None)
     child.die_with_parent(os.getppid())
-    child.perform(Server(owner).serve())
+    child.perform(ForkServer(owner).serve())
 
 
 def import_and_serve(owner: socket.socket, modules: Sequence[str]) -> None:
@@ -147,7 +147,7 @@ def import_and_serve(owner: socket.socket, modules: Sequence[str]) -> None:
 
     def serve() -> None:
         gc.collect()
-        task.append(Server(owner).serve())
+        task.append(ForkServer(owner).serve())
 
     # What is wrong with the choice of frameworks, or with their import, a child meets again and can tell.
     with contextlib.suppress(AutotestError):

@@ -26,7 +26,7 @@ from autotest.program.semantics import (
     writes,
 )
 from autotest.recording.record import Record
-from autotest.replaying.graph_setup import CannotStage, Reads, contexts, members, setting_up
+from autotest.replaying.graph_setup import CannotStage, Reads, contexts, members, setup_calls
 from autotest.replaying.replay import Contexts, perform
 
 #: Methods that, called on what stands outside of the graph, belong there too.
@@ -38,7 +38,7 @@ _FILLING = frozenset(("tensor", "load_state", "overwrite"))
 
 
 @dataclasses.dataclass(slots=True)
-class Result:
+class GraphResult:
     """A tensor that the graph gives: where it is found in the program, and what eager mode gave there."""
 
     slot: int
@@ -47,7 +47,7 @@ class Result:
 
 
 @dataclasses.dataclass(slots=True)
-class Stage:
+class StagedProgram:
     """One program, ready to be built into a graph."""
 
     record: Record
@@ -68,7 +68,7 @@ class Stage:
     #: (slot of the module, name of the parameter, parameter of the staged module, its eager gradient)
     trained: list[tuple[int, str, Any, Any]] = dataclasses.field(default_factory=list)
     #: What `build` returns first, in its order.
-    results: list[Result] = dataclasses.field(default_factory=list)
+    results: list[GraphResult] = dataclasses.field(default_factory=list)
     backward: list[Call] = dataclasses.field(default_factory=list)
     left_out: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     #: The call that is being built, to name it when building fails.
@@ -119,10 +119,10 @@ class Stage:
         return repr((calls, arrays, results, held, self.constants, self.backward))
 
 
-def stage(record: Record, *, backward: bool = True) -> Stage:
+def stage(record: Record, *, backward: bool = True) -> StagedProgram:
     """Divide `record`, which ran without a finding; raises `CannotStage` with a reason."""
     framework = record.pair.candidate
-    staged = Stage(record, framework)
+    staged = StagedProgram(record, framework)
     division = _Division(staged)
     with Contexts(framework) as entered:
         for call in record.calls:
@@ -132,7 +132,7 @@ def stage(record: Record, *, backward: bool = True) -> Stage:
     division.finish()
     _choose_inputs(staged, division.outside, backward)
     staged.results = [
-        Result(call.slot, path, eager)
+        GraphResult(call.slot, path, eager)
         for call in staged.inside
         for path, eager in _tensors(framework, record.actual[call.slot])
     ]
@@ -159,7 +159,7 @@ class _Part(enum.Enum):
 class _Division:
     """Places one call after the other; keeps what stands outside of the graph, fresh copies all of them."""
 
-    def __init__(self, staged: Stage) -> None:
+    def __init__(self, staged: StagedProgram) -> None:
         self._staged, self._record, self._framework = staged, staged.record, staged.framework
         #: slot -> tensor
         self.outside: dict[int, Any] = {}
@@ -167,14 +167,14 @@ class _Division:
         self._drawn: dict[int, Captured] = {
             call.args[0].slot: call.args[1] for call in self._record.calls if call.kind == "overwrite"
         }
-        self._setting_up = setting_up(self._record)
+        self._setup_calls = setup_calls(self._record)
         self._contexts = contexts(self._record.calls)
         #: What the calls gave that set modules up, and what they were given.
         self._values: list[Any] = [None] * len(self._record.calls)
         self._reads = Reads(self._record)
         #: Whether one tensor inside may share memory with another, which no value inside of a graph does.
         self._has_views = any(
-            always_shares_memory(call) for call in self._record.calls if call.slot not in self._setting_up
+            always_shares_memory(call) for call in self._record.calls if call.slot not in self._setup_calls
         )
         #: How many `with` blocks are open.
         self._depth = 0
@@ -216,7 +216,7 @@ class _Division:
     def finish(self) -> None:
         """Find out which modules the graph needs, and which outer tensors it is given; may raise `CannotStage`."""
         staged, framework = self._staged, self._framework
-        made = {slot: self._values[slot] for slot in self._setting_up}
+        made = {slot: self._values[slot] for slot in self._setup_calls}
         read = {ref.slot for call in (*staged.inside, *staged.backward) for ref in refs(call)}
         staged.members = members(framework, made, read)
         wanted = read | {slot for slot, _ in staged.members.values()}
@@ -238,7 +238,7 @@ class _Division:
         """Where `call` goes; raises `CannotStage` where that is neither outside nor inside."""
         if call.kind in ("enter", "exit") or call.slot in self._contexts:
             return _Part.SETUP
-        if call.slot in self._setting_up and call.kind != "tensor":
+        if call.slot in self._setup_calls and call.kind != "tensor":
             return _Part.SETUP
         if call.kind == "overwrite":
             if call.args[0].slot not in self.outside:
@@ -322,7 +322,7 @@ class _Division:
         return True
 
 
-def _choose_inputs(staged: Stage, outside: dict[int, Any], backward: bool) -> None:
+def _choose_inputs(staged: StagedProgram, outside: dict[int, Any], backward: bool) -> None:
     """Which outer tensors are leaves whose gradient is looked at, and which are mere inputs."""
     record, framework = staged.record, staged.framework
     read = {ref.slot for call in (*staged.inside, *staged.backward) for ref in refs(call)}

@@ -17,7 +17,7 @@ from autotest.frameworks.requests import Given, NotGraphed, telling
 from autotest.program import operator_of
 from autotest.program.paths import gradient_of, is_gradient
 from autotest.recording.record import Record
-from autotest.replaying.graph_capture import Result, Stage, stage
+from autotest.replaying.graph_capture import GraphResult, StagedProgram, stage
 from autotest.replaying.graph_setup import CannotStage
 
 #: How many programs go into one graph at most: what more of them save is little, and the last trial waits for all.
@@ -26,7 +26,7 @@ AT_ONCE = 32
 IN_COMPANY = "seen in one graph with the programs of other trials; alone it agrees"
 
 #: Programs that one part of a graph serves.
-Group: TypeAlias = "list[Stage]"
+Group: TypeAlias = "list[StagedProgram]"
 
 
 @dataclasses.dataclass(slots=True)
@@ -51,7 +51,7 @@ def check(records: Sequence[Record], settings: Settings) -> GraphReport:
     """Compare graph mode with eager mode; raises `FrameworkMissing` where the candidate has no graphs here at all."""
     report = GraphReport([[] for _ in records], collections.Counter())
     indices: dict[int, int] = {}
-    stages: list[Stage] = []
+    stages: list[StagedProgram] = []
     for index, record in enumerate(records):
         try:
             staged = stage(record)
@@ -86,27 +86,27 @@ def alone(record: Record, settings: Settings) -> list[Mismatch]:
     return mismatches
 
 
-def results(staged: Stage) -> list[tuple[str, str]]:
+def results(staged: StagedProgram) -> list[tuple[str, str]]:
     """Name and dtype of everything of a program that is compared."""
     framework = staged.framework
     values = framework.values(_eager(staged))
     return [(name, value.dtype) for (_, name), value in zip(_places(staged), values, strict=True)]
 
 
-def _alike(stages: Sequence[Stage]) -> list[Group]:
+def _alike(stages: Sequence[StagedProgram]) -> list[Group]:
     groups: dict[str, Group] = {}
     for staged in stages:
         groups.setdefault(staged.kind(), []).append(staged)
     return [*groups.values()]
 
 
-def _confirmed(staged: Stage, mismatches: list[Mismatch], settings: Settings) -> list[Mismatch]:
+def _confirmed(staged: StagedProgram, mismatches: list[Mismatch], settings: Settings) -> list[Mismatch]:
     """What a program that disagreed in company shows alone; a disagreement counts in either case."""
     own = alone(staged.record, settings)
     return own or [dataclasses.replace(item, message=f"{item.message} ({IN_COMPANY})") for item in mismatches]
 
 
-def _in_own_graph(group: Group, settings: Settings, report: GraphReport) -> list[tuple[Stage, list[Mismatch]]]:
+def _in_own_graph(group: Group, settings: Settings, report: GraphReport) -> list[tuple[StagedProgram, list[Mismatch]]]:
     """One group in a graph of its own: with gradients, and if that cannot be, without."""
     try:
         return _compared([group], settings, report)
@@ -129,7 +129,9 @@ def _in_own_graph(group: Group, settings: Settings, report: GraphReport) -> list
     return [(staged, mismatches) for staged, (_, mismatches) in zip(group, found, strict=True)]
 
 
-def _compared(groups: Sequence[Group], settings: Settings, report: GraphReport) -> list[tuple[Stage, list[Mismatch]]]:
+def _compared(
+    groups: Sequence[Group], settings: Settings, report: GraphReport
+) -> list[tuple[StagedProgram, list[Mismatch]]]:
     """Each program of `groups` with what differs in it, all of them in one graph."""
     framework = groups[0][0].framework
     rounds = [[group[min(turn, len(group) - 1)] for group in groups] for turn in range(max(map(len, groups)))]
@@ -141,7 +143,7 @@ def _compared(groups: Sequence[Group], settings: Settings, report: GraphReport) 
         raise
     except Exception as error:  # whatever the graph raises is what we are here for
         raise _GraphRefused(error) from error
-    found: list[tuple[Stage, list[Mismatch]]] = []
+    found: list[tuple[StagedProgram, list[Mismatch]]] = []
     for turn, (programs, values) in enumerate(zip(rounds, read, strict=True)):
         outputs, leaves, trained = map(iter, values)
         for group, staged in zip(groups, programs, strict=True):
@@ -154,7 +156,7 @@ def _compared(groups: Sequence[Group], settings: Settings, report: GraphReport) 
     return found
 
 
-def _builder(programs: Sequence[Stage]) -> Any:
+def _builder(programs: Sequence[StagedProgram]) -> Any:
     """Builds `programs` side by side."""
     modules = [_distinct(staged) for staged in programs]
 
@@ -173,7 +175,7 @@ def _builder(programs: Sequence[Stage]) -> Any:
     return build
 
 
-def _given(programs: Sequence[Stage]) -> Given:
+def _given(programs: Sequence[StagedProgram]) -> Given:
     return Given(
         [tensor for staged in programs for tensor in staged.inputs.values()],
         [tensor for staged in programs for tensor in staged.leaves.values()],
@@ -187,7 +189,7 @@ def _read(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | No
     return [None if tensor is None else next(values) for tensor in tensors]
 
 
-def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Settings) -> list[Mismatch]:
+def _differing(staged: StagedProgram, actual: Sequence[TensorValue | None], settings: Settings) -> list[Mismatch]:
     """Where what a graph gave for `staged` is not what eager mode gave."""
     framework, record = staged.framework, staged.record
     sides = (f"{framework.name} eager", f"{framework.name} {framework.graph_mode}")
@@ -219,14 +221,14 @@ def _differing(staged: Stage, actual: Sequence[TensorValue | None], settings: Se
     return found
 
 
-def _eager(staged: Stage) -> list[Any]:
+def _eager(staged: StagedProgram) -> list[Any]:
     """What eager mode gave, in the order of the graph's results."""
     given = [result.eager for result in staged.results]
     given += [staged.framework.gradient(staged.record.actual[slot]) for slot in staged.leaves]
     return [*given, *(gradient for *_, gradient in staged.trained)]
 
 
-def _places(staged: Stage) -> Iterator[tuple[int, str]]:
+def _places(staged: StagedProgram) -> Iterator[tuple[int, str]]:
     """Slot and name of everything that is compared, in the order of the graph's results."""
     own = names(staged.record.snapshot())
     for result in staged.results:
@@ -237,11 +239,11 @@ def _places(staged: Stage) -> Iterator[tuple[int, str]]:
         yield slot, gradient_of(f"{own[slot]}.{name}")
 
 
-def _suffix(result: Result) -> str:
+def _suffix(result: GraphResult) -> str:
     return "".join(f"[{index}]" for index in result.path)
 
 
-def _failed(built: Stage, staged: Stage, error: Exception) -> Mismatch:
+def _failed(built: StagedProgram, staged: StagedProgram, error: Exception) -> Mismatch:
     """That no graph of `staged` could be built or run; `built` is the one of its kind that was tried."""
     framework, at = staged.framework, max(built.at, 0)
     name = operator_of(staged.record.calls, at)
@@ -252,12 +254,12 @@ def _failed(built: Stage, staged: Stage, error: Exception) -> Mismatch:
     return Mismatch(name, at, "graph", "replay", "candidate", message, detail="raised")
 
 
-def _distinct(staged: Stage) -> list[Any]:
+def _distinct(staged: StagedProgram) -> list[Any]:
     """Its modules, each once."""
     return [*{id(module): module for module in staged.modules.values()}.values()]
 
 
-def _spread(staged: Stage, own: list[Any], held: list[Any]) -> list[Any]:
+def _spread(staged: StagedProgram, own: list[Any], held: list[Any]) -> list[Any]:
     """What stands for each slot that holds a module."""
     by_id = {id(module): given for module, given in zip(own, held, strict=True)}
     return [by_id[id(module)] for module in staged.modules.values()]

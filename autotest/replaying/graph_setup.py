@@ -19,7 +19,7 @@ class CannotStage(Exception):
     """The whole program is none for a graph; the message is the reason."""
 
 
-def setting_up(record: Record) -> frozenset[int]:
+def setup_calls(record: Record) -> frozenset[int]:
     """The slots of the calls that make modules, assign to them, write into what they hold, or give what that takes.
 
     Raises `CannotStage` where a module is set up with what modules computed.
@@ -147,4 +147,4 @@ def contexts(calls: Iterable[Call]) -> frozenset[int]:
     return frozenset(item.slot for item in entered if type(item) is Ref)
 
 
-__all__ = ["CannotStage", "Reads", "contexts", "members", "setting_up"]
+__all__ = ["CannotStage", "Reads", "contexts", "members", "setup_calls"]

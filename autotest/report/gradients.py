@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from autotest.report.columns import columns
 from autotest.report.groups import letters
 from autotest.report.plural import several
-from autotest.results.gradient_account import STATES, Account, Books
-from autotest.results.gradient_rows import Row
+from autotest.results.gradient_account import GRADIENT_STATES, Account, Books
+from autotest.results.gradient_rows import GradientRow
 from autotest.results.groups import Group
 
 _HEADINGS = ("Input", "Output", "Max abs", "Max rel", "At input", "At output", "Analytic", "Numeric", "Allowed", "")
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[GradientRow]) -> str:
     """A line for each input/output pair: the largest differences, and the worst element with both its values."""
     return columns(_HEADINGS, [_cells(row) for row in rows])
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: GradientRow) -> tuple[str, ...]:
     numbers = (f"{row.absolute:.2e}", f"{row.relative:.2e}")
     places = (row.input_index or "-", row.output_index or "-")
     values = (f"{row.analytic:.6g}", f"{row.numeric:.6g}", f"{row.allowed:.2e}")
@@ -27,7 +27,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (row.input, row.output, *numbers, *places, *values, verdict)
 
 
-def failure(rows: Sequence[Row], of: str) -> str:
+def failure(rows: Sequence[GradientRow], of: str) -> str:
     """Which row failed, and the table; `of` says whose gradient it is."""
     row = next(row for row in rows if not row.passed)
     where = f"input {row.input}, output {row.output}"
@@ -63,7 +63,7 @@ def _state(one: Account | None) -> str:
 
 def account(books: Books) -> str:
     """Every operator of a suite with what became of its gradient, the forgotten ones first, and a line of totals."""
-    rows = [_account(one) for state in STATES for one in books.of(state)]
+    rows = [_account(one) for state in GRADIENT_STATES for one in books.of(state)]
     lines = [columns(("Operator", "Gradient", "Trials", "Why, or where"), rows), ""]
     lines += [f"forgot its gradients: {test}: {complaint}" for test, complaint in sorted(books.refused.items())]
     lines += [f"could not be run: {test}: {error}" for test, error in sorted(books.broken.items())]
@@ -72,7 +72,7 @@ def account(books: Books) -> str:
         lines.append(
             f"not run, since the ledger knows that they kill the process: {several(len(books.spared), 'test')}"
         )
-    counts = ", ".join(f"{len(books.of(state))} {state}" for state in reversed(STATES))
+    counts = ", ".join(f"{len(books.of(state))} {state}" for state in reversed(GRADIENT_STATES))
     return "\n".join(
         [*lines, f"{several(len(books.accounts), 'operator')} in {several(books.trials, 'trial')}: {counts}"]
     )

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 #: ``numeric``: also held against differences. ``exempt``: it has no gradient, or the test says why none is compared.
-State = Literal["numeric", "compared", "exempt", "missing"]
-STATES: tuple[State, ...] = ("missing", "exempt", "compared", "numeric")
+GradientState = Literal["numeric", "compared", "exempt", "missing"]
+GRADIENT_STATES: tuple[GradientState, ...] = ("missing", "exempt", "compared", "numeric")
 #: The reason of a use that was checked numerically, but not on as many elements as it should.
 SMALL = "an input of fewer than 100 elements"
 
@@ -18,7 +18,7 @@ class Use(NamedTuple):
     """One operator in one trial, and what became of its gradient; `reason` where that is less than it might be."""
 
     operator: str
-    state: State
+    state: GradientState
     reason: str = ""
     #: The ledger's key of the divergence that its trial ended in, where nothing was compared because of that.
     divergence: str = ""
@@ -29,15 +29,15 @@ class Account:
     """All uses of one operator."""
 
     operator: str
-    trials: collections.Counter[State] = dataclasses.field(default_factory=collections.Counter)
-    reasons: collections.Counter[tuple[State, str]] = dataclasses.field(default_factory=collections.Counter)
+    trials: collections.Counter[GradientState] = dataclasses.field(default_factory=collections.Counter)
+    reasons: collections.Counter[tuple[GradientState, str]] = dataclasses.field(default_factory=collections.Counter)
     #: Tests that use it without comparing its gradient, and without a reason.
     tests: dict[str, None] = dataclasses.field(default_factory=dict)
     #: The ledger's key of the first known divergence that kept its gradient from being compared; empty without one.
     divergence: str = ""
 
     @property
-    def state(self) -> State:
+    def state(self) -> GradientState:
         """The best that any trial did for it; what is exempt in one place and missing in another is missing.
 
         Unless a known divergence is why: then there is a test for it, which the ledger holds to account.
@@ -97,6 +97,6 @@ class Books:
             account.divergence = account.divergence or theirs.divergence
             account.tests.update(theirs.tests)
 
-    def of(self, state: State) -> list[Account]:
+    def of(self, state: GradientState) -> list[Account]:
         """The accounts in one state, by name."""
         return sorted((one for one in self.accounts.values() if one.state == state), key=lambda one: one.operator)

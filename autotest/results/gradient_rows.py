@@ -15,7 +15,7 @@ RealArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Row:
+class GradientRow:
     """An input and an output: how far the gradient is from differences of the function, and where it is worst."""
 
     #: Positions, or names where there are any.
@@ -61,7 +61,7 @@ def row_of(
     rtol: float,
     excused: RealArray | None = None,
     note: str = "",
-) -> Row:
+) -> GradientRow:
     """The row of one pair.
 
     Args:
@@ -71,7 +71,7 @@ def row_of(
         excused: mask of elements that count as passing, such as kinks.
     """
     if not analytic.size:
-        return Row(*names, True, 0.0, 0.0, "", "", 0.0, 0.0, atol, note or "no elements")
+        return GradientRow(*names, True, 0.0, 0.0, "", "", 0.0, 0.0, atol, note or "no elements")
     wrong = failing(analytic, numeric, atol, rtol)
     if excused is not None:
         wrong &= ~excused
@@ -83,7 +83,7 @@ def row_of(
         excess = gap - np.nan_to_num(allowed(numeric, atol, rtol), posinf=0.0)
     counted = np.where(wrong, excess, -np.inf) if wrong.any() else excess
     at = np.unravel_index(int(np.argmax(counted)), counted.shape)
-    return Row(
+    return GradientRow(
         *names,
         not wrong.any(),
         float(gap.max()),
@@ -101,4 +101,4 @@ def _index(flat: int, shape: tuple[int, ...]) -> str:
     return str(tuple(int(i) for i in np.unravel_index(flat, shape))) if shape else "()"
 
 
-__all__ = ["Row", "allowed", "failing", "row_of"]
+__all__ = ["GradientRow", "allowed", "failing", "row_of"]

@@ -54,7 +54,7 @@ class CellKey(NamedTuple):
 
 
 @dataclasses.dataclass(slots=True)
-class Divergence:
+class CellDivergence:
     """One way in which a cell diverges, with the smallest of the samples that show it."""
 
     check: Check
@@ -72,7 +72,7 @@ class Divergence:
     #: How many of the samples each group of machines saw it in, where the sweep ran on several.
     groups: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
-    def merge(self, other: Divergence) -> None:
+    def merge(self, other: CellDivergence) -> None:
         """Count `other`, which is the same at other samples; the smaller program stays."""
         self.samples += other.samples
         self.groups += other.groups
@@ -94,7 +94,7 @@ class Cell:
     failed: int = 0
     #: check -> samples that pass and samples that were checked
     checks: dict[str, list[int]] = dataclasses.field(default_factory=dict)
-    divergences: dict[tuple[str, str], Divergence] = dataclasses.field(default_factory=dict)
+    divergences: dict[tuple[str, str], CellDivergence] = dataclasses.field(default_factory=dict)
     #: Why the operator is not there at all on the candidate; empty if it is.
     absent: str = ""
     #: The name of torch's that it lacks; empty where it is no name, such as a dtype.
@@ -131,7 +131,7 @@ class Cell:
         counts[0] += times * passed
         counts[1] += times
 
-    def diverged(self, found: Divergence) -> None:
+    def diverged(self, found: CellDivergence) -> None:
         known = self.divergences.get((found.check, found.key))
         if known is None:
             self.divergences[found.check, found.key] = found

@@ -11,7 +11,7 @@ from autotest.results.sweep import Row, SweepMap
 _MODULES = "modules"
 
 
-class Coverage(NamedTuple):
+class NameCoverage(NamedTuple):
     """Some names, and those of them without an accepted sample, each with its reason."""
 
     names: int
@@ -30,7 +30,7 @@ class Coverage(NamedTuple):
         return {"names": self.names, "covered": self.covered, "without": dict(self.without)}
 
 
-def of_names(swept: SweepMap) -> Coverage:
+def of_names(swept: SweepMap) -> NameCoverage:
     """How it stands with functions and tensor methods."""
     called = {name for row in swept.rows.values() for name in row.cell.called}
     by_name: dict[str, list[Row]] = {}
@@ -39,10 +39,10 @@ def of_names(swept: SweepMap) -> Coverage:
     without = {
         name: _reason(by_name.get(name.removeprefix("Tensor."), [])) for name in swept.shared if name not in called
     }
-    return Coverage(len(swept.shared), without)
+    return NameCoverage(len(swept.shared), without)
 
 
-def of_modules(swept: SweepMap) -> Coverage:
+def of_modules(swept: SweepMap) -> NameCoverage:
     """How it stands with the classes of modules."""
     rows: dict[str, list[Row]] = {}
     for row in swept.rows.values():
@@ -50,7 +50,7 @@ def of_modules(swept: SweepMap) -> Coverage:
             rows.setdefault(row.key.operator, []).append(row)
     shared = {name: found for name, found in rows.items() if not any(row.cell.status == "absent" for row in found)}
     accepted = {name for name, found in shared.items() if any(row.cell.accepted for row in found)}
-    return Coverage(len(shared), {name: _reason(shared[name]) for name in shared if name not in accepted})
+    return NameCoverage(len(shared), {name: _reason(shared[name]) for name in shared if name not in accepted})
 
 
 def _reason(rows: list[Row]) -> str:

@@ -34,7 +34,7 @@ from autotest.results.tasks import (
 from autotest.results.verification import State, Verification
 from autotest.running.attempts import attempts
 from autotest.running.death_scripts import expecting, kinds, scripted, verified
-from autotest.running.tracing import Traced, trace
+from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
 from autotest.storage.keeping import forget, keep, latest, shortened
@@ -165,7 +165,7 @@ def _symptom(supposed: Symptom, death: ProcessDeath) -> Symptom:
     return supposed if death.symptom == "crash" and supposed == "out of memory" else death.symptom
 
 
-def _slot(traced: Traced) -> int:
+def _slot(traced: TracedTrial) -> int:
     """Which call it died in: of a graph, the last one that has a result, since no more is known."""
     calls = () if traced.program is None else traced.program.calls
     last = max(0, len(calls) - 1)
@@ -180,7 +180,7 @@ def _last_result(calls: Sequence[Call]) -> int:
     return next(made, max(0, len(calls) - 1))
 
 
-def _operator(traced: Traced, otherwise: str) -> str:
+def _operator(traced: TracedTrial, otherwise: str) -> str:
     """What the program died of; of a backward call, what it goes back through."""
     calls = () if traced.program is None else traced.program.calls
     if not calls:
@@ -191,7 +191,7 @@ def _operator(traced: Traced, otherwise: str) -> str:
     return operator_of(calls, call.slot) or otherwise
 
 
-def _stage(traced: Traced, otherwise: Stage) -> Stage:
+def _stage(traced: TracedTrial, otherwise: Stage) -> Stage:
     """Where it died: an asynchronous candidate may do so while the trail is at a later call already."""
     if traced.graph is not None:
         return "replay"
@@ -201,7 +201,7 @@ def _stage(traced: Traced, otherwise: Stage) -> Stage:
 
 
 def _described(
-    finding: Finding, operator: str, symptom: Symptom, traced: Traced, death: ProcessDeath, pair: Pair
+    finding: Finding, operator: str, symptom: Symptom, traced: TracedTrial, death: ProcessDeath, pair: Pair
 ) -> Finding:
     """Add what tracing the trial gave: symptom, program, whose it is."""
     words = f": {traced.last_words}" if traced.last_words else ""
@@ -232,7 +232,7 @@ def _described(
     )
 
 
-def _verdict(symptom: str, sides: tuple[str, str], traced: Traced) -> str:
+def _verdict(symptom: str, sides: tuple[str, str], traced: TracedTrial) -> str:
     if traced.side == "reference":
         return f"{sides[0]}: {symptom}, before {sides[1]} was asked"
     if traced.graph is not None:

@@ -50,7 +50,7 @@ _OF_REFERENCE = "of-reference"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Traced:
+class TracedTrial:
     """How a traced trial ended."""
 
     #: None when it survived.
@@ -97,7 +97,7 @@ def trace(
     together: bool = False,
     before: tuple[Ran, ...] = (),
     hangs: bool = False,
-) -> Traced:
+) -> TracedTrial:
     """Run the trials `indices` of `test` in a child of `server`, until it dies of one; each gets `deadline` seconds.
 
     Where one was seen to hang (`hangs`) it is taken to do so again when a call takes many times what all of the trial
@@ -112,7 +112,7 @@ def trace(
     return server.tried(lambda: _traced(asked, server, deadline, hangs=hangs))
 
 
-def _traced(asked: _Asked, server: Server, deadline: float, *, hangs: bool) -> Traced:
+def _traced(asked: _Asked, server: Server, deadline: float, *, hangs: bool) -> TracedTrial:
     with tempfile.TemporaryDirectory(prefix="autotest-") as name:
         folder = Path(name)
         errors = folder / "errors.txt"
@@ -125,7 +125,7 @@ def _traced(asked: _Asked, server: Server, deadline: float, *, hangs: bool) -> T
         lived = (folder / _SURVIVED).exists() or bool(raised) or part < len(asked.parts) - 1
         side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
         words = last_words(errors.read_text(errors="replace"))
-        return Traced(
+        return TracedTrial(
             None if lived else ended,
             _read_all(folder),
             words,
@@ -277,4 +277,4 @@ def _run_part(asked: _Asked, part: int, writer: _Writer, folder: Path) -> None:
         collection.find(where.file, where.test).call()
 
 
-__all__ = ["Traced", "trace"]
+__all__ = ["TracedTrial", "trace"]

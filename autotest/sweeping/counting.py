@@ -11,7 +11,7 @@ from typing import Final
 
 from autotest.diagnosis.agreement import results
 from autotest.program import Program, operator_of
-from autotest.results.sweep import Cell, Check, Divergence
+from autotest.results.sweep import Cell, CellDivergence, Check
 from autotest.sweeping.coverage import public_name
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
@@ -53,11 +53,11 @@ def count(cell: Cell, found: Judgement, sample: str) -> None:
 
 def _divergence(
     check: Check, key: str, message: str, sample: str, program: Program, *, hangs: bool = False
-) -> Divergence:
+) -> CellDivergence:
     size = sum(array.data.nbytes for array in program.arrays)
     elements = sum(array.data.size for array in program.arrays)
     kept = program if size <= _LARGEST else None
-    return Divergence(check, key, message, sample, size=elements, program=kept, hangs=hangs)
+    return CellDivergence(check, key, message, sample, size=elements, program=kept, hangs=hangs)
 
 
 def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell: Cell) -> str:

@@ -15,7 +15,7 @@ from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
-from autotest.campaigns.together import run_together
+from autotest.campaigns.round_robin import run_in_turns
 from autotest.cli import fuzz_groups
 from autotest.cli.fuzz_groups import Begun
 from autotest.clusters.cluster import Cluster
@@ -23,15 +23,15 @@ from autotest.clusters.travelling import package
 from autotest.report import campaign as text
 from autotest.report import data, gradients, junit, markdown, sweep_html, sweep_text
 from autotest.results.campaign_map import campaign_map
+from autotest.results.combined import combined
 from autotest.results.gradient_account import Books, Use
 from autotest.results.groups import of_campaign, of_sweep
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.sweep import Cell, CellKey, Divergence, Row, SweepMap
+from autotest.results.sweep import Cell, CellDivergence, CellKey, Row, SweepMap
 from autotest.results.sweep_findings import findings
 from autotest.results.sweep_format import as_data
 from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
-from autotest.results.together import together
 from autotest.results.verification import State, Verification
 from autotest.sources.collection import Collected, Collection
 from tests.support.threads import Idle, Threads
@@ -58,7 +58,7 @@ def on_a_group(workers: int, accepted: int, *seen: tuple[Found, int]) -> Campaig
 @pytest.fixture
 def both() -> CampaignProgress:
     """`relu` is wrong everywhere, `exp` dies on one group only."""
-    return together(
+    return combined(
         {
             CPU: on_a_group(12, 100, (found(VALUE, RELU), 9)),
             CUDA: on_a_group(3, 40, (found(CRASH, EXP), 1), (found(VALUE, RELU), 4)),
@@ -78,7 +78,7 @@ def test_the_whole_is_the_sum_of_the_groups_and_leaves_them_as_they_are(both):
 def test_of_one_finding_of_two_groups_the_one_with_a_script_is_told():
     waiting, looked_into = found(CRASH, EXP, State.WAITING), found(CRASH, EXP)
     for first, second in ((waiting, looked_into), (looked_into, waiting)):
-        whole = together({CPU: on_a_group(1, 1, (first, 1)), CUDA: on_a_group(1, 1, (second, 1))})
+        whole = combined({CPU: on_a_group(1, 1, (first, 1)), CUDA: on_a_group(1, 1, (second, 1))})
         assert list(whole.found.values()) == [looked_into]
 
 
@@ -124,7 +124,7 @@ def judged(group: str, samples: int, *divergent: str) -> Cell:
     """What one group of machines hands in of a unit."""
     cell = Cell(accepted=samples)
     for key in divergent:
-        cell.diverged(Divergence("value", key, key, "sample 1", samples=2))
+        cell.diverged(CellDivergence("value", key, key, "sample 1", samples=2))
     cell.of_group(group)
     return cell
 
@@ -199,13 +199,13 @@ def campaigns(**trouble: BaseException | None) -> dict[str, Campaign]:
 
 def test_campaigns_side_by_side_come_to_what_each_comes_to_alone():
     both = campaigns(a=None, b=None)
-    assert run_together(both) == {}
+    assert run_in_turns(both) == {}
     assert [one.progress.accepted for one in both.values()] == [50, 50]
 
 
 def test_a_campaign_that_cannot_go_on_costs_the_others_nothing():
     both = campaigns(a=OSError("no machine left"), b=None)
-    failures = run_together(both)
+    failures = run_in_turns(both)
     assert str(failures["a"]) == "no machine left"
     assert [one.progress.stopped for one in both.values()] == ["ended by OSError", ""]
     assert both["b"].progress.accepted == 50
@@ -216,7 +216,7 @@ def test_an_interrupt_ends_all_of_them_and_each_writes_down_where_it_stands():
     written = []
     for name, one in all_of_them.items():
         one._save = lambda *_, name=name: written.append(name)
-    assert run_together(all_of_them) == {}
+    assert run_in_turns(all_of_them) == {}
     assert {one.progress.stopped for one in all_of_them.values()} == {"interrupted"}
     assert set(written) == {"a", "b", "c"}
 

@@ -21,7 +21,7 @@ from autotest.results.identity import Identity, death_of
 from autotest.results.tasks import Conditions, DiagnoseDeath, Found, Known, Where
 from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths
-from autotest.running.tracing import Traced, trace
+from autotest.running.tracing import TracedTrial, trace
 from autotest.storage.keeping import latest
 from autotest.storage.store import Store
 
@@ -38,20 +38,20 @@ CALLS = (
     Call("tensor", "float32", (Captured(0),), {"requires_grad": True, "device": "cpu"}, 0),
     Call("function", "sinh", (Ref(0),), {}, 1),
 )
-DIED = Traced(
+DIED = TracedTrial(
     death_by(-signal.SIGABRT),
     Program(CALLS, (Array(np.ones(2, np.float32), "float32"),)),
     "x.cpp:1] Check failed: 1 == 2",
 )
 
-LIVED = Traced(None, None, "")
+LIVED = TracedTrial(None, None, "")
 
 
 @pytest.fixture
 def settle(tmp_path, monkeypatch, against):
     """``settle(traced, ...)``: what a death, kept as the trail told it, becomes; with the keys in the store then.
 
-    Each `Traced` is one attempt at it, and each of `verified` what a fresh interpreter says of a script.
+    Each `TracedTrial` is one attempt at it, and each of `verified` what a fresh interpreter says of a script.
     """
     file = tmp_path / "test_sinh.py"
     file.write_text(SUITE)
@@ -98,7 +98,7 @@ def test_what_could_not_be_kept_in_its_place_is_proved_all_the_same(settle, tmp_
 
 
 def test_a_slow_start_of_the_script_is_no_hang(settle, tmp_path):
-    settle(Traced(no_answer(20), DIED.program, ""))
+    settle(TracedTrial(no_answer(20), DIED.program, ""))
     (entry,) = Store(tmp_path / "kept").list()
     assert entry.finding.first.symptom == "hang"
     assert 'print("imported", flush=True)' in entry.finding.script
@@ -110,7 +110,7 @@ def test_how_long_a_hang_was_waited_for_makes_no_other_finding_of_it():
 
 
 def test_the_reference_is_not_the_candidates_fault(settle, tmp_path):
-    found, _ = settle(Traced(DIED.death, DIED.program, DIED.last_words, side="reference"))
+    found, _ = settle(TracedTrial(DIED.death, DIED.program, DIED.last_words, side="reference"))
     assert found.identity.side == "reference"
     assert found.message.startswith("sinh: torch dies (SIGABRT)")
     assert found.verdict == "torch: crash, before torch was asked"
@@ -190,13 +190,13 @@ def test_a_script_forks_where_both_frameworks_can_be_and_starts_an_interpreter_w
 
 
 def test_what_hangs_is_shown_by_an_interpreter_since_a_fork_may_hang_by_itself(settle, tmp_path):
-    settle(Traced(no_answer(20), DIED.program, ""))
+    settle(TracedTrial(no_answer(20), DIED.program, ""))
     (entry,) = Store(tmp_path / "kept").list()
     assert "os.fork()" not in entry.finding.script
 
 
 def test_a_python_exception_in_the_process_that_runs_it_again_is_no_death(settle):
-    found, keys = settle(Traced(None, None, "", raised="UsageError: expected a candidate\nin two lines"))
+    found, keys = settle(TracedTrial(None, None, "", raised="UsageError: expected a candidate\nin two lines"))
     assert isinstance(found, Found)
     assert (found.identity, found.message) == (LEFT, "sum: the candidate dies")
     assert str(found.verified) == "its trial cannot be run again: UsageError: expected a candidate"

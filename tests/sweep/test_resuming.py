@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autotest.base.errors import UsageError
-from autotest.results.sweep import Cell, CellKey, Divergence
+from autotest.results.sweep import Cell, CellDivergence, CellKey
 from autotest.sweeping import journal
 from autotest.sweeping.journal import Asked, Journal
 from autotest.sweeping.units import Unit
@@ -32,7 +32,7 @@ def unit(operator: str) -> Unit:
 
 def cell(accepted: int) -> Cell:
     found = Cell(accepted=accepted)
-    found.diverged(Divergence("value", "differs", "a message", "sample 1", samples=accepted))
+    found.diverged(CellDivergence("value", "differs", "a message", "sample 1", samples=accepted))
     return found
 
 

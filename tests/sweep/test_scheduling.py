@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
-from autotest.results.sweep import Cell, CellKey, Divergence
+from autotest.results.sweep import Cell, CellDivergence, CellKey
 from autotest.sweeping.scheduling import Agenda
 from autotest.sweeping.units import Unit
 
@@ -30,7 +30,7 @@ def judge(unit: Unit) -> Cell:
     new = unit.key.name == TELLING and unit.kind == "mutation"
     cell = Cell(accepted=10, features={hash((unit.number, sample if new else 0)) for sample in range(10)})
     if new and unit.key.dtype == DTYPES[-1]:
-        cell.diverged(Divergence("value", "differs", "a rare fault", "mutation 3"))
+        cell.diverged(CellDivergence("value", "differs", "a rare fault", "mutation 3"))
     elif not new:
         cell.features = {1}
     return cell

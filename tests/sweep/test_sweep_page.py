@@ -11,7 +11,7 @@ import pytest
 
 from autotest.report import sweep_html
 from autotest.results.accuracy import Accuracy
-from autotest.results.sweep import Cell, CellKey, Divergence, Row, SweepMap
+from autotest.results.sweep import Cell, CellDivergence, CellKey, Row, SweepMap
 from autotest.results.sweep_findings import findings
 from autotest.results.sweep_format import as_data
 from autotest.results.verification import State, Verification
@@ -34,7 +34,7 @@ def document() -> dict[str, Any]:
     errors.reference.add(np.array([0.5]))
     errors.candidate.add(np.array([40.0]))
     wrong.measured(errors)
-    wrong.diverged(Divergence("value", "not close", "v1: not close. <b>Mismatched</b> 1 / 3", "sample 2"))
+    wrong.diverged(CellDivergence("value", "not close", "v1: not close. <b>Mismatched</b> 1 / 3", "sample 2"))
     found = findings(swept)
     found[0].script, found[0].text, found[0].blame = SCRIPT, "v1 = torch.operator77(x0)", "candidate"
     found[0].verified, found[0].place = Verification(State.VERIFIED), "kept/operator77"

@@ -14,7 +14,7 @@ from autotest.frameworks.torch_options import changed_options
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.report import sweep_markdown
-from autotest.results.sweep import Cell, CellKey, Divergence, Row, SweepMap
+from autotest.results.sweep import Cell, CellDivergence, CellKey, Row, SweepMap
 from autotest.results.sweep_findings import findings
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
@@ -125,7 +125,7 @@ def test_the_page_counts_cells_that_were_run_and_tells_the_worst_first() -> None
     ran = Cell(accepted=2)
     for check, message in (("strides", "other strides"), ("gradient", "another gradient")):
         ran.check(check, passed=False)  # type: ignore[arg-type]
-        ran.diverged(Divergence(check, message, message, "sample 0"))  # type: ignore[arg-type]
+        ran.diverged(CellDivergence(check, message, message, "sample 0"))  # type: ignore[arg-type]
     agrees = Cell(accepted=1)
     agrees.check("value", passed=True)
     for dtype, cell in (("float32", ran), ("float64", agrees), ("int64", Cell())):

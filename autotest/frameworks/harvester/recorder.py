@@ -46,7 +46,7 @@ class _Here(threading.local):
         self.within: list[str] = []
 
 
-class Recorder:
+class CallRecorder:
     """Writes each distinct call of public functions, methods and modules of torch into `file`.
 
     Calls are distinct by name, form, argument tree, and the dtypes, shapes, strides and requires_grad of tensors.
@@ -330,7 +330,7 @@ def _is_transformed() -> bool:
 class _Mode(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
     """Hands the public calls of one thread to the recorder."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: CallRecorder) -> None:
         super().__init__()
         self._function = recorder.function
 

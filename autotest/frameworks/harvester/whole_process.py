@@ -6,11 +6,11 @@ import atexit
 import os
 
 from .calls_file import CallsFile
-from .recorder import LIMIT, Recorder
+from .recorder import LIMIT, CallRecorder
 
 
 def record(path: str) -> None:
     """Begin; raises `OSError` where `path` cannot be written."""
-    recorder = Recorder(CallsFile(path), int(os.environ.get("AUTOTEST_HARVEST_LIMIT") or LIMIT))
+    recorder = CallRecorder(CallsFile(path), int(os.environ.get("AUTOTEST_HARVEST_LIMIT") or LIMIT))
     recorder.start()
     atexit.register(recorder.summarise)

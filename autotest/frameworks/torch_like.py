@@ -10,7 +10,7 @@ from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Array, Root, map_operand
 
 
-class Speaking:
+class TorchLike:
     """Torch's namespace below `path`, carried out by `framework`."""
 
     def __init__(self, framework: Framework, path: str = "") -> None:
@@ -19,7 +19,7 @@ class Speaking:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Speaking(self._framework, f"{self._path}.{name}" if self._path else name)
+        return TorchLike(self._framework, f"{self._path}.{name}" if self._path else name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._path == "tensor":
@@ -29,10 +29,10 @@ class Speaking:
     def _tensor(self, data: Any, *, dtype: Any = None, device: str = "cpu", requires_grad: bool = False) -> Any:
         name = str(data.dtype) if dtype is None else dtype._path
         made = self._framework.tensor(Array(data, name), device=device, requires_grad=requires_grad)
-        return Spoken(self._framework, made)
+        return TorchLikeValue(self._framework, made)
 
 
-class Spoken:
+class TorchLikeValue:
     """A tensor, a module or a context of an adapter's framework, with the names that torch has for what it can do."""
 
     __array_ufunc__ = None
@@ -54,12 +54,12 @@ class Spoken:
             return _Device(framework.device_type(value))
         if name in ("named_parameters", "named_buffers") and not tensor:
             held = framework.parameters(value) if name == "named_parameters" else framework.buffers(value)
-            return lambda: [(key, Spoken(framework, item)) for key, item in held.items()]
+            return lambda: [(key, TorchLikeValue(framework, item)) for key, item in held.items()]
         if framework.provides("getattr", name, value) and not framework.is_method(value, name):
             return _closed(framework, framework.invoke("getattr", name, (value,), {}))
         held = {} if tensor else framework.parameters(value) if isinstance(value, framework.module_types) else {}
         if name in held:
-            return Spoken(framework, held[name])
+            return TorchLikeValue(framework, held[name])
         return functools.partial(self._method, name)
 
     def _method(self, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -112,13 +112,13 @@ def _install_operators() -> None:
 
     binary = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift".split()
     for name in (*binary, *"neg pos abs invert lt le gt ge eq ne getitem".split()):
-        setattr(Spoken, f"__{name.rstrip('_')}__", forward(name))
+        setattr(TorchLikeValue, f"__{name.rstrip('_')}__", forward(name))
     for name in binary:
         special = name.rstrip("_")
-        setattr(Spoken, f"__r{special}__", reflected(name))
+        setattr(TorchLikeValue, f"__r{special}__", reflected(name))
         if hasattr(operator, f"i{special}"):
-            setattr(Spoken, f"__i{special}__", forward(f"i{special}"))
-    Spoken.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]  # __eq__ took it away
+            setattr(TorchLikeValue, f"__i{special}__", forward(f"i{special}"))
+    TorchLikeValue.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]  # __eq__ took it away
 
 
 _install_operators()
@@ -126,9 +126,9 @@ _install_operators()
 
 def _invoke(framework: Framework, kind: Any, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     def opened(value: Any) -> Any:
-        if isinstance(value, Spoken):
+        if isinstance(value, TorchLikeValue):
             return value._value
-        return framework.resolve(value._path) if isinstance(value, Speaking) else value
+        return framework.resolve(value._path) if isinstance(value, TorchLike) else value
 
     given = tuple(map_operand(item, opened) for item in args)
     named = {key: map_operand(item, opened) for key, item in kwargs.items()}
@@ -142,6 +142,6 @@ def _closed(framework: Framework, value: Any) -> Any:
         items = [_closed(framework, item) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, (*framework.tensor_types, *framework.module_types)) or hasattr(value, "__enter__"):
-        return Spoken(framework, value)
+        return TorchLikeValue(framework, value)
     neutral = framework.literal(value)
     return neutral.path if isinstance(neutral, Root) else value if neutral is ABSENT else neutral

@@ -13,7 +13,7 @@ _NUMBERS = ("next", "tried", "died", "mishaps", "accepted", "seconds", "compared
 _COUNTERS = ("rejections", "avoided", "expected", "operators", "arguments", "forgotten")
 
 
-def together(groups: Mapping[str, CampaignProgress]) -> CampaignProgress:
+def combined(groups: Mapping[str, CampaignProgress]) -> CampaignProgress:
     """What a campaign came to on all of `groups`, which run the same tests; they stay as they are."""
     one, *others = groups.values()
     whole = CampaignProgress(one.base_seed, [], left_out=one.left_out, files_broken=one.files_broken)
@@ -65,4 +65,4 @@ def _added(parts: Sequence[TestProgress]) -> TestProgress:
     return whole
 
 
-__all__ = ["together"]
+__all__ = ["combined"]

@@ -7,7 +7,7 @@ from typing import Any
 from autotest.frameworks.wire import Link, Name
 
 
-class Far:
+class RemoteValue:
     """A value in the other process. What it is there is known only when it is read."""
 
     __slots__ = ("_dropped", "facts", "held", "key")
@@ -16,13 +16,13 @@ class Far:
         self.key = key
         self._dropped = dropped
         self.facts: dict[str, Any] | None = None
-        self.held: tuple[dict[str, Far], list[tuple[str, tuple[int, ...]]]] | None = None
+        self.held: tuple[dict[str, RemoteValue], list[tuple[str, tuple[int, ...]]]] | None = None
 
     def __del__(self) -> None:
         self._dropped.append(self.key)
 
 
-class FarName:
+class RemoteName:
     """An object of the other process's namespace."""
 
     def __init__(self, path: str) -> None:
@@ -31,6 +31,6 @@ class FarName:
 
 def linked(item: Any) -> Any:
     """An operand as it is sent: a link to what lives there."""
-    if type(item) is Far:
+    if type(item) is RemoteValue:
         return Link(item.key)
-    return Name(item.path) if type(item) is FarName else item
+    return Name(item.path) if type(item) is RemoteName else item

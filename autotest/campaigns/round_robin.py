@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from autotest.campaigns.campaign import Campaign
 
 
-def run_together(
+def run_in_turns(
     campaigns: Mapping[str, Campaign], joined: Callable[[], Mapping[str, Campaign]] = dict
 ) -> Mapping[str, Exception]:
     """Run all of them in turns, and those that have `joined` since that was asked; Ctrl-C ends all.
@@ -48,4 +48,4 @@ def _advanced(steps: Generator[None, None, None]) -> tuple[bool, Exception | Non
     return False, None
 
 
-__all__ = ["run_together"]
+__all__ = ["run_in_turns"]

@@ -71,7 +71,7 @@ def perform(task: Task, conditions: Conditions, trail: Breadcrumb | None, server
         return _explore(task, conditions, trail)
     if isinstance(task, Diagnose):
         return _diagnose(task, conditions, trail)
-    return deaths.settle(task, conditions, server)
+    return deaths.diagnose(task, conditions, server)
 
 
 def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) -> Explored:

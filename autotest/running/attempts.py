@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from autotest.report.plural import several
-from autotest.results.tasks import DiagnoseDeath, Ran
+from autotest.results.tasks import DiagnoseDeath, Ran, Where
 
 #: How often a fresh process runs a trial that was survived once; how many of those before it in its test are then run,
 #: too; and how many of those that the worker had run before it, of whatever tests.
@@ -23,6 +23,10 @@ class Attempt(NamedTuple):
     together: bool = False
     #: What is run before them.
     before: tuple[Ran, ...] = ()
+
+    def parts(self, where: Where) -> tuple[Ran, ...]:
+        """What is run one after the other for the test at `where`; of interest is how the last of it ends."""
+        return (*self.before, Ran(where, self.indices))
 
     def only_after(self, index: int) -> tuple[str, ...]:
         """What is said of a death in the trial `index` that needs those before it; nothing where there are none."""

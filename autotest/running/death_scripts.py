@@ -20,7 +20,7 @@ from autotest.results.verification import Verification
 HANGS = 5.0
 
 
-def kinds(finding: Finding, conditions: Conditions, *, sometimes: bool = False) -> tuple[Runs, ...]:
+def ways_to_run(finding: Finding, conditions: Conditions, *, sometimes: bool = False) -> tuple[Runs, ...]:
     """The runs that scripts of `finding` may make, the cheapest first; with `sometimes`, only those that make many.
 
     A fork has what its parent has imported, which takes seconds; but a program may need threads that a fork lacks.
@@ -71,7 +71,7 @@ def _of_graph(death: GraphDeath, ways: Sequence[Runs]) -> list[str]:
 
 
 @contextlib.contextmanager
-def expecting(finding: Finding, conditions: Conditions) -> Iterator[None]:
+def interpreter_ready_for(finding: Finding, conditions: Conditions) -> Iterator[None]:
     """Have an interpreter import what the scripts of `finding` will, while these are still being found."""
     if not conditions.verify or finding.program is None:
         yield
@@ -92,4 +92,4 @@ def verified(finding: Finding, scripts: Sequence[str], conditions: Conditions) -
     return finding
 
 
-__all__ = ["expecting", "kinds", "scripted", "verified"]
+__all__ = ["interpreter_ready_for", "scripted", "verified", "ways_to_run"]

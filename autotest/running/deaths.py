@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
@@ -33,7 +34,7 @@ from autotest.results.tasks import (
 )
 from autotest.results.verification import State, Verification
 from autotest.running.attempts import attempts
-from autotest.running.death_scripts import expecting, kinds, scripted, verified
+from autotest.running.death_scripts import interpreter_ready_for, scripted, verified, ways_to_run
 from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
@@ -42,8 +43,11 @@ from autotest.storage.store import Store
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.trial import COMPARED_AT_ONCE
 
+if TYPE_CHECKING:
+    from autotest.diagnosis.crashing import Smaller
 
-def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | Known:
+
+def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | Known:
     """Keep the finding that a death is. A thorough look may say that it is another one, or one that is known.
 
     Three steps, each a task of its own: what the trail says; running the trial once more, and the script that this
@@ -54,51 +58,39 @@ def settle(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found
         return keep(finding, task.where, conditions.directory)
 
     if not task.thorough:
-        return kept(_bare(task, conditions))
+        return kept(_unexamined(task, conditions))
     if task.verify:
         before = latest(conditions.directory, task.identity.key).finding
-        return kept(_proved(before, conditions if task.shrink else dataclasses.replace(conditions, shrink=0.0), server))
-    autopsy = _autopsy(task, conditions, server)
-    if isinstance(autopsy, Verification):
+        shrinking = conditions if task.shrink else dataclasses.replace(conditions, shrink=0.0)
+        return kept(_with_script(before, shrinking, server))
+    found = _died_again(task, conditions, server)
+    if isinstance(found, Verification):
         # A death is worth telling although nobody can say yet what brings it back.
-        return kept(dataclasses.replace(_bare(task, conditions), verified=autopsy))
-    identity = autopsy.identity
+        return kept(dataclasses.replace(_unexamined(task, conditions), verified=found))
+    identity = found.identity
     known = ledger_of(task.where.file, pair_of(conditions))
-    entry = known.expects(task.where.test, autopsy.first, identity.operator)
-    result = kept(autopsy) if entry is None else Known(entry.key)
+    entry = known.expects(task.where.test, found.first, identity.operator)
+    result = kept(found) if entry is None else Known(entry.key)
     if entry is not None or identity != task.identity:
         forget(conditions.directory, task.identity.key)
     return result
 
 
-def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Finding | Verification:
+def _died_again(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Finding | Verification:
     """Run the trial again in processes of their own until one dies of it; why there is nothing, when none does.
 
     Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
     died first knows the call only nearly.
     """
     for attempt in attempts(task):
-        traced = trace(
-            task.where.file,
-            task.where.test,
-            task.where.base_seed,
-            attempt.indices,
-            server,
-            check_errors=conditions.check_errors,
-            deadline=conditions.deadline,
-            memory=conditions.memory,
-            times=attempt.times,
-            together=attempt.together,
-            before=attempt.before,
-            hangs=task.identity.symptom == "hang",
-        )
+        traced = trace(task.where, attempt, conditions, server, hangs=task.identity.symptom == "hang")
         if traced.raised:
             return Verification(State.UNREPEATABLE, traced.raised.partition("\n")[0][:300])
         if traced.death is not None:
             break
     else:
         return Verification(State.SURVIVED)
-    bare = _bare(dataclasses.replace(task, index=traced.index), conditions)
+    bare = _unexamined(dataclasses.replace(task, index=traced.index), conditions)
     symptom = _symptom(bare.first.symptom, traced.death)
     operator = _operator(traced, bare.first.name)
     finding = _described(bare, operator, symptom, traced, traced.death, pair_of(conditions))
@@ -109,7 +101,7 @@ def _autopsy(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fin
     finding = dataclasses.replace(finding, shown=identity, happens=happens)
     # What was survived before, by itself, does not die every time.
     sometimes = attempt.times > 1 or (attempt.together and not happens)
-    ways = kinds(finding, conditions, sometimes=sometimes)
+    ways = ways_to_run(finding, conditions, sometimes=sometimes)
     finding, scripts = scripted(finding, traced.graph, conditions, ways)
     # How to divide a program into a graph and what stands around it is known here alone.
     return finding if traced.graph is None else verified(finding, scripts, conditions)
@@ -140,7 +132,7 @@ def conditions_of(position: Position, context: RunContext) -> Conditions:
     return Conditions(options.directory, names, check_errors=check_errors, verify=options.verify)
 
 
-def _bare(task: DiagnoseDeath, conditions: Conditions) -> Finding:
+def _unexamined(task: DiagnoseDeath, conditions: Conditions) -> Finding:
     """What is known of a death before anybody looked into it."""
     settings = collection.find(task.where.file, task.where.test).settings
     pair, identity = pair_of(conditions), task.identity
@@ -168,10 +160,7 @@ def _symptom(supposed: Symptom, death: ProcessDeath) -> Symptom:
 def _slot(traced: TracedTrial) -> int:
     """Which call it died in: of a graph, the last one that has a result, since no more is known."""
     calls = () if traced.program is None else traced.program.calls
-    last = max(0, len(calls) - 1)
-    if traced.graph is None:
-        return last
-    return _last_result(calls)
+    return max(0, len(calls) - 1) if traced.graph is None else _last_result(calls)
 
 
 def _last_result(calls: Sequence[Call]) -> int:
@@ -242,15 +231,16 @@ def _verdict(symptom: str, sides: tuple[str, str], traced: TracedTrial) -> str:
     return judge(Evidence(symptom, sides)).line
 
 
-def _proved(finding: Finding, conditions: Conditions, server: Server) -> Finding:
+def _with_script(finding: Finding, conditions: Conditions, server: Server) -> Finding:
     """With a script that a fresh interpreter sees dying: of a smaller program that dies alike, where there is one."""
     if finding.program is None:
         return finding
     if finding.first.stage == "replay":
-        return _proved_in_graph(finding, conditions, server)
-    with expecting(finding, conditions):
-        often = kinds(finding, conditions, sometimes=True)
-        ways = often if finding.script in scripted(finding, None, conditions, often)[1] else kinds(finding, conditions)
+        return _with_graph_script(finding, conditions, server)
+    with interpreter_ready_for(finding, conditions):
+        often = ways_to_run(finding, conditions, sometimes=True)
+        is_often = finding.script in scripted(finding, None, conditions, often)[1]
+        ways = often if is_often else ways_to_run(finding, conditions)
         told, less, ways_of_less = _smaller(finding, conditions, server, ways)
         if less is not None:
             less = verified(*scripted(less, None, conditions, ways_of_less), conditions)
@@ -269,27 +259,20 @@ def _judged_by_script(finding: Finding) -> Finding:
     return dataclasses.replace(finding, verdict=(line,), blame="inconclusive")
 
 
-def _proved_in_graph(finding: Finding, conditions: Conditions, server: Server) -> Finding:
+def _with_graph_script(finding: Finding, conditions: Conditions, server: Server) -> Finding:
     """`finding`, whose script was run when its trial was; or one about a smaller program, if that dies there, too."""
     assert finding.program is not None
     if not conditions.shrink or finding.verified.state is State.MISSED:
         return finding
-    from autotest.diagnosis import crashing
-
-    pair, settings = pair_of(conditions), Settings(**finding.settings)
-    seconds, deadline = 4 * conditions.shrink, conditions.deadline
-    try:
-        smaller = crashing.shrink(finding.program, pair, server, seconds=seconds, deadline=deadline, graph=settings)
-    except (OSError, NotReplayable) as error:
-        return dataclasses.replace(finding, shrinking=(f"Shrunk:     not at all ({error})",))
-    if smaller is None:
-        return dataclasses.replace(finding, shrinking=("Shrunk:     not at all, since its program alone survives",))
+    settings = Settings(**finding.settings)
+    smaller = _shrunk(finding, conditions, server, seconds=4 * conditions.shrink, graph=settings)
+    if isinstance(smaller, str):
+        return dataclasses.replace(finding, shrinking=(smaller,))
     line = failed_trial.sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
     first = dataclasses.replace(finding.first, slot=_last_result(smaller.program.calls))
     less = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
-    origin = f"{finding.test}, trial {finding.index} of base seed {finding.base_seed}"
-    death = graph_death.of_program(smaller.program, pair, settings, origin)
-    less = verified(*scripted(less, death, conditions, kinds(less, conditions)), conditions)
+    death = graph_death.of_program(smaller.program, pair_of(conditions), settings, finding.origin)
+    less = verified(*scripted(less, death, conditions, ways_to_run(less, conditions)), conditions)
     return less if less.verified.holds or death.lacking or not conditions.verify else finding
 
 
@@ -302,35 +285,37 @@ def _smaller(
     if not conditions.shrink or first.symptom == "out of memory" or first.side == "reference":
         return (), None, ways
     # Every success costs a process, so that seconds buy less here than elsewhere; of a hang it costs seconds, too.
-    from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
-
     hangs = first.symptom == "hang"
     seconds = (2 if hangs else 4) * conditions.shrink
-    try:
-        for times in dict.fromkeys(runs.calls for runs in ways):
-            smaller = crashing.shrink(
-                finding.program,
-                pair_of(conditions),
-                server,
-                seconds=seconds,
-                deadline=conditions.deadline,
-                times=times,
-                lasting=not finding.happens,
-                hangs=hangs,
-            )
-            if smaller is not None:
-                break
-        else:
-            return ("Shrunk:     not at all, since its program alone survives",), None, ways
-    except (OSError, NotReplayable) as error:
-        return (f"Shrunk:     not at all ({error})",), None, ways
+    said = ""
+    for times in dict.fromkeys(runs.calls for runs in ways):
+        lasting = not finding.happens
+        smaller = _shrunk(finding, conditions, server, seconds=seconds, times=times, lasting=lasting, hangs=hangs)
+        if not isinstance(smaller, str):
+            break
+        said = smaller
+    else:
+        return (said,), None, ways
     dying = [runs for runs in ways if runs.calls == times and (smaller.in_forks or not runs.forked)]
     line = failed_trial.sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
     first = dataclasses.replace(first, slot=max(0, len(smaller.program.calls) - 1))
     return (), dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,)), dying
 
 
-def known(test: str, context: RunContext) -> Iterator[tuple[Finding, str]]:
+def _shrunk(finding: Finding, conditions: Conditions, server: Server, **how: Any) -> Smaller | str:
+    """A smaller program that dies alike, `how` being further arguments of `crashing.shrink`; or why there is none."""
+    from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
+
+    assert finding.program is not None
+    deadline = conditions.deadline
+    try:
+        smaller = crashing.shrink(finding.program, pair_of(conditions), server, deadline=deadline, **how)
+    except (OSError, NotReplayable) as error:
+        return f"Shrunk:     not at all ({error})"
+    return "Shrunk:     not at all, since its program alone survives" if smaller is None else smaller
+
+
+def earlier_deaths(test: str, context: RunContext) -> Iterator[tuple[Finding, str]]:
     """What earlier processes died of in `test`, with where it is kept: new trails, then what was stored.
 
     Whatever does not happen any more is passed over. Each takes a process or two, so some seconds.
@@ -359,10 +344,10 @@ def recover(path: Path, position: Position, context: RunContext) -> tuple[Findin
         task = task_of(position, context.pair)
         conditions = conditions_of(position, context)
         with contextlib.closing(Server(frameworks=conditions.frameworks)) as server:
-            autopsy = _autopsy(task, conditions, server)
-            if isinstance(autopsy, Verification):
-                return autopsy
-            finding = _proved(autopsy, conditions, server)
+            found = _died_again(task, conditions, server)
+            if isinstance(found, Verification):
+                return found
+            finding = _with_script(found, conditions, server)
         return finding, keep(finding, task.where, context.options.directory)
     finally:
         path.unlink(missing_ok=True)

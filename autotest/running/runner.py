@@ -46,13 +46,13 @@ def run_test(test: Test, context: RunContext) -> Tally:
         StaleLedgerEntry: the ledger expects a divergence that did not happen.
     """
     with context.pair.around_trials():
-        judged, lethal = begun(test, context)
-        with left_behind(context.options) as trail:
+        judged, lethal = prepared(test, context)
+        with leaving_trail(context.options) as trail:
             _run(judged, lethal, trail)
     return judged.tally
 
 
-def begun(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
+def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
     """What is to take the trials of `test` against one candidate, and the seeds of those that kill."""
     tally = Tally()
     run_hooks.begins(test, context, tally)
@@ -61,7 +61,7 @@ def begun(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
 
 
 @contextlib.contextmanager
-def left_behind(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
+def leaving_trail(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
     """The trail on which a process that dies inside the block leaves where it was, if one can be had."""
     trail = breadcrumb.own(options.directory.absolute(), os.getpid())
     try:
@@ -88,7 +88,7 @@ def _collected_rarely() -> Iterator[None]:
 def _outlive(test: Test, context: RunContext, tally: Tally) -> set[int]:
     """Report what earlier processes died of in this test, which no trial in this one can; returns seeds to avoid."""
     lethal: set[int] = set()
-    for finding, place in deaths.known(test.id, context):
+    for finding, place in deaths.earlier_deaths(test.id, context):
         entry = context.ledger.expects(test.id, finding.first, finding.identity.operator)
         if entry is None:
             raise Divergence(text.divergence(finding, place, ""), finding, place)
@@ -100,8 +100,8 @@ def _outlive(test: Test, context: RunContext, tally: Tally) -> set[int]:
 def _run(judged: JudgedTrials, lethal: Set[int], trail: breadcrumb.Breadcrumb | None) -> None:
     test, context = judged.test, judged.context
     schedule = Schedule(judged.needed * ATTEMPTS_PER_TRIAL, thorough=context.options.half_precision)
-    for planned in followed(trail, test, plan(test, context.options, judged.store, schedule), lethal):
-        outcome = performed(test, planned, context, judged.judge_waiting)
+    for planned in not_lethal(trail, test, plan(test, context.options, judged.store, schedule), lethal):
+        outcome = run_planned(test, planned, context, judged.judge_waiting)
         if not planned.stored:
             schedule.tell(planned.trial, outcome.features, refused=outcome.rejection is not None)
         judged.add(planned, outcome)
@@ -110,7 +110,7 @@ def _run(judged: JudgedTrials, lethal: Set[int], trail: breadcrumb.Breadcrumb | 
     judged.finish()
 
 
-def followed(
+def not_lethal(
     trail: breadcrumb.Breadcrumb | None, test: Test, trials: Iterable[Planned], lethal: Set[int]
 ) -> Iterator[Planned]:
     """Those of `trials` that kill nobody, each noted on the trail before it is run."""
@@ -126,7 +126,7 @@ def followed(
         yield planned
 
 
-def performed(test: Test, planned: Planned, context: RunContext, first: Callable[[], None]) -> Outcome:
+def run_planned(test: Test, planned: Planned, context: RunContext, first: Callable[[], None]) -> Outcome:
     """One trial, not compared yet. `first` tells what earlier trials found, where its body raises."""
     try:
         return perform(test.body, planned.seed, test.settings, context.pair)

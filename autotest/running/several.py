@@ -67,14 +67,14 @@ def run_against_several(test: Test, context: RunContext) -> None:
         candidates: list[_Candidate] = []
         lethal: set[int] = set()
         for each in context.each:
-            judged, avoided = runner.begun(test, each)
+            judged, avoided = runner.prepared(test, each)
             candidates.append(_Candidate(judged))
             lethal |= avoided
-        with runner.left_behind(context.options) as trail:
+        with runner.leaving_trail(context.options) as trail:
             attempts = candidates[0].judged.needed * runner.ATTEMPTS_PER_TRIAL
             schedule = Schedule(attempts, thorough=context.options.half_precision)
             trials = runner.plan(test, context.options, Store(context.options.directory), schedule)
-            for planned in runner.followed(trail, test, trials, lethal):
+            for planned in runner.not_lethal(trail, test, trials, lethal):
                 _one_trial(test, planned, candidates, schedule)
                 if all(candidate.done for candidate in candidates):
                     break
@@ -101,7 +101,7 @@ def _one_trial(test: Test, planned: Planned, candidates: list[_Candidate], sched
     """Run one trial live with the first of the candidates that are not done, and replay it on the others."""
     first, *others = [candidate for candidate in candidates if not candidate.done]
     context = first.judged.context
-    outcome = runner.performed(test, planned, context, lambda: _judge_waiting(candidates))
+    outcome = runner.run_planned(test, planned, context, lambda: _judge_waiting(candidates))
     if not planned.stored:
         schedule.tell(planned.trial, outcome.features, refused=outcome.rejection is not None)
     replayed = [(candidate, on_another(outcome, candidate.judged.context.pair)) for candidate in others]

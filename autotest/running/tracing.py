@@ -11,7 +11,6 @@ import tempfile
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Side
@@ -31,7 +30,8 @@ from autotest.program import Call, Program, serialisation
 from autotest.program.rewriting import chained
 from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
-from autotest.results.tasks import Ran, Where
+from autotest.results.tasks import Conditions, Ran, Where
+from autotest.running.attempts import Attempt
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
 from autotest.trials.context import RunContext
@@ -71,58 +71,30 @@ class TracedTrial:
     raised: str = ""
 
 
-class _Asked(NamedTuple):
-    """What a child is to run."""
-
-    #: What is run one after the other; of interest is how the last of it ends.
-    parts: tuple[Ran, ...]
-    times: int
-    check_errors: bool
-    memory: int | None
-    #: Keep what each trial did, for those after it.
-    together: bool
-
-
 def trace(
-    file: Path,
-    test: str,
-    base_seed: int,
-    indices: range,
-    server: Server,
-    *,
-    check_errors: bool,
-    deadline: float,
-    memory: int | None,
-    times: int = 1,
-    together: bool = False,
-    before: tuple[Ran, ...] = (),
-    hangs: bool = False,
+    where: Where, attempt: Attempt, conditions: Conditions, server: Server, *, hangs: bool = False
 ) -> TracedTrial:
-    """Run the trials `indices` of `test` in a child of `server`, until it dies of one; each gets `deadline` seconds.
+    """Make an `attempt` at the test at `where` in a child of `server`, until it dies of a trial.
 
-    Where one was seen to hang (`hangs`) it is taken to do so again when a call takes many times what all of the trial
-    before it took.
-
-    What does not die every time may do so when all of them are run several `times`; with `together`, the program is
-    that of all trials up to the one that died, with those that are to be run `before` them. Raises `OSError` when there
-    is no process to run them in.
+    Each trial gets the deadline of `conditions`. Where one was seen to hang (`hangs`) it is taken to do so again when a
+    call takes many times what all of the trial before it took. Raises `OSError` when there is no process to run it in.
     """
-    parts = (*before, Ran(Where(file.absolute(), test, base_seed), indices))
-    asked = _Asked(parts, times, check_errors, memory, together)
-    return server.tried(lambda: _traced(asked, server, deadline, hangs=hangs))
+    where = where._replace(file=where.file.absolute())
+    return server.tried(lambda: _traced(where, attempt, conditions, server, hangs=hangs))
 
 
-def _traced(asked: _Asked, server: Server, deadline: float, *, hangs: bool) -> TracedTrial:
+def _traced(where: Where, attempt: Attempt, conditions: Conditions, server: Server, *, hangs: bool) -> TracedTrial:
+    parts = attempt.parts(where)
     with tempfile.TemporaryDirectory(prefix="autotest-") as name:
         folder = Path(name)
         errors = folder / "errors.txt"
         errors.touch()
-        with contextlib.closing(server.process(_run, asked, folder, log=errors)) as process:
-            ended = _wait(process, folder, deadline, hangs=hangs)
+        with contextlib.closing(server.process(_run, where, attempt, conditions, folder, log=errors)) as process:
+            ended = _wait(process, folder, conditions.deadline, hangs=hangs)
         raised = _text(folder / _RAISED)
-        part, index = map(int, (_text(folder / _INDEX) or f"0 {asked.parts[0].indices.stop - 1} 0").split()[:2])
+        part, index = map(int, (_text(folder / _INDEX) or f"0 {parts[0].indices.stop - 1} 0").split()[:2])
         # What dies in another test than it did before tells nothing of that death.
-        lived = (folder / _SURVIVED).exists() or bool(raised) or part < len(asked.parts) - 1
+        lived = (folder / _SURVIVED).exists() or bool(raised) or part < len(parts) - 1
         side: Side = "reference" if (folder / _OF_REFERENCE).exists() else "candidate"
         words = last_words(errors.read_text(errors="replace"))
         return TracedTrial(
@@ -195,7 +167,7 @@ class _Writer:
     """Writes the program, with the call that is about to be made, before either side is asked for it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._kept = 0
 
     def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
@@ -203,29 +175,29 @@ class _Writer:
         recorder.pair.candidate.synchronize()
         if side == "reference":
             self._write(recorder, call)
-            (self._folder / _OF_REFERENCE).touch()
+            (self.folder / _OF_REFERENCE).touch()
             return
         if recorder.rejection is not None:
             first = recorder.rejection.text.partition("\n")[0]
-            (self._folder / _REFUSAL).write_text(f"{recorder.rejection.type}: {first}", encoding="utf-8")
+            (self.folder / _REFUSAL).write_text(f"{recorder.rejection.type}: {first}", encoding="utf-8")
         else:
-            (self._folder / _REFUSAL).unlink(missing_ok=True)  # an earlier trial's
+            (self.folder / _REFUSAL).unlink(missing_ok=True)  # an earlier trial's
         self._write(recorder, call)
-        (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
+        (self.folder / _OF_REFERENCE).unlink(missing_ok=True)
 
     def whole(self, recorder: Recorder) -> None:
         """All of the trial is the program of what comes after it."""
         self._write(recorder)
-        (self._folder / _OF_REFERENCE).unlink(missing_ok=True)
+        (self.folder / _OF_REFERENCE).unlink(missing_ok=True)
 
     def keep(self) -> None:
         """That program is part of those of later trials."""
-        folder = self._folder / f"{_KEPT}{self._kept:09}"
+        folder = self.folder / f"{_KEPT}{self._kept:09}"
         folder.mkdir()
         self._kept += 1
         for name in (_ARRAYS, _PROGRAM):
             with contextlib.suppress(FileNotFoundError):  # a trial that is no data
-                (self._folder / name).replace(folder / name)
+                (self.folder / name).replace(folder / name)
 
     def _write(self, recorder: Recorder, *call: Call) -> None:
         made = recorder.snapshot()
@@ -233,42 +205,46 @@ class _Writer:
         with contextlib.suppress(NotReplayable):
             document, arrays = serialisation.to_json(program), serialisation.pack_arrays(program)
             for name, data in ((_ARRAYS, arrays), (_PROGRAM, json.dumps(document).encode())):
-                fresh = self._folder / f"{name}.new"
+                fresh = self.folder / f"{name}.new"
                 fresh.write_bytes(data)
-                fresh.replace(self._folder / name)
+                fresh.replace(self.folder / name)
 
 
-def _run(connection: Connection, server: socket.socket, asked: _Asked, folder: Path) -> None:
+def _run(
+    connection: Connection, server: socket.socket, where: Where, attempt: Attempt, conditions: Conditions, folder: Path
+) -> None:
     """In the child: run the trials, and leave in `folder` what they are doing."""
     writer = _Writer(folder)
     try:
-        for part in range(len(asked.parts) - 1):
+        *before, last = attempt.parts(where)
+        for number, part in enumerate(before):
             with contextlib.suppress(Exception):  # another test's own
-                _run_part(asked, part, writer, folder)
-        _run_part(asked, len(asked.parts) - 1, writer, folder)
+                _run_part(number, part, attempt, conditions, writer)
+        _run_part(len(before), last, attempt, conditions, writer)
     except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes, and no exception is a death
         (folder / _RAISED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
 
 
-def _run_part(asked: _Asked, part: int, writer: _Writer, folder: Path) -> None:
-    where, indices = asked.parts[part]
-    last = part == len(asked.parts) - 1
+def _run_part(number: int, part: Ran, attempt: Attempt, conditions: Conditions, writer: _Writer) -> None:
+    where, indices = part
+    folder, last = writer.folder, number == len(attempt.before)
 
     def drive(test: Test, context: RunContext) -> None:
         pair = context.pair
-        settings = dataclasses.replace(test.settings, check_errors=asked.check_errors or test.settings.check_errors)
-        if asked.memory is not None and part == 0:
-            limit_memory(pair, asked.memory)
+        strict = conditions.check_errors or test.settings.check_errors
+        settings = dataclasses.replace(test.settings, check_errors=strict)
+        if conditions.memory is not None and number == 0:
+            limit_memory(pair, conditions.memory)
         with watched(writer):
-            for turn, index in itertools.product(range(asked.times if last else 1), indices):
-                (folder / _INDEX).write_text(f"{part} {index} {turn}", encoding="utf-8")
+            for turn, index in itertools.product(range(attempt.times if last else 1), indices):
+                (folder / _INDEX).write_text(f"{number} {index} {turn}", encoding="utf-8")
                 outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), settings, pair)
                 pair.candidate.synchronize()  # it may die of what nobody has read
                 writer.whole(outcome.recorder)
                 origin = f"{test.id}, trial {index} of base seed {where.base_seed}"
                 if last:
                     graph_death.survive(outcome, settings, origin, folder)
-                if asked.together:
+                if attempt.together:
                     writer.keep()
         if last:
             (folder / _SURVIVED).touch()

@@ -21,6 +21,7 @@ from autotest.results.identity import Identity, death_of
 from autotest.results.tasks import Conditions, DiagnoseDeath, Found, Known, Where
 from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths
+from autotest.running.attempts import Attempt
 from autotest.running.tracing import TracedTrial, trace
 from autotest.storage.keeping import latest
 from autotest.storage.store import Store
@@ -58,7 +59,7 @@ def settle(tmp_path, monkeypatch, against):
     (tmp_path / "pyproject.toml").write_text("")
     against()
     monkeypatch.setattr(death_scripts, "verify", lambda script: said.pop(0) if len(said) > 1 else said[0])
-    monkeypatch.setattr(deaths, "expecting", lambda *of_what: contextlib.nullcontext())
+    monkeypatch.setattr(deaths, "interpreter_ready_for", lambda *of_what: contextlib.nullcontext())
     said = [Verification(State.VERIFIED)]
     server = Server()  # starts nothing, since nothing is asked of it
     conditions = Conditions(tmp_path / "kept")
@@ -69,12 +70,12 @@ def settle(tmp_path, monkeypatch, against):
         again = list(attempts)
         monkeypatch.setattr(deaths, "trace", lambda *place, **more: again.pop(0) if len(again) > 1 else again[0])
         task = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=False)
-        assert deaths.settle(task, conditions, server).identity == LEFT
+        assert deaths.diagnose(task, conditions, server).identity == LEFT
         later = DiagnoseDeath(where, 3, LEFT, "sum: the candidate dies", thorough=True, shrink=False)
-        settled = deaths.settle(later, conditions, server)
+        settled = deaths.diagnose(later, conditions, server)
         if isinstance(settled, Found) and not settled.verified.tried:
             proof = dataclasses.replace(later, identity=settled.identity, verify=True)
-            settled = deaths.settle(proof, conditions, server)
+            settled = deaths.diagnose(proof, conditions, server)
         return settled, [entry.key for entry in Store(tmp_path / "kept").list()]
 
     return run
@@ -225,9 +226,9 @@ def test_a_traced_process_that_ends_by_an_exception_did_not_die(tmp_path, monkey
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.faults:none")
     file = tmp_path / "test_broken.py"
     file.write_text(BROKEN)
-    limits = {"check_errors": True, "deadline": 60.0, "memory": None}
+    conditions = Conditions(tmp_path, check_errors=True, deadline=60.0)
     with contextlib.closing(Server()) as server:
-        traced = trace(file, f"test_broken.py::{test}", 0, range(1), server, **limits)
+        traced = trace(Where(file, f"test_broken.py::{test}", 0), Attempt(range(1)), conditions, server)
     assert traced.death is None
     assert traced.raised.startswith(raised)
 
@@ -250,8 +251,9 @@ def test_what_was_seen_to_hang_is_traced_and_shrunk_without_waiting_for_the_dead
     file.write_text(HANGING)
     day = 24 * 3600.0
     with contextlib.closing(Server()) as server:
-        limits = {"check_errors": True, "deadline": day, "memory": None}
-        traced = trace(file, "test_hanging.py::test_hanging", 0, range(1), server, hangs=True, **limits)
+        conditions = Conditions(tmp_path, check_errors=True, deadline=day)
+        where = Where(file, "test_hanging.py::test_hanging", 0)
+        traced = trace(where, Attempt(range(1)), conditions, server, hangs=True)
         assert traced.death == no_answer(day)
         assert traced.program.calls[-1].target == "atan"
         smaller = crashing.shrink(traced.program, chosen(), server, seconds=60.0, deadline=day, hangs=True)

@@ -6,6 +6,7 @@ import dataclasses
 
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import sizes
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import Failure, Shrinker
@@ -23,7 +24,8 @@ def understood(finding: Finding, update: Update, context: RunContext, settings: 
     pair = context.pair
     judged = dataclasses.replace(settings, rtol=update.tolerance, atol=update.floor)
     line = f"semantic difference: {update.told}; no third opinion on which is right"
-    finding = dataclasses.replace(finding, verdict=(line,), blame="semantic difference")
+    told = (line, *differing_defaults(update.program, pair))
+    finding = dataclasses.replace(finding, verdict=told, blame="semantic difference")
     agreement = agree(update.program, pair, judged)
     if not agreement.mismatches:
         return finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, map_operand, refs
+from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
 from autotest.program.semantics import in_place, is_class, is_holder, is_setting, reparametrizes
 
 WIDER: Mapping[str, str] = {
@@ -16,6 +16,9 @@ WIDER: Mapping[str, str] = {
     "complex64": "complex128",
 }
 _WIDER_METHODS: Mapping[str, str] = {"float": "double", "half": "double", "bfloat16": "double"}
+#: Functions that make tensors of the default dtype, whatever they are given; and those that do of fractions alone.
+_OF_DEFAULT_DTYPE = frozenset("empty eye linspace logspace ones rand randn zeros".split())
+_OF_FRACTIONS = frozenset(("arange", "full", "scalar_tensor"))
 
 
 def assembled(
@@ -168,16 +171,27 @@ def widened(program: Program) -> tuple[Program, dict[int, int]]:
             target = WIDER.get(target, target)
         elif call.kind == "method":
             target = _WIDER_METHODS.get(target, target)
-        calls.append(
-            call._replace(target=target, args=map_operand(call.args, leaf), kwargs=map_operand(call.kwargs, leaf))
-        )
-        if is_class(call) and call.target.startswith("nn.") and not is_holder(call):
+        args, kwargs = map_operand(call.args, leaf), map_operand(call.kwargs, leaf)
+        if _has_default_dtype(call):
+            kwargs = {**kwargs, "dtype": Root("float64")}
+        calls.append(call._replace(target=target, args=args, kwargs=kwargs))
+        # A parameter is as wide as what it is made of, and what `double` makes of it is another tensor.
+        if is_class(call) and call.target.startswith("nn.") and not is_holder(call) and call.target != "nn.Parameter":
             calls.append(Call("method", "double", (Ref(call.slot),), {}, extra))
             extra += 1
     arrays = tuple(_wide(array) for array in program.arrays)
     if len(calls) == len(program.calls):  # without modules, every call stays where it is
         return Program(tuple(calls), arrays, program.undefined), {call.slot: call.slot for call in calls}
     return assembled(calls, arrays, program.undefined)
+
+
+def _has_default_dtype(call: Call) -> bool:
+    """Whether `call` makes a tensor of the default dtype out of nothing, as ``torch.zeros(3)`` does."""
+    if call.kind != "function" or call.kwargs.get("dtype") is not None:
+        return False
+    if call.target in _OF_FRACTIONS:
+        return any(type(item) is float for item in leaves((call.args, call.kwargs)))
+    return call.target in _OF_DEFAULT_DTYPE
 
 
 def _wide(array: Array) -> Array:

@@ -1,13 +1,16 @@
-"""Keeps what an optimizer's step is about to be given: parameters and gradients, of the reference."""
+"""Keeps what an optimizer's step is about to be given, and tells whether what differs may be what a step made."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autotest.program import Operand, Ref
+from autotest.comparison import Mismatch
+from autotest.program import Operand, Ref, refs
+from autotest.program.semantics import OPERATIONS, is_class, may_share_memory
 from autotest.recording.record import Record
 
 #: Steps of one trial that are kept, at most.
@@ -37,3 +40,21 @@ def keep_step(record: Record, optimizer: Any, operand: Operand) -> None:
     rest = iter(values[len(tensors) :])
     held = [None if gradient is None else next(rest) for gradient in gradients]
     record.steps.append(Step(len(record.calls), operand.slot, tensors, values[: len(tensors)], held))
+
+
+def may_be_of_a_step(record: Record, mismatches: Sequence[Mismatch]) -> bool:
+    """Whether an optimizer stepped, and nothing differs that was computed before."""
+    if not record.steps:
+        return False
+    calls = record.calls
+    # What a parameter is made of, and a view of one, hold what the step has made of it.
+    parameters: set[int] = set()
+    for call in reversed(calls):
+        if call.target == "nn.Parameter" or (call.slot in parameters and may_share_memory(call)):
+            parameters.update(ref.slot for ref in refs(call))
+    earlier = [calls[item.slot] for item in mismatches if item.slot < record.steps[0].slot]
+    computed = any(
+        call.kind in OPERATIONS and call.slot not in parameters and not (is_class(call) or may_share_memory(call))
+        for call in earlier
+    )
+    return not computed and all(item.symptom in ("value", "gradient") for item in mismatches)

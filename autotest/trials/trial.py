@@ -22,11 +22,12 @@ from autotest.frameworks.base import CandidateDied
 from autotest.gradients import differentiable, gate
 from autotest.gradients.numeric_check import held_against_numbers
 from autotest.program import Array, Program, refs
-from autotest.program.semantics import is_backward, is_class, pushes_gradients, reads_gradient
+from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
 from autotest.recording.dual import DualObject, Value
 from autotest.recording.observation import Observed, compare, failed_there, observe
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
+from autotest.recording.steps import may_be_of_a_step
 from autotest.replaying.replay import replay
 from autotest.replaying.updates import Update, Updates, check_updates
 from autotest.results.ledger import Entry
@@ -202,19 +203,11 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
             if settings.check_grad in ("numeric", "forward"):
                 _hold_against_numbers(outcome, settings)
-        if _may_be_of_a_step(outcome) and not settings.gives_tolerance:  # which is law, and rougher
+        if (
+            may_be_of_a_step(outcome.recorder, outcome.mismatches) and not settings.gives_tolerance
+        ):  # which is law, and rougher
             outcome.updates = check_updates(outcome.recorder)
             outcome.mismatches = [*([outcome.update.mismatch] if outcome.update else []), *outcome.mismatches]
-
-
-def _may_be_of_a_step(outcome: Outcome) -> bool:
-    """Whether an optimizer stepped, and nothing differs that was computed before."""
-    record = outcome.recorder
-    if not record.steps:
-        return False
-    earlier = [record.calls[item.slot] for item in outcome.mismatches if item.slot < record.steps[0].slot]
-    computed = any(call.kind in ("function", "method", "operator") and not is_class(call) for call in earlier)
-    return not computed and all(item.symptom in ("value", "gradient") for item in outcome.mismatches)
 
 
 def _once_more(outcome: Outcome, settings: Settings) -> list[Mismatch]:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 
+import autotest as at
+from autotest import torch as dual
 from autotest.diagnosis.laboratory import Laboratory
 from autotest.diagnosis.verdict import Measured, measure
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program
+from autotest.program.rewriting import widened
+from autotest.replaying.replay import replay
+from tests.support.running import trial
 
 GREATEST = np.finfo(np.float64).max
 
@@ -59,3 +68,34 @@ def test_an_infinity_is_rounding_only_where_another_order_of_adding_up_overflows
     pair = (truth.astype("float32"), infinite)
     found = measure(pair, (truth, truth), moved, "float32", float(terms.size), np.array([True]))
     assert found.wrong == (0, 0 if overflows else 1)
+
+
+MADE: dict[str, Callable[[], Any]] = {
+    "a parameter": lambda: dual.nn.Parameter(dual.ones(3, 2)),
+    "an initialised one": lambda: dual.nn.init.normal_(dual.nn.Parameter(dual.empty(3, 2))),
+    "zeros": lambda: dual.zeros(3, 2) + 1,
+    "drawn numbers": lambda: dual.randn(3, 2),
+    "fractions": lambda: dual.full((3, 2), 0.5),
+    "a range": lambda: dual.arange(0.0, 3.0, 0.5).reshape(3, 2),
+    "points": lambda: dual.linspace(0, 1, 6).reshape(3, 2),
+    "a dtype by name": lambda: dual.ones(3, 2, dtype=dual.float32),
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_what_a_program_makes_of_the_default_dtype_is_in_double_precision_with_the_rest(made: str) -> None:
+    def body() -> Any:
+        layer = dual.nn.Linear(2, 3)
+        return layer(at.random_tensor(shape=(4, 2))) @ MADE[made]()  # which takes operands of one dtype
+
+    program = trial(body).program
+    wide = replay(widened(program)[0], TorchFramework())
+    assert wide.error is None
+    made_wide = [value for value in wide.values if isinstance(value, torch.Tensor) and value.is_floating_point()]
+    assert {value.dtype for value in made_wide} == {torch.float64}
+
+
+def test_whole_numbers_stay_whole_in_double_precision() -> None:
+    program = trial(lambda: dual.arange(4) + dual.full((4,), 2) + at.random_tensor(shape=(4,))).program
+    wide = replay(widened(program)[0], TorchFramework())
+    assert [value.dtype for value in wide.values if isinstance(value, torch.Tensor)][:2] == [torch.int64, torch.int64]

@@ -37,10 +37,6 @@ EXCEPTIONS = {
     "test_loss.py::TestDistances.test_kl_divergence_of_negative_targets": "a NaN has a gradient that is none",
     "test_loss.py::test_binary_cross_entropy[weighted=True]": "the weight of a loss is no input to autograd",
     "test_networks.py::test_spectral_norm_of_a_layer": "a module takes its hook once, and differences run calls again",
-    **{
-        f"test_normalisation.py::TestNormalisation.test_{name}_that_are_a_view": "torch.ones(3) stays in float32"
-        for name in ("running_statistics", "weights")
-    },
     "test_reduction.py::TestReduction.test_nansum": "where() of a branch that holds NaN has a gradient of NaN",
 }
 

@@ -80,6 +80,28 @@ def test_one_percent_in_one_number_of_an_optimizer_is_found_within_ten_steps(nam
     assert "updates a parameter otherwise on the same gradients" in outcome.mismatches[0].message
 
 
+MADE_OF: dict[str, Callable[[], Any]] = {
+    "what a function gives": lambda: torch.ones(4),
+    "what is computed": lambda: 0.5 * torch.ones(4),
+    "a view": lambda: torch.ones(8).view(2, 4)[0],
+}
+
+
+@pytest.mark.parametrize("made_of", MADE_OF)
+def test_a_wrong_update_is_found_of_parameters_that_were_there_as_tensors_before(made_of: str) -> None:
+    def body() -> Any:
+        scale = torch.nn.Parameter(MADE_OF[made_of]())
+        shown = scale.view(2, 2)
+        optimizer = torch.optim.AdamW([scale], lr=0.01, weight_decay=0.1)
+        (shown.sum() * random_tensor(shape=(4,), low=-1, high=1)).sum().backward()
+        optimizer.step()
+        return scale
+
+    assert agrees(trial(body))
+    doubled = FaultyTorch({"optim.AdamW": lambda original: lambda tensors, **rest: original(tensors, lr=0.02)})
+    assert trial(body, doubled).update is not None
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("model", ["mlp", "resnet", "encoder"])
 def test_ten_healthy_steps_raise_no_alarm(name: str, model: str) -> None:
@@ -145,6 +167,21 @@ def test_a_wrong_gradient_after_the_first_step_is_no_rounding() -> None:
 
     assert passes(body, FaultyTorch({"tanh": lambda original: original}))
     assert not passes(body, FaultyTorch({"tanh": replacement}))
+
+
+def test_the_report_says_which_default_of_an_optimizer_is_another_one() -> None:
+    def replacement(original: Any) -> Any:
+        def make(parameters: Any, lr: float = 1e-3, weight_decay: float = 0.0) -> Any:
+            return original(parameters, lr=lr, weight_decay=weight_decay)
+
+        return make
+
+    body = training(lambda parameters: torch.optim.AdamW(parameters, lr=0.01), steps=2)
+    pair = pair_with(FaultyTorch({"optim.AdamW": replacement}))
+    outcome = run_trial(body, 0, SETTINGS, pair)
+    context = RunContext(pair, Options(verify=False, shrink=0.0))
+    finding = failed_trial.diagnose(ATest("file.py::test", body, SETTINGS), outcome, context, 0)
+    assert "default of weight_decay in optim.AdamW: torch 0.01, faulty 0.0" in finding.verdict
 
 
 def test_the_report_shows_the_steps_alone_with_the_optimizer_that_is_wrong(tmp_path: Path) -> None:

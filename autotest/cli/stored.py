@@ -16,6 +16,7 @@ from autotest.cli import candidates
 from autotest.cli.display import show_report
 from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import chosen
+from autotest.frameworks.registry import candidates_in, must_be_known
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
 from autotest.results.identity import placeless
@@ -85,7 +86,7 @@ def show_all(arguments: argparse.Namespace) -> int:
         finding = entry.finding
         what = f"{finding.operator}: {finding.first.heading} ({finding.first.stage})"
         print(f"{entry.key:{width}}  {entry.date[:10]}  {what}; {finding.test}; {finding.verified}")
-    if kept and not entries:
+    if arguments.candidate and not entries:
         print(_none_of(_store(), arguments.candidate))
     elif not entries:
         print(f"no failures are kept in {_store().failures}")
@@ -101,7 +102,10 @@ def _of(entries: Sequence[Stored | Damaged], candidate: str) -> list[Stored | Da
 
 
 def _none_of(store: Store, candidate: str) -> str:
+    """That nothing of `candidate` is kept; raises `UsageError` where nothing is and that is no framework's name."""
     there = ", ".join(sorted({item.finding.sides[1] for item in store.list() if isinstance(item, Stored)}))
+    for name in () if there else candidates_in(candidate):
+        must_be_known(name)
     told = f"; there are some of {there}" if there else ""
     return f"no failures of {candidate} are kept in {store.failures}{told}"
 

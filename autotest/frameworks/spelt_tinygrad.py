@@ -21,7 +21,6 @@ _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "prod": ("dim", "keepdim"),
     "all": ("dim", "keepdim"),
     "any": ("dim", "keepdim"),
-    "logsumexp": ("dim", "keepdim"),
     "argmax": ("dim", "keepdim"),
     "argmin": ("dim", "keepdim"),
     "cumsum": ("dim",),
@@ -112,6 +111,11 @@ def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable
         made = made if weight is None else made * weight
         return made if bias is None else made + bias
 
+    def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+        for at in sorted((dim,) if isinstance(dim, int) else (one % input.ndim for one in dim), reverse=True):
+            input = input.logsumexp(at, keepdim)  # which takes one dimension
+        return input
+
     def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         made = input.matmul(weight.transpose(0, 1))
         return made if bias is None else made + bias
@@ -132,11 +136,21 @@ def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable
         dilation: Any = 1,
         groups: int = 1,
     ) -> Any:
-        return input.conv2d(weight, bias, groups=groups, stride=stride, padding=padding, dilation=dilation)
+        rank = weight.ndim - 2
+        batched = input if input.ndim == weight.ndim else input.unsqueeze(0)
+        if isinstance(padding, str):
+            steps = dilation if isinstance(dilation, (tuple, list)) else [dilation] * rank
+            sizes = [step * (size - 1) for step, size in zip(steps, weight.shape[2:], strict=True)]
+            # Both ends of each dimension, the last one first.
+            ends = [end for size in reversed(sizes) for end in (size // 2, size - size // 2)]
+            padding = ends if padding == "same" else 0
+        made = batched.conv2d(weight, bias, groups=groups, stride=stride, padding=padding, dilation=dilation)
+        return made if batched is input else made.squeeze(0)
 
     table |= {
         "chunk": several("chunk"),
         "split": several("split"),
+        "logsumexp": logsumexp,
         "sort": ordered,
         "topk": topk,
         **{sign: compared(sign) for sign in ("lt", "le", "gt", "ge")},
@@ -161,7 +175,7 @@ def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable
         "permute": lambda input, *dims: input.permute(_sizes(dims)),
         "expand": lambda input, *size: input.expand(_sizes(size)),
         "broadcast_to": lambda input, *size: input.expand(_sizes(size)),
-        "tile": lambda input, *dims: input.repeat(_sizes(dims)),
+        "tile": lambda input, *dims: input.repeat((1,) * (input.ndim - len(_sizes(dims))) + _sizes(dims)),
         "repeat": lambda input, *dims: input.repeat(_sizes(dims)),
         "flip": lambda input, *dims: input.flip(_sizes(dims)),
         "t": lambda input: input.transpose(0, 1) if input.ndim == 2 else input,

@@ -175,8 +175,8 @@ class Session:
             item.user_properties += told
             report.user_properties += told
             report.autotest = summary  # type: ignore[attr-defined]
-            if found is not None:
-                _add_section(report, found)
+            if found:
+                _add_section(report, found, self._config)
         judged = is_autotest(item) or hasattr(item, "summary")
         if excinfo is not None and judged and not self._config.getoption("fulltrace"):
             from autotest.pytest_plugin.failures import show_briefly
@@ -235,8 +235,8 @@ class Session:
                 continue
             finding, kept = recovered
             report.longrepr = f"{report.longrepr}\n\n{kept.report}"
-            found = _in_short(finding, kept.place)
-            _add_section(report, found)
+            found = [_in_short(finding, kept.place)]
+            _add_section(report, found, self._config)
             report.autotest = {  # type: ignore[attr-defined]
                 "test": finding.test,
                 "accepted": 0,
@@ -344,7 +344,7 @@ def _summary(tallies: Sequence[Ran], isolated: bool) -> TestSummary:
         "cleared": sum(getattr(tally, "cleared", 0) for _, _, tally in tallies),
         "base_seed": context.options.seed,
         "versions": versions,
-        "found": None,
+        "found": [],
         "covered": merged(covered),
         "candidates": by_candidate,
     }
@@ -357,16 +357,13 @@ def _divergences(error: BaseException | None) -> Sequence[Divergence]:
     return (error, *error.others) if isinstance(error, Divergence) else ()
 
 
-def _found(error: BaseException | None) -> FindingSummary | None:
-    from autotest.results.divergence import Divergence
-
-    if not isinstance(error, Divergence) or error.finding is None:
-        return None
-    return _in_short(error.finding, error.place)
+def _found(error: BaseException | None) -> list[FindingSummary]:
+    return [_in_short(one.finding, one.place) for one in _divergences(error) if one.finding is not None]
 
 
 def _in_short(finding: Finding, place: str) -> FindingSummary:
     return {
+        "candidate": finding.sides[1],
         "what": f"{finding.operator}, {finding.first.heading} ({finding.first.stage})",
         "place": place,
         "reproducer": f"python {place}/repro.py" if finding.script is not None else "",
@@ -382,7 +379,8 @@ def _properties(summary: TestSummary) -> list[tuple[str, object]]:
     return list(session.properties(summary))
 
 
-def _add_section(report: pytest.TestReport, found: FindingSummary) -> None:
+def _add_section(report: pytest.TestReport, found: Sequence[FindingSummary], config: pytest.Config) -> None:
     from autotest.report import session
 
-    report.sections.append(("autotest", session.bring_back(found, report.nodeid)))
+    asked = config.getoption("autotest_candidate") or ""
+    report.sections.append(("autotest", session.bring_back(found, report.nodeid, asked)))

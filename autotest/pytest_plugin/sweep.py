@@ -104,7 +104,7 @@ def _summary(name: str, swept: Swept) -> TestSummary:
         "cleared": sum(cell.rounded for cell in cells),
         "base_seed": swept.map.seed,
         "versions": dict(swept.map.versions),
-        "found": None,
+        "found": [],
         "covered": {},
         "candidates": {},
     }

@@ -46,5 +46,7 @@ def report(table: Sequence[str], divergences: Sequence[str]) -> str:
     """The text of a test that some candidates fail: the line of each, then the report of each that differs."""
     first, *others = divergences
     headline, _, rest = first.partition("\n")
+    if others:
+        headline = f"{len(divergences)} of {len(table) - 1} candidates differ: {headline}"
     more = [part for other in others for part in ("", "-" * 80, other)]
     return "\n".join([headline, "", *table, rest, *more])

@@ -19,6 +19,7 @@ SHOWN = 10
 class FindingSummary(TypedDict):
     """A finding, as far as one line needs it."""
 
+    candidate: str
     what: str
     place: str
     #: Where there is a script.
@@ -50,7 +51,8 @@ class TestSummary(TypedDict):
     cleared: int
     base_seed: int
     versions: dict[str, str]
-    found: FindingSummary | None
+    #: One of each candidate that differs.
+    found: list[FindingSummary]
     #: What operators were given, see `autotest.results.coverage`.
     covered: Coverage
     #: The same by candidate.
@@ -84,7 +86,7 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     accepted = sum(item["accepted"] for item in items)
     rejections = _total(item["rejections"] for item in items)
     expected = _total(item["expected"] for item in items)
-    found = [item["found"] for item in items if item["found"] is not None]
+    found = [one for item in items for one in item["found"]]
     cleared = sum(item["cleared"] for item in items)
     versions = {name: version for item in items for name, version in item["versions"].items()}
     seeds = sorted({item["base_seed"] for item in items})
@@ -102,11 +104,14 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
         lines += ["diverged as the ledger expects:", *_counted(expected)]
     if found:
         lines.append(several(len(found), "finding") + ":")
-        lines += [f"  {one['what']}: {one['reproducer'] or one['place']}" for one in found[:SHOWN]]
+        several_sides = len({name for item in items for name in item["candidates"]}) > 1
+        for one in found[:SHOWN]:
+            whose = f"{one['candidate']}, " if several_sides else ""
+            lines.append(f"  {whose}{one['what']}: {one['reproducer'] or one['place']}")
         if len(found) > SHOWN:
             lines.append(f"  and {len(found) - SHOWN} more")
     # What failed says so by itself; what never had a trial that counts would be lost in silence.
-    never = list(dict.fromkeys(item["test"] for item in items if not item["accepted"] and item["found"] is None))
+    never = list(dict.fromkeys(item["test"] for item in items if not item["accepted"] and not item["found"]))
     if never:
         lines += [f"{several(len(never), 'test')} never had an accepted trial:", *(f"  {name}" for name in never)]
     lines += coverage.closing(merged(item["covered"] for item in items))
@@ -129,18 +134,24 @@ def _by_candidate(items: Sequence[TestSummary]) -> list[str]:
     return lines
 
 
-def bring_back(found: FindingSummary, node: str) -> str:
-    """What a failed test's own section says."""
-    if found["trial"] < 0:  # an operator of a sweep
-        name = node.rpartition("::")[2]
-        command = f"pytest --autotest-sweep={shlex.quote(name)}"
-    else:
-        command = f"AUTOTEST_SEED={found['seed']} AUTOTEST_TRIAL={found['trial']} pytest {shlex.quote(node)}"
-    state = f"  ({found['verified']})" if found["verified"] else ""
-    script = [f"reproducer  {found['reproducer']}{state}"] if found["reproducer"] else []
-    return "\n".join(
-        [*script, f"kept in     {found['place']}", f"{'this trial' if found['trial'] >= 0 else 'only this'}  {command}"]
-    )
+def bring_back(found: Sequence[FindingSummary], node: str, candidate: str = "") -> str:
+    """What a failed test's own section says; `candidate` is what the run was asked for by its option."""
+    lines: dict[str, None] = {}  # of what differs in one trial, that trial is told once
+    for one in found:
+        state = f"  ({one['verified']})" if one["verified"] else ""
+        if one["reproducer"]:
+            lines[f"reproducer  {one['reproducer']}{state}"] = None
+        lines[f"kept in     {one['place']}"] = None
+    for one in found:
+        if one["trial"] < 0:  # an operator of a sweep
+            name = node.rpartition("::")[2]
+            said, command = "only this", f"pytest --autotest-sweep={shlex.quote(name)}"
+        else:
+            variables = f"AUTOTEST_SEED={one['seed']} AUTOTEST_TRIAL={one['trial']}"
+            said, command = "this trial", f"{variables} pytest {shlex.quote(node)}"
+        chosen = f" --autotest-candidate {shlex.quote(candidate)}" if candidate else ""
+        lines[f"{said.ljust(10)}  {command}{chosen}"] = None
+    return "\n".join(lines)
 
 
 def properties(item: TestSummary) -> list[tuple[str, str]]:
@@ -153,8 +164,7 @@ def properties(item: TestSummary) -> list[tuple[str, str]]:
     ]
     if item["expected"]:
         rows.append(("expected", ", ".join(item["expected"])))
-    found = item["found"]
-    if found is not None:
+    for found in item["found"]:
         rows += [("finding", found["what"]), ("trial", found["trial"]), ("place", found["place"])]
         rows += [("reproducer", found["reproducer"])] if found["reproducer"] else []
     return [(f"autotest.{name}", str(value)) for name, value in rows]
@@ -162,7 +172,7 @@ def properties(item: TestSummary) -> list[tuple[str, str]]:
 
 def _trials(item: TestSummary) -> int:
     """A trial that ends in a finding is no more counted among those that agreed."""
-    return item["accepted"] + sum(item["rejections"].values()) + (item["found"] is not None)
+    return item["accepted"] + sum(item["rejections"].values()) + len(item["found"])
 
 
 def _total(counts: Iterable[Mapping[str, int]]) -> collections.Counter[str]:

@@ -87,6 +87,7 @@ def test_two_that_differ_are_both_told_and_kept_under_their_names(tmp_path):
     with pytest.raises(Divergence) as raised:
         run(relu, context(tmp_path, candidate("one", **faults), candidate("two", **faults), candidate("three")))
     assert [other.finding.sides[1] for other in raised.value.others] == ["two"]
+    assert str(raised.value).startswith("2 of 3 candidates differ: one diverges from torch: relu, value")
     assert "two diverges from torch" in str(raised.value)
     kept = [entry.key for entry in Store(tmp_path).list()]
     assert [key.partition("-")[0] for key in kept] == ["one", "two"]

@@ -46,6 +46,13 @@ def test_list_is_of_one_candidate_where_that_is_asked(command, kept):
     assert "there are some of faulty" in ended.output
 
 
+def test_a_misspelt_candidate_of_whom_nothing_could_be_kept_is_told(command):
+    assert "no failures of oneflow are kept" in command("list", "--candidate", "oneflow").output
+    ended = command("list", "--candidate", "onefow")
+    assert ended.status == 2
+    assert "Did you mean 'oneflow'" in ended.errors
+
+
 @pytest.mark.parametrize("asked", ["faulty", FAULTY, f"another,{FAULTY}"])
 def test_a_candidate_may_be_named_as_the_run_named_it_or_as_reports_do(command, kept, asked):
     for words in (("list",), ("show", "relu"), ("export", "relu"), ("replay", "relu")):

@@ -22,20 +22,23 @@ HEARD = {
     "covered": {},
     "candidates": {},
     "versions": {"torch": "2.0.1", "oneflow": "0.9.0"},
-    "found": {
-        "what": "relu, value (forward)",
-        "place": "p",
-        "reproducer": "python " + "long/" * 20 + "repro.py",
-        "verified": "",
-        "seed": 1,
-        "trial": 2,
-    },
+    "found": [
+        {
+            "candidate": "oneflow",
+            "what": "relu, value (forward)",
+            "place": "p",
+            "reproducer": "python " + "long/" * 20 + "repro.py",
+            "verified": "",
+            "seed": 1,
+            "trial": 2,
+        },
+    ],
 }
 
 
 def test_the_summary_of_pytest_is_wrapped_and_its_commands_are_not():
     lines = session.summary([HEARD], 60)
-    assert [line for line in lines if len(line) > 60] == [f"  relu, value (forward): {HEARD['found']['reproducer']}"]
+    assert [line for line in lines if len(line) > 60] == [f"  relu, value (forward): {HEARD['found'][0]['reproducer']}"]
     assert "    3 x matmul: RuntimeError: mat1 and mat2 shapes cannot be" in lines
 
 

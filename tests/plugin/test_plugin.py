@@ -98,7 +98,7 @@ def test_what_the_ledger_expects_is_counted_apart():
         "cleared": 1,
         "base_seed": 7,
         "versions": {"torch": "2.0.1", "oneflow": ""},
-        "found": None,
+        "found": [],
         "covered": {},
         "candidates": {},
     }
@@ -127,6 +127,46 @@ def test_several_candidates_have_a_line_each(suite, run, quick):
             "  right: 0 of 1 test differ, 0 need what it lacks; * trials accepted",
         ]
     )
+
+
+def differs(candidate, place):
+    return {
+        "candidate": candidate,
+        "what": "relu, value (forward)",
+        "place": place,
+        "reproducer": f"python {place}/repro.py",
+        "verified": "",
+        "seed": 0,
+        "trial": 3,
+    }
+
+
+def test_of_each_candidate_that_differs_its_own_script_is_told_and_their_trial_once():
+    found = [differs("one", "a"), differs("two", "b")]
+    assert session.bring_back(found, "test_it.py::test_it", "one,two").splitlines() == [
+        "reproducer  python a/repro.py",
+        "kept in     a",
+        "reproducer  python b/repro.py",
+        "kept in     b",
+        "this trial  AUTOTEST_SEED=0 AUTOTEST_TRIAL=3 pytest test_it.py::test_it --autotest-candidate one,two",
+    ]
+    heard = {
+        "test": "test_it.py::test_it",
+        "accepted": 0,
+        "rejections": {},
+        "expected": {},
+        "cleared": 0,
+        "base_seed": 0,
+        "versions": {},
+        "found": found,
+        "covered": {},
+        "candidates": {name: {"accepted": 0, "absent": 0, "found": name} for name in ("one", "two")},
+    }
+    assert session.summary([heard])[-3:] == [
+        "2 findings:",
+        "  one, relu, value (forward): python a/repro.py",
+        "  two, relu, value (forward): python b/repro.py",
+    ]
 
 
 # -- failures ------------------------------------------------------------------------------------------------

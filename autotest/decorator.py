@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from autotest.base.calling import told_at_the_call
-from autotest.base.errors import FrameworkMissing, NotDual, UsageError
+from autotest.base.errors import FrameworkMissing, GradientNotCompared, NotDual, NothingCompared, UsageError
 from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
@@ -192,6 +192,8 @@ def decorate(
                     _run(test, _context(sides, options, called.file))
             except NotDual as error:
                 raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None
+            except (NothingCompared, GradientNotCompared) as error:
+                raise type(error)(f"{where_it_returns(written)}: {str(error).partition('::')[2]}") from None
 
     if isinstance(function, functools.partial):
         run.__wrapped__ = function  # whose signature lacks what is bound already
@@ -246,6 +248,8 @@ def _with_graph_mode(sides: Pair | tuple[Pair, ...]) -> Pair | tuple[Pair, ...]:
 def _checked(function: Any) -> Any:
     """`function`, when it is one that can be run again and again; says what to write instead when it is not."""
     written = functools.partial(function).func if callable(function) else function
+    if type(written).__name__ == "FixtureFunctionDefinition":  # what pytest makes of it
+        raise UsageError(f"@autotest stands above @pytest.fixture over {written.__name__}: a fixture is no test")
     if hasattr(written, "__autotest__"):
         raise UsageError(f"@autotest stands twice over {written.__qualname__}: leave one of them out")
     if getattr(written, "is_hypothesis_test", False):

@@ -143,7 +143,7 @@ def _chances(possibility: Any, count: int) -> builtins.tuple[float, ...]:
         )
     if not all(0.0 <= chance <= 1.0 for chance in chances) or not math.isclose(sum(chances), 1.0, abs_tol=1e-6):
         raise GeneratorError(
-            f"oneof(possibility={possibility!r}): expected chances from 0 to 1 with sum 1, got sum {sum(chances)!r}"
+            f"oneof(possibility={possibility!r}): expected chances from 0 to 1 with sum 1, got {list(chances)!r}"
         )
     return chances
 

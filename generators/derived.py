@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from generators import combinators
 from generators.core import Annotation, Generator
-from generators.errors import Unsatisfiable, of_the_test
+from generators.errors import GeneratorError, Unsatisfiable, of_the_test
 from generators.source import Source
 from generators.where import here, text
 
@@ -25,11 +25,17 @@ class _Applied(Generator):
     _method = ""
 
     def __init__(self, child: Generator, function: Callable[[Any], Any]) -> None:
+        _must_be_callable(child, self._method, function)
         self.children = (child,)
         self._function = function
 
     def __repr__(self) -> str:
         return f"{combinators.bracketed(self.children[0], '|+-*')}.{self._method}({_called(self._function)})"
+
+
+def _must_be_callable(child: Generator, method: str, function: Any) -> None:
+    if not callable(function):
+        raise GeneratorError(f"{child!r}.{method}({function!r}): expected a function of the drawn value")
 
 
 class Mapped(_Applied):
@@ -67,6 +73,7 @@ class Filtered(Generator):
     __slots__ = ("_accepts", "_where")
 
     def __init__(self, child: Generator, accepts: Callable[[Any], object]) -> None:
+        _must_be_callable(child, "filter", accepts)
         self.children = (child,)
         self._accepts = accepts
         self._where = here()

@@ -112,6 +112,9 @@ class Exploration:
         Arrays that ask for the same have one shape, or shapes that broadcast together.
         """
         key = (ndim, *dims)
+        for name, size in zip(("ndim", *(f"dim{at}" for at in range(len(dims)))), key, strict=True):
+            if isinstance(size, (list, dict, set)):  # as no key can hold it
+                raise GeneratorError(f"{name}={size!r} at {text(here())}: expected a whole number >= 0")
         if key in self._partners:
             return self._partner(key, ndim, dims, number)
         rank = self._rank(ndim, dims)

@@ -52,12 +52,14 @@ def unknown_argument(function: Callable[..., Any], named: Any) -> str | None:
 def misspelt_argument(error: TypeError, function: Callable[..., Any] | None) -> str | None:
     """What to say of `error`, by which Python refused a call of `function`; None where it is about something else."""
     said = re.search(r"got an unexpected keyword argument '(\w+)'", str(error))
-    return None if said is None or function is None else unknown_argument(function, (said[1],))
+    if function is None or said is not None:
+        return None if function is None or said is None else unknown_argument(function, (said[1],))
+    return f"{error}; {_expected(inspect.signature(function))}".replace(".__init__", "", 1)
 
 
 def called_by(error: TypeError) -> str:
     """The name of what Python says was called wrongly; empty where `error` says nothing of that."""
-    said = re.match(r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument", str(error))
+    said = re.match(r"(\w+)(?:\.__init__)?\(\) (?:got an unexpected keyword|takes .* positional) argument", str(error))
     return "" if said is None else said[1]
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from autotest.base.errors import UsageError
+from autotest.base.errors import UsageError, nearest
 
 #: Default tolerances by dtype, ``(rtol, atol)``. A mismatch within what rounding explains may be cleared
 #: by the referee only where these are used; tolerances given by the test are law.
@@ -193,12 +194,19 @@ def _require_limit(name: str, value: Any) -> None:
     if isinstance(value, Mapping):
         unknown = [dtype for dtype in value if dtype not in DEFAULT_TOLERANCES]
         allowed = f"dtypes among {', '.join(DEFAULT_TOLERANCES)} (all others are compared exactly)"
+        allowed += "".join(nearest(str(dtype), DEFAULT_TOLERANCES) or _as_text(dtype) for dtype in unknown[:1])
         _require(bool(value) and not unknown, name, dict(value), allowed)
         for dtype, limit in value.items():
             _require(_is_limit(limit), f"{name}[{dtype!r}]", limit, "a finite number >= 0")
         return
     allowed = 'a finite number >= 0, a mapping such as {"float16": 1e-2}, or None for the default by dtype'
     _require(value is None or _is_limit(value), name, value, allowed)
+
+
+def _as_text(dtype: Any) -> str:
+    """What to write instead of a framework's own dtype, which `repr` ends with the name of."""
+    named = re.search(r"(\w+)\W*$", repr(dtype))
+    return f"; write {named[1]!r}" if named is not None and named[1] in DEFAULT_TOLERANCES else ""
 
 
 def _is_number(value: Any) -> bool:

@@ -14,6 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.cli.status import FAILED, USAGE
@@ -63,6 +64,13 @@ def _check_project() -> None:
         print(f"autotest: {project.unknown_key(key, found.file)}", file=sys.stderr)
 
 
+class _Whole(argparse.ArgumentParser):
+    """A parser of options that are written out: as the beginning of another one, `--n 3` would mean something else."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named, allow_abbrev=False)
+
+
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line. Importing what carries it out takes a moment, in which Ctrl-C may come, too."""
     from autotest import __version__
@@ -72,9 +80,13 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="autotest", description="Differential autotesting of two deep-learning frameworks."
     )
     parser.add_argument("--version", action="version", version=f"dual-autotest {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand", parser_class=_Whole)
     for part in (init, fuzz, sweep, harvest, stored, ledgers, gradients, verdicts, align, conformance):
         part.add_to(commands)
+    given = sys.argv[1:] if arguments is None else arguments
+    near = difflib.get_close_matches(given[0], commands.choices, 1, 0.5) if given and given[0].isalpha() else []
+    if near and given[0] not in commands.choices:
+        parser.error(f"there is no command {given[0]!r}. Did you mean {near[0]!r}? `autotest --help` lists them")
     chosen, unknown = parser.parse_known_args(arguments)
     if unknown:
         part_of = commands.choices[chosen.subcommand]
@@ -85,6 +97,6 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _meant(unknown: str, described: str) -> str:
     """Which option an unrecognized one may be, or how names are given to a command that takes none by itself."""
     if unknown.startswith("-"):
-        near = difflib.get_close_matches(unknown, re.findall(r"--[\w-]+", described), 1, 0.65)
-        return f". Did you mean {near[0]}?" if near else ""
+        near = difflib.get_close_matches(unknown.strip("-"), re.findall(r"--([\w-]+)", described), 1, 0.65)
+        return f". Did you mean --{near[0]}?" if near else ""
     return f". Write -k {unknown} to choose by name" if re.search(r"^ +-k ", described, re.MULTILINE) else ""

@@ -55,15 +55,6 @@ def unknown_keywords(text: str) -> list[str]:
     return [name for name in re.findall(r"(?<=[(,\s])(\w+)=", got) if not re.search(rf"\b{name}\b", accepted)]
 
 
-def called_back(running: str, target: str) -> UsageError:
-    """What to say when one side, while it is `running`, calls a function of the test that calls the dual `target`."""
-    return UsageError(
-        f"{running} was given a function of the test, and called it on one side, where it used the dual {target}: that "
-        "would run it on both. Do without the function (loop over m.modules() instead of m.apply, write the steps of a "
-        "closure out), or let it use its own arguments alone, as lambda gradient: gradient * 2 does"
-    )
-
-
 _DEVICE = re.compile(
     r"no NVIDIA driver|not compiled with CUDA|no CUDA GPUs|no CUDA-capable|not linked with support", re.I
 )

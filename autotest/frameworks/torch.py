@@ -125,14 +125,16 @@ class TorchFramework(Namespace):
         asked: Callable[[], bool] = self.root.is_grad_enabled
         return asked
 
-    def modes(self) -> tuple[bool, Any]:
-        return self.root.is_grad_enabled(), self.root.get_default_dtype()
+    def modes(self) -> tuple[bool, Any, bool]:
+        torch = self.root
+        return torch.is_grad_enabled(), torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()
 
-    def restore(self, modes: tuple[bool, Any]) -> None:
+    def restore(self, modes: tuple[bool, Any, bool]) -> None:
         if modes != self.modes():
-            gradients, dtype = modes
+            gradients, dtype, deterministic = modes
             self.root.set_grad_enabled(gradients)
             self.root.set_default_dtype(dtype)
+            self.root.use_deterministic_algorithms(deterministic)
 
     @functools.cached_property
     def _set_threads(self) -> Callable[[int], object]:

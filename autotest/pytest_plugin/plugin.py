@@ -115,6 +115,14 @@ class Session:
         if tallies:
             item.stash[self._running] = _summary(tallies, self._isolated is not None)
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
+        """Fail a test that returns dual tensors, as one does whose decorator was forgotten: it compared nothing."""
+        if not is_autotest(pyfuncitem) and not _takes_examples(pyfuncitem):
+            from autotest.pytest_plugin.undecorated import must_be_decorated
+
+            pyfuncitem.obj = must_be_decorated(pyfuncitem.obj)
+
     @contextlib.contextmanager
     def _shown(self) -> Iterator[None]:
         """What takes long is told on the terminal, past pytest's own capturing, where pytest writes to one."""

@@ -161,7 +161,7 @@ class Symbol(DualObject):
 
     def _child(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__") and name != "__version__":
-            raise AttributeError(f"a dual {self._path or 'torch'} has no {name}")
+            raise made_by_the_test(AttributeError(f"a dual {self._path or 'torch'} has no {name}"))
         recorder = self._recorder_now()
         pair = recorder.pair
         side = pair.side(name)

@@ -139,6 +139,10 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
     """An object that is neither dual nor plain: a framework's own, NumPy's, or the test's."""
     if value is generators.NOTHING:
         return value, value, value
+    if (isinstance(value, type) and issubclass(value, generators.Generator)) or value is generators.random_bool:
+        raise UsageError(
+            f"{value.__name__} was handed over itself: write {value.__name__}(...), which makes a generator"
+        )
     if isinstance(value, np.ndarray):
         return value.copy(), value.copy(), recorder.capture(Array(value.copy(), str(value.dtype)))
     if isinstance(value, np.generic):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -66,6 +67,25 @@ def gradients_off(target: str, reference: str) -> UsageError:
         "enable_grad or inference_mode stands around the call): write `with torch.no_grad():` with the torch of "
         "`from autotest import torch`, which tells both sides"
     )
+
+
+def called_back(running: str, target: str) -> UsageError:
+    """What to say when one side, while it is `running`, calls a function of the test that calls the dual `target`."""
+    if threading.current_thread() is not threading.main_thread() and not _is_foreign(threading.current_thread()):
+        return UsageError(
+            f"{target} was called in a thread of the test's own while {running} was running in another one: a trial "
+            "makes one call at a time, on both sides, so call one after the other"
+        )
+    return UsageError(
+        f"{running} was given a function of the test, and called it on one side, where it used the dual {target}: that "
+        "would run it on both. Do without the function (loop over m.modules() instead of m.apply, write the steps of a "
+        "closure out), or let it use its own arguments alone, as lambda gradient: gradient * 2 does"
+    )
+
+
+def _is_foreign(thread: threading.Thread) -> bool:
+    """Whether `thread` is a framework's, and not one that Python began."""
+    return thread.name.startswith("Dummy-")
 
 
 def device_missing(target: str, pair: Pair, error: Exception) -> UsageError:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from autotest.base.errors import TrialEnd, of_the_test
+from autotest.base.errors import TrialEnd, made_by_the_test, of_the_test
 from autotest.frameworks import chosen
 from autotest.program import refs
 from autotest.recording.dual import DualObject, Method, Value
@@ -76,7 +76,8 @@ class Network(Module, metaclass=_Built):
 
     def __getattr__(self, name: str) -> Any:
         if name in _SLOTS:
-            raise AttributeError(f"{type(self).__name__}: call super().__init__() before anything else is done to it")
+            said = f"{type(self).__name__}: call super().__init__() before anything else is done to it"
+            raise made_by_the_test(AttributeError(said))
         found = super().__getattr__(name)
         if isinstance(found, Value) and self._dual_registers(name):
             self._dual_knows(found)
@@ -88,9 +89,8 @@ class Network(Module, metaclass=_Built):
             return
         if "_expected" not in _set(self):
             if isinstance(value, DualObject):
-                raise AttributeError(
-                    f"{type(self).__name__}: cannot assign {name} before super().__init__() has been called"
-                )
+                said = f"{type(self).__name__}: cannot assign {name} before super().__init__() has been called"
+                raise made_by_the_test(AttributeError(said))
             object.__setattr__(self, name, value)
             return
         recorder = self._dual_now()
@@ -157,7 +157,8 @@ class Network(Module, metaclass=_Built):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What a call of this network does: the framework's own, unless a class has another."""
         if self._dual_path == _PLAIN_MODULE:
-            raise NotImplementedError(f"{type(self).__name__} has no forward; write `def forward(self, ...)` in it")
+            said = f"{type(self).__name__} has no forward; write `def forward(self, ...)` in it"
+            raise made_by_the_test(NotImplementedError(said))
         return super()._dual_forward(*args, **kwargs)
 
     def train(self, mode: bool = True) -> Any:

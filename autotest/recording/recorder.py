@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn, Protocol
 import generators
 from autotest.base.errors import TrialEnd, made_by_the_test, nearest, of_the_test
 from autotest.comparison import Mismatch
-from autotest.comparison.rejection import Rejection, called_back, is_mistake
+from autotest.comparison.rejection import Rejection, is_mistake
 from autotest.frameworks import ABSENT, Pair
 from autotest.frameworks.pair import Both
 from autotest.program import Array, Call, CallKind, Operand, Ref, randomness
@@ -144,7 +144,7 @@ class Recorder(LiveRecord):
         if self.watch is not None:
             self.watch.about_to(self, "reference", call)
         if self.running:
-            raise called_back(self.running, call.target)
+            raise mistakes.called_back(self.running, call.target)
         if self.records_gradients() is not self.recording_gradients:
             raise mistakes.gradients_off(call.target, self.pair.reference.name)
         try:

@@ -16,6 +16,7 @@ from typing import Any
 import generators
 from autotest.base.calling import called_by, misspelt_argument
 from autotest.base.errors import AutotestError, UsageError
+from autotest.comparison.rejection import first_line
 from autotest.recording import tensors
 from autotest.recording.dual import DualObject
 
@@ -38,17 +39,30 @@ def explained(error: Exception, packages: Collection[str]) -> Exception | None:
     # What a call was given wrongly by NumPy's own code is no mistake that the test can see in its line.
     asked = ["numpy"] if getattr(error, "of_the_test", False) else packages
     said = _said(error, asked)
-    return None if said is None else UsageError(said).with_traceback(own_lines(error.__traceback__, packages))
+    own = own_lines(error.__traceback__, packages) if said is not None or isinstance(error, RecursionError) else None
+    if isinstance(error, RecursionError) and own is not None:
+        inner = own
+        while inner.tb_next is not None and inner.tb_frame.f_code is not inner.tb_next.tb_frame.f_code:
+            inner = inner.tb_next
+        code = inner.tb_frame.f_code
+        where = f"{code.co_name} ({Path(code.co_filename).name}:{inner.tb_lineno})"
+        said = f"{error}: {where} calls itself again and again, and nothing ends it"
+        own = TracebackType(None, own.tb_frame, own.tb_lasti, own.tb_lineno)
+    return None if said is None else UsageError(said).with_traceback(own)
 
 
 def own_lines(entry: TracebackType | None, packages: Collection[str]) -> TracebackType | None:
     """A traceback without the frames of this library, of `packages` and of Python's own modules."""
-    if entry is None:
-        return None
-    rest = own_lines(entry.tb_next, packages)
-    if is_library(entry.tb_frame) or _package(entry.tb_frame) in packages or _is_standard(entry.tb_frame):
-        return rest
-    return TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    entries = []
+    while entry is not None:
+        frame = entry.tb_frame
+        if not (is_library(frame) or _package(frame) in packages or _is_standard(frame)):
+            entries.append((frame, entry.tb_lasti, entry.tb_lineno))
+        entry = entry.tb_next
+    own = None
+    for frame, instruction, line in reversed(entries):
+        own = TracebackType(own, frame, instruction, line)
+    return own
 
 
 def is_library(frame: FrameType) -> bool:
@@ -107,8 +121,9 @@ def _said(error: Exception, packages: Collection[str]) -> str | None:
         said = misspelt_argument(error, ours)
         if said is not None:
             return said
-    if isinstance(error, TypeError) and re.search(r"(?<![\w.'])'?(Value|Symbol|Method)\b'?(?!\()", str(error)):
-        first = str(error).splitlines()[0]
+    own = r"\bautotest\.recording\.|(?<![\w.'])'?(Value|Symbol|Method)\b'?(?!\()"
+    if isinstance(error, TypeError) and re.search(own, str(error)):
+        first = first_line(error)
         return (
             f"a function that knows nothing of dual objects was given one ({first}): use what `from autotest import "
             "torch` has, or hand over one side alone, as x.reference"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import generators
-from autotest.base.errors import NotDual, TrialEnd
+from autotest.base.errors import TrialEnd
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
@@ -23,7 +22,7 @@ from autotest.gradients import differentiable, gate
 from autotest.gradients.numeric_check import held_against_numbers
 from autotest.program import Array, Program, refs
 from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
-from autotest.recording.dual import DualObject, Value
+from autotest.recording.dual import Value
 from autotest.recording.observation import Observed, compare, failed_there, observe
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
@@ -33,6 +32,7 @@ from autotest.replaying.updates import Update, Updates, check_updates
 from autotest.results.ledger import Entry
 from autotest.trials.body_errors import explained, own_lines
 from autotest.trials.intermediate_gradients import keep_gradients
+from autotest.trials.returned import returned_tensors, told_on_both_sides
 from autotest.trials.special_values import told_apart
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
@@ -137,6 +137,8 @@ def perform(
     with generators.using(source), recording(recorder):
         try:
             returned = _returned(body, pair)
+            if pair.reference.modes() != modes[0][1]:
+                told_on_both_sides(recorder)
             tensors = returned_tensors(returned, recorder)
             if settings.auto_backward:
                 outputs = tensors if returned is not None else list(unused_results(recorder))
@@ -231,64 +233,6 @@ def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
 def _complaint(recorder: Recorder, settings: Settings, gradients: int) -> str:
     evidence = differentiable.examine(recorder, gradients)
     return gate.complaint(evidence, auto_backward=bool(settings.auto_backward), skipped=settings.skip_grad)
-
-
-def returned_tensors(returned: Any, recorder: Recorder) -> list[Value]:
-    """The dual tensors in what a test body returned, in order; raises `NotDual` for anything foreign."""
-    if type(returned) is Value and type(returned._expected) in recorder.pair.reference.tensor_types:
-        return [returned]  # the commonest: there is nothing to take apart
-    tensors: list[Value] = []
-    for item in _leaves(returned):
-        if isinstance(item, Value):
-            tensors.extend(_tensors_of(recorder, item))
-        elif not (item is None or isinstance(item, DualObject) or _was_observed(recorder, item)):
-            place = next((place for place, found in _places(returned) if found is item), "")
-            raise NotDual(
-                f"returned {_short(item)} ({type(item).__name__}){f' at {place}' if place else ''}, which is not dual: "
-                "return the dual tensors to compare, a tuple, list or dict of them, or None"
-            )
-    return tensors
-
-
-def _short(item: Any) -> str:
-    text = " ".join(repr(item).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _places(returned: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """What a body returned, taken apart, and where each part stands: ``["b"][0]``."""
-    if type(returned) in (tuple, list) or hasattr(type(returned), "_fields"):
-        for index, item in enumerate(returned):
-            yield from _places(item, f"{place}[{index}]")
-    elif isinstance(returned, dict):
-        for key, item in returned.items():
-            yield from _places(item, f"{place}[{json.dumps(key) if isinstance(key, str) else _short(key)}]")
-    else:
-        yield place, returned
-
-
-def _leaves(returned: Any) -> Iterator[Any]:
-    return (item for _, item in _places(returned))
-
-
-def _tensors_of(recorder: Recorder, value: Value) -> Iterator[Value]:
-    expected = value._sides()[0]
-    if isinstance(expected, recorder.pair.reference.tensor_types):
-        yield value
-    elif isinstance(expected, (tuple, list)):
-        for item in value:
-            if isinstance(item, Value):
-                yield from _tensors_of(recorder, item)
-
-
-def _was_observed(recorder: Recorder, item: Any) -> bool:
-    """Whether a plain value came out of a dual call of this trial, and so is compared already."""
-    plain = isinstance(item, (bool, int, float, complex, str, tuple))  # a size is a tuple, and has plain parts
-    for value in recorder.expected:
-        parts = (value, *value) if isinstance(value, tuple) else (value,)
-        if item is value or (plain and any(type(item) is type(part) and item == part for part in parts)):
-            return True
-    return False
 
 
 def unused_results(recorder: Recorder) -> Iterator[Value]:

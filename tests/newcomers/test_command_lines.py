@@ -15,9 +15,11 @@ from autotest.cli import main
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["fuzz", "tests", "--job", "2", "--tiem", "5s"], "unrecognized arguments: --tiem 5s. Did you mean --time?"),
+        (["fuzz", "tests", "--jobs", "2", "--tiem", "5s"], "unrecognized arguments: --tiem 5s. Did you mean --time?"),
         (["gradients", "tests", "--fail-mising"], "--fail-mising. Did you mean --fail-missing?"),
         (["sweep", "relu"], "autotest sweep: error: unrecognized arguments: relu. Write -k relu to choose by name"),
+        (["fuzz", "tests", "--no"], "autotest fuzz: error: unrecognized arguments: --no\n"),
+        (["fuz", "tests"], "autotest: error: there is no command 'fuz'. Did you mean 'fuzz'?"),
         (["replay", "--quux"], "autotest replay: error: unrecognized arguments: --quux\n"),
     ],
 )

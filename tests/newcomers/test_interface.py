@@ -48,6 +48,8 @@ def test_the_old_second_argument_is_told_by_its_name():
     [
         ({"rtol": {"float15": 1}}, r"expected dtypes among float16, .*compared exactly"),
         ({"rtol": {"int64": 1}}, r"expected dtypes among"),
+        ({"rtol": {"flaot32": 1}}, r"Did you mean 'float32'\?"),
+        ({"rtol": {torch.float32: 1}}, r"; write 'float32'"),
         ({"atol": {"float16": -1}}, r"atol\['float16'\]=-1\): expected a finite number >= 0"),
         ({"atol": {}}, "atol={}"),
         ({"grad_rtol": "much"}, "grad_rtol='much'"),

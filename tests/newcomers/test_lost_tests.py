@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autotest import UsageError, autotest
 from autotest.report import campaign, session
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Where
@@ -180,6 +181,26 @@ def test_pytest_tells_of_tests_that_would_share_an_id(pytester, quick, monkeypat
         result = pytester.runpytest_inprocess()
     assert seen == ["test_it.py::test_a", "other/test_it.py::test_a"]
     result.stdout.fnmatch_lines(["autotest: other/test_it.py::test_a is called other/test_it.py::test_a, since *"])
+
+
+def test_pytest_fails_a_test_whose_decorator_was_forgotten(pytester, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
+    pytester.makepyfile(
+        "from autotest import random_tensor, torch",
+        test_bare="from autotest import random_tensor, torch\ndef test_relu(): return torch.relu(random_tensor(2))\n"
+        "def test_two(): return 1, torch.relu(random_tensor(2))\ndef test_none(): torch.relu(random_tensor(2))\n",
+    )
+    result = pytester.runpytest_inprocess("-W", "ignore")
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["test_bare.py:2: test_relu returned a dual object, and nobody compares it: write @*"])
+
+
+def test_a_fixture_is_no_test():
+    with pytest.raises(UsageError, match=r"stands above @pytest.fixture over given: a fixture is no test"):
+
+        @autotest(n=1)
+        @pytest.fixture
+        def given(): ...
 
 
 def test_a_campaign_ends_with_the_tests_that_never_had_an_accepted_trial():

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import torch as real
 import torch.nn as nn
-from autotest import autotest, random, random_tensor, torch
+from autotest import autotest, nothing, random, random_bool, random_tensor, torch
 """
 
 
@@ -155,6 +155,19 @@ MISTAKES = {
     "more_than_there_is": Mistake("a, b, c = x", "not enough values to unpack \\(expected 3, got 2\\)"),
     "error_of_the_body": Mistake('raise ValueError("my own")', "ValueError: my own"),
     "false_assertion": Mistake('assert x.shape[0] == 5, "five rows"', "AssertionError: five rows"),
+    "generator_handed_over": Mistake(
+        "return torch.sum(x, dim=nothing)", "nothing was handed over itself: write nothing\\(...\\), which makes a"
+    ),
+    "function_of_generators": Mistake("return torch.sum(x, 0, random_bool)", "random_bool was handed over itself"),
+    "three_bounds": Mistake("return x * random(0, 2, 1)", "random\\(\\) takes from 1 to 3 .* some of low, high"),
+    "list_as_size": Mistake("return random_tensor(2, [2, 3])", "dim0=\\[2, 3\\] at .*: expected a whole number >= 0"),
+    "filter_of_no_function": Mistake(
+        "return x * random(0, 5).filter(3)", "random\\(0, 5\\).filter\\(3\\): expected a function of the drawn value"
+    ),
+    "endless": Mistake(
+        "f = lambda t: f(torch.relu(t)); return f(x)", "<lambda> \\(test_mistakes.py:.*\\) calls itself again and again"
+    ),
+    "name_of_the_namespace": Mistake("return torch.__name__", "a dual torch has no __name__"),
     "unknown_name": Mistake("return torch.relu(y)", "name 'y' is not defined"),
 }
 #: What the reference refuses in every trial, and what is advised.
@@ -214,6 +227,12 @@ RETURNED = {
     "generator": Mistake("return random(1, 3)", "returned random\\(1, 3\\) \\(random\\), which is not dual"),
     "generator_expression": Mistake(
         "return (row for row in x)", "returned <generator object .* \\(generator\\), which is not dual"
+    ),
+    "function": Mistake("return torch.relu", "returned torch.relu itself: return what it gives, torch.relu\\(...\\)"),
+    "one_side": Mistake("return torch.relu(x).reference", "returned a tensor of one side alone: return the dual"),
+    "mode_of_torch": Mistake(
+        "return real.set_default_dtype(real.float64) or torch.relu(x)",
+        "told torch alone to go on otherwise .* write torch.set_default_dtype",
     ),
     "set": Mistake("return {1, 2}", "returned \\{1, 2\\} \\(set\\), which is not dual"),
     "in_a_dict": Mistake('return {"a": x, "b": 3}', 'returned 3 \\(int\\) at \\["b"\\]'),

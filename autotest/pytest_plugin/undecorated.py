@@ -1,0 +1,29 @@
+"""Tells of a test that returns dual tensors and lacks ``@autotest``, so that nothing compares them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+def must_be_decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which fails when it returns something dual, or a tuple or list with such in it."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        returned = function(*args, **kwargs)
+        dual = getattr(sys.modules.get("autotest.recording.dual"), "DualObject", ())
+        parts = returned if type(returned) in (tuple, list) else (returned,)
+        if any(isinstance(part, dual) for part in parts):
+            from autotest.sources.places import where_it_is
+
+            said = f"{function.__name__} returned a dual object, and nobody compares it: write @autotest() above it"
+            pytest.fail(f"{where_it_is(function)}: {said}", pytrace=False)
+        return returned
+
+    return function if inspect.iscoroutinefunction(function) else run

@@ -1,0 +1,45 @@
+"""Calls in threads of a test's own, and modes of a framework that a test leaves changed."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import torch as real
+
+from autotest import random_tensor, torch
+from autotest.base.errors import NotDual
+from autotest.recording.mistakes import called_back
+from tests.support import faults
+from tests.support.running import agrees, trial
+
+
+def drawn_elsewhere():
+    made = []
+    thread = threading.Thread(target=lambda: made.append(torch.relu(random_tensor(shape=(2, 3)))))
+    thread.start()
+    thread.join()
+    return made[0]
+
+
+def test_what_is_made_in_another_thread_is_no_part_of_the_trial():
+    with pytest.raises(NotDual, match=r"made outside of the trial \(in another thread, .* in its own thread"):
+        trial(drawn_elsewhere, faults.none())
+
+
+def test_a_call_of_another_thread_is_told_from_a_function_that_a_framework_calls():
+    told = []
+    thread = threading.Thread(target=lambda: told.append(str(called_back("relu", "exp"))))
+    thread.start()
+    thread.join()
+    assert "exp was called in a thread of the test's own while relu was running in another one" in told[0]
+    assert "was given a function of the test" in str(called_back("relu", "exp"))
+
+
+def test_torchs_deterministic_algorithms_are_as_they_were_after_a_trial():
+    def body():
+        torch.use_deterministic_algorithms(True)
+        return torch.relu(random_tensor(2))
+
+    assert agrees(trial(body, faults.none()))
+    assert not real.are_deterministic_algorithms_enabled()

@@ -21,6 +21,7 @@ from autotest.comparison.elementwise import (
     passing_tolerance,
     statistics,
 )
+from autotest.comparison.normalisation import normalised
 from autotest.program.paths import is_gradient
 from autotest.program.values import TensorValue
 
@@ -89,7 +90,7 @@ class Thing:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One thing that differs. `name` is the path of the item: ``v3[1]``, ``m0.weight.grad``."""
+    """One thing that differs. `name` is the path of the item: ``v3[1]``, ``m0.weight.grad``; `message` tells people."""
 
     name: str
     slot: int
@@ -102,6 +103,9 @@ class Mismatch:
     #: or an input held such numbers.
     special: bool = False
     detail: Detail = ""
+    #: What differs, without the item's name, the sides and by how much: the same for the same failure in every trial,
+    #: but for numbers in what a framework said. Where it is left out, the first line of the message is.
+    what: str = ""
 
     @property
     def heading(self) -> str:
@@ -116,17 +120,11 @@ class Mismatch:
 
     @property
     def key(self) -> str:
-        """The message without what changes from trial to trial: names of values, numbers, indices, how much differs.
+        """Where in its value it is and what differs: the same in every trial that shows the same failure.
 
         dtypes stay: ``float32`` in place of ``int64`` is another divergence than in place of ``float64``.
         """
-        text = self.message.partition("\n")[0]
-        if self.statistics is not None:
-            text = text.partition(" Mismatched")[0]
-        text = re.sub(r"^[a-z]+\d+\b", "v", text)
-        text = re.sub(r"(?<![\w.])[-+]?(\d+\.?\d*|inf\b|nan\b)(e[-+]?\d+)?", "N", text)
-        # Shapes and indices of any rank.
-        return re.sub(r"\((N,? ?)*\)", "(N)", text)
+        return normalised(f"{self.place} {self.what or self.message.partition(chr(10))[0]}".lstrip())
 
 
 def compare_values(
@@ -217,16 +215,16 @@ class _Pair:
             return self._tensors(name, expected, actual)
         if isinstance(expected, (tuple, list)):
             if len(expected) != len(actual):
-                what = f"expected {len(expected)} items, actual {len(actual)}"
-                return [self._mismatch(name, "structure", what, detail="length")]
+                told = f"expected {len(expected)} items, actual {len(actual)}"
+                return [self._mismatch(name, "structure", "another number of items", told, detail="length")]
             pairs = enumerate(zip(expected, actual, strict=True))
             return [found for at, (one, other) in pairs for found in self.compare(f"{name}[{at}]", one, other)]
         if isinstance(expected, dict):
             wanted, got = list(expected), list(actual)
             # Their order counts: whoever walks through a dict sees it. Types too, since 1 == True.
             if wanted != got or [*map(type, wanted)] != [*map(type, got)]:
-                what = f"expected keys {_told(wanted)}, actual {_told(got)}"
-                return [self._mismatch(name, "structure", what, detail="keys")]
+                told = f"expected keys {_told(wanted)}, actual {_told(got)}"
+                return [self._mismatch(name, "structure", "other keys", told, detail="keys")]
             return [
                 found for key in wanted for found in self.compare(f"{name}[{_told(key)}]", expected[key], actual[key])
             ]
@@ -243,9 +241,13 @@ class _Pair:
     def _unlike(self, name: str, expected: Any, actual: Any) -> Mismatch:
         if is_gradient(name) and (expected is None or actual is None):
             having, lacking = self.sides if actual is None else self.sides[::-1]
-            return self._mismatch(name, "gradient", f"{having} has a gradient, {lacking} has none", detail="one-sided")
+            what = f"only the {'reference' if actual is None else 'candidate'} has a gradient"
+            told = f"{having} has a gradient, {lacking} has none"
+            return self._mismatch(name, "gradient", what, told, detail="one-sided")
         detail: Detail = "one-sided" if Nothing in (type(expected), type(actual)) else "type"
-        return self._mismatch(name, "structure", f"expected {_kind(expected)}, actual {_kind(actual)}", detail=detail)
+        what = f"expected {_class_of(expected)}, actual {_class_of(actual)}"
+        told = f"expected {_described(expected)}, actual {_described(actual)}"
+        return self._mismatch(name, "structure", what, told, detail=detail)
 
     def _compare_arrays(self, name: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> list[Mismatch]:
         """Arrays that are nobody's tensor, such as what ``.numpy()`` gave."""
@@ -258,7 +260,8 @@ class _Pair:
         found: list[Mismatch] = []
         one, other = expected.data, actual.data
         if one.shape != other.shape:
-            found.append(self._mismatch(name, "shape", f"expected shape {one.shape}, actual {other.shape}"))
+            told = f"expected shape {one.shape}, actual {other.shape}"
+            found.append(self._mismatch(name, "shape", "another shape", told))
         attributes: tuple[Symptom, ...] = ("dtype", "device", "requires_grad")
         for attribute in attributes if self.check_dtype else attributes[1:]:
             wanted, got = getattr(expected, attribute), getattr(actual, attribute)
@@ -294,25 +297,33 @@ class _Pair:
         if not mask.any():
             return []
         numbers = statistics(one, other, mask, *limits, dtype)
-        found = self._mismatch(name, "value", _not_close(numbers), numbers)
+        what = "not close" if numbers.rtol or numbers.atol else "not equal"
+        found = self._mismatch(name, "value", what, f"{what}. {_how_much(numbers)}", numbers)
         special = one.dtype.kind in "fc" and not np.isfinite(one[mask]).any()
         return [dataclasses.replace(found, special=True) if special else found]
 
     def _mismatch(
-        self, name: str, symptom: Symptom, what: str, numbers: Statistics | None = None, *, detail: Detail = ""
+        self,
+        name: str,
+        symptom: Symptom,
+        what: str,
+        told: str = "",
+        numbers: Statistics | None = None,
+        *,
+        detail: Detail = "",
     ) -> Mismatch:
+        """That `what` differs in the item called `name`; `told` says it to people, with what is of this trial."""
         if symptom == "value" and (is_gradient(name) or self.stage == "backward"):
             symptom = "gradient"
-        message = f"{name}: {what}. expected={self.sides[0]} actual={self.sides[1]}"
-        return Mismatch(name, self.slot, symptom, self.stage, "candidate", message, numbers, detail=detail)
+        message = f"{name}: {told or what}. expected={self.sides[0]} actual={self.sides[1]}"
+        return Mismatch(name, self.slot, symptom, self.stage, "candidate", message, numbers, detail=detail, what=what)
 
 
-def _not_close(found: Statistics) -> str:
+def _how_much(found: Statistics) -> str:
     tolerant = found.rtol or found.atol
     there = f"expected {_shortest(found.abs_expected, found.dtype)}, actual {_shortest(found.abs_actual, found.dtype)}"
     allowed = f"{found.atol:g} + {found.rtol:g} * |expected| allowed" if tolerant else "none allowed"
     parts = [
-        f"not {'close' if tolerant else 'equal'}",
         f"Mismatched {found.mismatched} / {found.total} ({100 * found.mismatched / found.total:.3g}%)",
         f"Greatest absolute difference {found.greatest_abs:.3g} at {found.abs_index}: {there} ({allowed})",
         f"Greatest relative difference {found.greatest_rel:.3g} at {found.rel_index}",
@@ -330,16 +341,20 @@ def _shortest(value: Any, dtype: str) -> str:
     return str(value) if narrow is None or not isinstance(value, float) else str(narrow(value))
 
 
-def _kind(value: Any) -> str:
+def _class_of(value: Any) -> str:
     if type(value) is Nothing:
         return "nothing of that name"
     if type(value) is Thing:
         return f"an object of type {value.kind}"
+    return f"a {value.dtype} tensor" if type(value) is TensorValue else f"a {type(value).__name__}"
+
+
+def _described(value: Any) -> str:
     if type(value) is TensorValue:
-        return f"a {value.dtype} tensor of shape {value.data.shape}"
+        return f"{_class_of(value)} of shape {value.data.shape}"
     if isinstance(value, (tuple, list, dict)):
-        return f"a {type(value).__name__} of {len(value)}"
-    return f"{_told(value)} ({type(value).__name__})"
+        return f"{_class_of(value)} of {len(value)}"
+    return _class_of(value) if type(value) in (Nothing, Thing) else f"{_told(value)} ({type(value).__name__})"
 
 
 def _told(value: Any) -> str:

@@ -121,17 +121,20 @@ def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed
     reference, candidate = pair.sides
     message = f"{call.target}: {reference} refuses ({reason.splitlines()[0]:.200}), {candidate} accepts. "
     message += f"expected={reference} actual={candidate}"
-    return Agreement(program, empty, [Mismatch(call.target, slot, "accepted", _stage(call), "candidate", message)])
+    assert expected.error is not None
+    what = f"accepts what is refused by {type(expected.error).__name__}: {first_line(expected.error)}"
+    accepted = Mismatch(call.target, slot, "accepted", _stage(call), "candidate", message, what=what)
+    return Agreement(program, empty, [accepted])
 
 
 def raised(program: Program, slot: int, pair: Pair, error: Exception) -> Mismatch:
     """The mismatch of a call at `slot` that the reference accepts and the candidate refuses with `error`."""
     reference, candidate = pair.sides
     target = operator_of(program.calls, slot)
-    message = f"{target}: {reference} accepts, {candidate} raised {type(error).__name__}: {first_line(error)}. "
-    message += f"expected={reference} actual={candidate}"
+    what = f"{type(error).__name__}: {first_line(error)}"
+    message = f"{target}: {reference} accepts, {candidate} raised {what}. expected={reference} actual={candidate}"
     symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
-    return Mismatch(target, slot, symptom, _stage(program.calls[slot]), "candidate", message)
+    return Mismatch(target, slot, symptom, _stage(program.calls[slot]), "candidate", message, what=what)
 
 
 def _stage(call: Call) -> Stage:

@@ -20,7 +20,7 @@ from autotest.emission.derivative import derivative_script, forward_script
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.forward_mode import anatomy, forwarding, wrong_tangent
 from autotest.gradients.larger_inputs import enlarged
-from autotest.gradients.numeric_check import RULE, verdict
+from autotest.gradients.numeric_check import NOT_THE_DERIVATIVE, RULE, verdict
 from autotest.gradients.reverse_mode import Wrong, pushing, wrong_gradient
 from autotest.program import Program, Ref, leaves
 from autotest.program.paths import gradient_of
@@ -99,7 +99,8 @@ def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wron
 def _mismatch(wrong: Wrong, framework: Framework, side: Side) -> Mismatch:
     told = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
     message = f"{told}\n(of the sum of what is pushed back from, by central differences in float64)"
-    return Mismatch(gradient_of(wrong.name), wrong.place.slot, "gradient", "replay", side, message)
+    name, slot = gradient_of(wrong.name), wrong.place.slot
+    return Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE)
 
 
 def _shrunk(

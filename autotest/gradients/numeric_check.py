@@ -21,6 +21,9 @@ from autotest.report import gradients as report
 #: Differences in double precision are good to nine digits or so; anything beyond this is no rounding.
 RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, strict=True, coarse=True)
 
+#: What differs where a gradient does not agree with differences of its own forward.
+NOT_THE_DERIVATIVE = "not the derivative of its own forward"
+
 
 @dataclasses.dataclass(slots=True)
 class Numbers:
@@ -88,7 +91,9 @@ def mismatches_of(
         name = gradient_of(row.input)
         table = report.failure(rows, f"{name} of {framework.name}")
         message = f"{table}\n(of its own forward, by central differences in float64){told}"
-        mismatches.append(Mismatch(name, slots[row.input], "gradient", "replay", side, message))
+        mismatches.append(
+            Mismatch(name, slots[row.input], "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE)
+        )
     return mismatches
 
 

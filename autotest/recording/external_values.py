@@ -59,7 +59,7 @@ def state_differs(record: Record, slot: int, what: str) -> Mismatch:
     reference, candidate = record.pair.reference, record.pair.candidate
     target = record.calls[slot].target
     message = f"{target}: {what}. expected={reference.name} actual={candidate.name}"
-    return Mismatch(target, slot, "structure", "build", "candidate", message)
+    return Mismatch(target, slot, "structure", "build", "candidate", message, what=what)
 
 
 def adopt(record: Record, other: Record, slot: int) -> int:

@@ -97,7 +97,10 @@ def failed_there(record: Record, slot: int, error: Exception) -> list[Mismatch]:
     message = f"{name}: {reference} accepts, {candidate} raised {error}. expected={reference} actual={candidate}"
     kind, target = record.calls[slot].kind, record.calls[slot].target
     stage = stage_of(kind, target, record.pair.resolve(target).expected if kind == "function" else None)
-    return [*record.mismatches, Mismatch(name, slot, "exception", stage, "candidate", message)]
+    return [
+        *record.mismatches,
+        Mismatch(name, slot, "exception", stage, "candidate", message, what=str(error).partition("\n")[0]),
+    ]
 
 
 def _unreadable(trials: Sequence[Observed], settings: Settings, error: Exception) -> list[list[Mismatch]]:
@@ -114,8 +117,9 @@ def _unreadable(trials: Sequence[Observed], settings: Settings, error: Exception
 def _unread(trial: Observed, error: Exception) -> Mismatch:
     slot = max((pairing.slot for pairing in trial.pairings), default=0)
     name = trial.record.pair.candidate.name
+    what = f"{type(error).__name__}: {error}".partition("\n")[0]
     message = f"{name} failed when its results were read: {type(error).__name__}: {error}"
-    return Mismatch("results", slot, "exception", "forward", "candidate", message)
+    return Mismatch("results", slot, "exception", "forward", "candidate", message, what=what)
 
 
 def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], settings: Settings) -> list[Mismatch]:

@@ -24,22 +24,22 @@ def only_reference_accepts(record: Record, slot: int, function: Any, error: Exce
         record.rejection = Rejection(target, rejection.ABSENT, str(no_name))
         return
     if function is ABSENT:
-        what = f"{candidate} has no such function"
+        what, told = "has no such function", f"{candidate} has no such function"
     else:
-        what = f"{candidate} raised {type(error).__name__}: {first_line(error)}"
-    message = f"{target}: {reference} accepts, {what}. expected={reference} actual={candidate}"
+        what = f"{type(error).__name__}: {first_line(error)}"
+        told = f"{candidate} raised {what}"
+    message = f"{target}: {reference} accepts, {told}. expected={reference} actual={candidate}"
     stage = stage_of(record.calls[slot].kind, target, function)
     symptom: Symptom = "out of memory" if is_out_of_memory(error) else "exception"
-    record.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message))
+    record.mismatches.append(Mismatch(target, slot, symptom, stage, "candidate", message, what=what))
 
 
 def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:
     """The reference refused the call at `slot` with `error`, and the candidate did not: a mismatch."""
     reference, candidate = record.pair.sides
     kind, target = record.calls[slot].kind, record.calls[slot].target
-    message = (
-        f"{target}: {reference} refuses ({type(error).__name__}: {first_line(error)}), {candidate} accepts. "
-        f"expected={reference} actual={candidate}"
-    )
+    reason = f"{type(error).__name__}: {first_line(error)}"
+    what = f"accepts what is refused by {reason}"
+    message = f"{target}: {reference} refuses ({reason}), {candidate} accepts. expected={reference} actual={candidate}"
     stage = stage_of(kind, target, record.pair.resolve(target).expected if kind == "function" else None)
-    record.mismatches.append(Mismatch(target, slot, "accepted", stage, "candidate", message))
+    record.mismatches.append(Mismatch(target, slot, "accepted", stage, "candidate", message, what=what))

@@ -247,11 +247,9 @@ def _failed(built: StagedProgram, staged: StagedProgram, error: Exception) -> Mi
     """That no graph of `staged` could be built or run; `built` is the one of its kind that was tried."""
     framework, at = staged.framework, max(built.at, 0)
     name = operator_of(staged.record.calls, at)
-    message = (
-        f"{name}: {framework.name} accepts it in eager mode, {framework.graph_mode} raised {type(error).__name__}: "
-        f"{telling(error)}"
-    )
-    return Mismatch(name, at, "graph", "replay", "candidate", message, detail="raised")
+    said = f"{type(error).__name__}: {telling(error)}"
+    message = f"{name}: {framework.name} accepts it in eager mode, {framework.graph_mode} raised {said}"
+    return Mismatch(name, at, "graph", "replay", "candidate", message, detail="raised", what=said)
 
 
 def _distinct(staged: StagedProgram) -> list[Any]:

@@ -167,7 +167,7 @@ class _Stepping:
             f"update, in double precision ({allowed:.3g} allowed), with gradients up to {size:.3g}"
         )
         message = f"{told}. expected={reference} actual={candidate}"
-        mismatch = Mismatch("step", whole, "value", "forward", "candidate", message)
+        mismatch = Mismatch("step", whole, "value", "forward", "candidate", message, what="another update")
         # What comes after the first wrong step only hides it.
         end = slot + 1
         cut = Program(program.calls[:end], program.arrays, frozenset())

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from autotest.base.options import DEFAULT_PAIR
 from autotest.comparison import SPECIAL, Mismatch
+from autotest.comparison.normalisation import normalised
 from autotest.program import Call, Program, operator_of
 
 #: Symptoms that a trial cannot be run again for in a process that is to live on.
@@ -37,17 +38,6 @@ class Identity(NamedTuple):
         return f"{re.sub(r'[^a-z0-9_]+', '-', words).strip('-')[:60]}-{digest}"
 
 
-#: What a message holds that is another in every trial, or on every machine, and what stands for it in an identity.
-_PASSING = tuple(
-    (re.compile(pattern), instead)
-    for pattern, instead in (
-        (r"\b0x[0-9a-fA-F]+", "N"),
-        (r"(?<![\w.])(?:/[\w.+-]+)+/(?=[\w.+-])", ""),  # folders
-        (r"\b(?!u?int\d)[a-z]{1,4}\d+\b", "it"),  # names of values; dtypes stay
-        (r"(?<![A-Za-z])[-+]?\d[\d.e+-]*(?![A-Za-z_])", "N"),
-        (r"\bN(?:,? N)+\b", "N"),  # shapes of any rank
-    )
-)
 _CHECK = re.compile(r"Check failed: (.*)")
 
 
@@ -59,11 +49,10 @@ def operator_behind(calls: Sequence[Call], mismatch: Mismatch) -> str:
 def identity_of(mismatch: Mismatch, operator: str, program: Program, candidate: str = "") -> Identity:
     """Which failure of `candidate` a trial showed, by its first mismatch."""
     own = known_as(candidate)
+    stage, side = mismatch.stage, mismatch.side
     if mismatch.special:  # a flood of them is one finding
-        return Identity(operator, SPECIAL, mismatch.stage, mismatch.side, "", "", own)
-    said = mismatch.key.replace(candidate, placeless(candidate)) if candidate else mismatch.key
-    message = passing_left_out(re.sub(rf"(?<!\w){re.escape(mismatch.name)}(?!\w)", "it", said))
-    return Identity(operator, mismatch.symptom, mismatch.stage, mismatch.side, message, program.shape_class(), own)
+        return Identity(operator, SPECIAL, stage, side, "", "", own)
+    return Identity(operator, mismatch.symptom, stage, side, mismatch.key, program.shape_class(), own)
 
 
 def placeless(candidate: str) -> str:
@@ -80,18 +69,11 @@ def known_as(candidate: str) -> str:
     return "" if own == DEFAULT_PAIR[1] else own
 
 
-def passing_left_out(text: str) -> str:
-    """A message without what is another in every trial: numbers, shapes, addresses, folders, names of values."""
-    for pattern, instead in _PASSING:
-        text = pattern.sub(instead, text)
-    return text
-
-
 def death_of(
     operator: str, symptom: str, stage: str, side: str, how: str, last_words: str, candidate: str = ""
 ) -> Identity:
     """Which death of `candidate` it was: two checks that fail in one operator are two of them."""
     check = _CHECK.search(last_words)
     how = "no answer" if symptom == "hang" else how  # for how long it was waited for is not the candidate's
-    said = f"{how}: {passing_left_out(check[1].strip())}" if check else how
+    said = f"{how}: {normalised(check[1].strip())}" if check else how
     return Identity(operator, symptom, stage, side, said, "", known_as(candidate))

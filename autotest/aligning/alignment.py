@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.aligning import running
+from autotest.aligning import mistakes, running
 from autotest.aligning.alone import as_before, differs_alone
 from autotest.aligning.comparing import Compared, compare_step
 from autotest.aligning.matching import Mapping_, Match, Matches, match, module_names
@@ -40,6 +40,7 @@ class Alignment:
         step: the number of that step, from 0.
         network: where it begins ("" is the whole model, if it is wrong alone), and how far apart the sides are in each
             module.
+        notes: a sentence for each way in which the models are set up otherwise, such as their modes.
         rounding: how many times what is tolerated the models were apart where that proved to be rounding; 0 for never.
     """
 
@@ -50,6 +51,7 @@ class Alignment:
     step: int = 0
     network: ByLayer | None = None
     rounding: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -68,6 +70,7 @@ class Alignment:
             self.step,
             self.network,
             self.rounding,
+            self.notes,
         )
 
     __str__ = report
@@ -107,23 +110,26 @@ def align(
             numbers are pushed into all outputs.
         optimizer: ``optimizer(parameters)`` or ``optimizer(namespace, parameters)`` -> what is stepped after each
             backward; left out, nothing is.
-        steps: how many times.
+        steps: how many times; more than once with an `optimizer` only.
         rtol, atol: tolerance; by dtype when left out.
 
     Raises:
-        UsageError: the models are of other frameworks, draw random numbers, or `mapping` names what is not there.
+        UsageError: the models are of other frameworks, draw random numbers, hold no numbers or return none, or what is
+            given beside them does not fit; says which, and what is expected.
     """
+    mistakes.check_numbers(steps, rtol, atol, optimizer)
     pair = _pair(reference_model, candidate_model)
-    if steps < 1:
-        raise UsageError(f"align(steps={steps!r}): expected a whole number, at least 1")
-    for framework, model in ((pair.reference, reference_model), (pair.candidate, candidate_model)):
+    frameworks, models = (pair.reference, pair.candidate), (reference_model, candidate_model)
+    for framework, side, model in zip(frameworks, pair.sides, models, strict=True):
         if framework.draws(model):
             raise UsageError(
-                f"the {framework.name} model draws random numbers (dropout in training): call .eval() on both "
+                f"the {side} model draws random numbers (dropout in training): call .eval() on both "
                 "models, or set the probability to 0"
             )
     arrays = _arrays(pair.reference, inputs)
-    matches = _matched(pair, reference_model, candidate_model, mapping or {})
+    own, other = (mistakes.state(*each) for each in zip(frameworks, pair.sides, models, strict=True))
+    shapes = [{name: value.data.shape for name, value in held.items()} for held in (own, other)]
+    matches = match(shapes[0], shapes[1], {} if mapping is None else mapping)
     _copy(pair, reference_model, candidate_model, matches.pairs)
     paths = module_names(
         matches,
@@ -131,11 +137,15 @@ def align(
         [name for name, _ in reference_model.named_modules()],
         [name for name, _ in candidate_model.named_modules()],
     )
-    models = reference_model, candidate_model
+    live = pair.reference.state(reference_model), pair.candidate.state(candidate_model)
+    notes = mistakes.settings(pair.sides, models, (own, other), live, matches.pairs, paths)
     given = Tolerance(rtol, atol)
     wide = None if given.given else _wide(pair, models)
-    todo = _Todo(pair, matches, paths, steps, loss, optimizer)
-    found = todo.compared(models, arrays, given)
+    todo = _Todo(pair, matches, paths, steps, loss, optimizer, notes)
+    try:
+        found = todo.compared(models, arrays, given)
+    except UsageError as error:
+        raise (UsageError(f"{error}; {'; '.join(notes)}") if notes else error) from error.__cause__
     if found.mismatches and wide is not None:
         # Rates in single precision would grow into a difference from step to step where nothing is wrong.
         try:
@@ -163,18 +173,20 @@ class _Todo:
     steps: int
     loss: Callable[..., Any] | None
     optimizer: Callable[..., Any] | None
+    notes: tuple[str, ...]
 
     def compared(
         self, models: tuple[Any, Any], arrays: Sequence[Array], tolerance: Tolerance, *, together: bool = False
     ) -> Alignment:
         """The first step in which they differ, or the last one; each begins with the same weights when `together`."""
         pair, matches = self.pair, self.matches
-        found = Alignment(pair.sides, matches.pairs, matches.unmatched)
+        found = Alignment(pair.sides, matches.pairs, matches.unmatched, notes=self.notes)
         runs = [
-            running.run(framework, model, arrays, self.steps, self.loss, self.optimizer)
-            for framework, model in zip((pair.reference, pair.candidate), models, strict=True)
+            running.run(framework, side, model, arrays, self.steps, self.loss, self.optimizer)
+            for framework, side, model in zip((pair.reference, pair.candidate), pair.sides, models, strict=True)
         ]
         for number, (own, other) in enumerate(zip(*runs, strict=True)):
+            mistakes.check_returned(pair.sides[0], own)
             compared = compare_step(own, other, self.paths, matches.pairs, tolerance, pair.sides)
             network = self._network(compared, own, models, tolerance)
             found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)
@@ -236,8 +248,12 @@ def _pair(reference_model: Any, candidate_model: Any) -> Pair:
     reference = pair.reference
     if not isinstance(reference_model, reference.module_types):
         raise UsageError(f"align: expected a module of {reference.name} first, got a {type(reference_model).__name__}")
+    if candidate_model is reference_model:
+        raise UsageError("align: the same model twice; expected a model and a port of it")
     if isinstance(candidate_model, reference.module_types):
-        return Pair(reference, reference)
+        pair = Pair(reference, reference)
+        pair.sides = (f"{reference.name} (reference)", f"{reference.name} (port)")
+        return pair
     if not isinstance(candidate_model, pair.candidate.module_types):
         raise UsageError(
             f"align: expected a module of {pair.candidate.name} or {reference.name} second, got a "
@@ -247,6 +263,10 @@ def _pair(reference_model: Any, candidate_model: Any) -> Pair:
 
 
 def _arrays(framework: Framework, inputs: Any) -> list[Array]:
+    if isinstance(inputs, Mapping):
+        raise UsageError(
+            "align(inputs=...): expected arrays or tensors in the order of forward's arguments, got a dict"
+        )
     given = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
     found = []
     for one in given:
@@ -259,14 +279,6 @@ def _arrays(framework: Framework, inputs: Any) -> list[Array]:
                 raise UsageError(f"align(inputs=...): expected arrays or tensors, got {one!r:.80}")
             found.append(Array(data.copy(), str(data.dtype)))
     return found
-
-
-def _matched(pair: Pair, own: Any, other: Any, mapping: Mapping_) -> Matches:
-    shapes = [
-        {name: side.shape(value) for name, value in side.state(model).items()}
-        for side, model in ((pair.reference, own), (pair.candidate, other))
-    ]
-    return match(shapes[0], shapes[1], mapping)
 
 
 def _copy(pair: Pair, own: Any, other: Any, matched: Sequence[Match]) -> None:

@@ -56,6 +56,10 @@ def compare_step(
         pushed += [
             over_tolerance(*both, tolerance) for both in zip(mine.input_gradients, theirs.input_gradients, strict=False)
         ]
+    if own.returned.replace("list", "tuple") != other.returned.replace("list", "tuple"):
+        message = f"the model: expected {own.returned}, actual {other.returned}. expected={sides[0]} actual={sides[1]}"
+        forward.append(Mismatch("the model", 0, "structure", "forward", "candidate", message))
+        begins = begins or ("", len(pairs) - 1)
     backward: list[Mismatch] = []
     for match in matches:
         if match.reference in own.gradients and match.candidate in other.gradients:

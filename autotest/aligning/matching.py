@@ -50,12 +50,18 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
             "align(mapping=...): expected a dictionary of the reference's names and the candidate's, got "
             f"{mapping!r:.80}"
         )
+    for key, value in mapping.items():
+        _check(key, value)
     renamed, axes = _renamed(reference, candidate, mapping)
+    said = _said(renamed, candidate, mapping)
     pairs: list[Match] = []
     taken: set[str] = set()
     left: list[str] = []
     for name, shape in reference.items():
         other = renamed.get(name, name)
+        if said.get(other, name) != name:  # which is another one's, as the caller says
+            left.append(name)
+            continue
         order = axes.get(name)
         wanted = shape if order is None else tuple(shape[axis] for axis in order)
         if other in candidate and candidate[other] == wanted:
@@ -79,6 +85,35 @@ def match(reference: Mapping[str, Shape], candidate: Mapping[str, Shape], mappin
             left.remove(name)
     order_of = {name: number for number, name in enumerate(reference)}
     return Matches(tuple(sorted(pairs, key=lambda pair: order_of[pair.reference])), (tuple(left), tuple(rest)))
+
+
+def _check(key: object, value: object) -> None:
+    """Raise `UsageError` for an item of a mapping that is no name and what it is on the other side."""
+    how = value[1] if isinstance(value, tuple) and len(value) == 2 else ()
+    moves = how == "transpose" or (not isinstance(how, str) and isinstance(how, Sequence))
+    named = value if isinstance(value, str) else value[0] if isinstance(value, tuple) and len(value) == 2 else None
+    if not (isinstance(key, str) and isinstance(named, str) and moves):
+        raise UsageError(
+            f'mapping[{key!r}] is {value!r:.80}: expected the candidate\'s name, (name, "transpose") or (name, axes)'
+        )
+
+
+def _said(renamed: Mapping[str, str], candidate: Mapping[str, Shape], mapping: Mapping_) -> dict[str, str]:
+    """The reference's name of each of the candidate's that `mapping` speaks of."""
+    found: dict[str, str] = {}
+    for name, other in renamed.items():
+        if not any(name == key or name.startswith(f"{key}.") for key in mapping):
+            continue
+        if name in mapping and other not in candidate:
+            raise UsageError(
+                f"mapping[{name!r}] is {other!r}, a module of the candidate: expected a parameter or buffer"
+            )
+        if other in found:
+            raise UsageError(
+                f"mapping: {found[other]!r} and {name!r} of the reference are both {other!r} of the candidate"
+            )
+        found[other] = name
+    return found
 
 
 def _may_be(name: str, other: str, reference: Mapping[str, Shape]) -> bool:

@@ -42,19 +42,22 @@ class Step:
     gradients: dict[str, TensorValue | None]
     state: dict[str, TensorValue]
     input_gradients: list[TensorValue | None]
+    #: What the model returned, in words: ``"a tuple of 2 (a tensor, a tensor)"``.
+    returned: str = ""
 
 
 def run(
     framework: Framework,
+    side: str,
     model: Any,
     inputs: Sequence[Array],
     steps: int,
     loss: Callable[..., Any] | None,
     optimizer: Callable[..., Any] | None,
 ) -> Iterator[Step]:
-    """Call `model` on `inputs`, push back, and step, `steps` times."""
+    """Call `model`, that of `side`, on `inputs`, push back, and step, `steps` times."""
     parameters = framework.parameters(model)
-    stepping = None if optimizer is None else _given(optimizer, framework, list(parameters.values()))
+    stepping = None if optimizer is None else _stepping(optimizer, framework, side, list(parameters.values()))
     for _ in range(steps):
         for parameter in parameters.values():
             framework.forget_gradient(parameter)
@@ -65,19 +68,20 @@ def run(
             try:
                 output = framework.invoke("method", "__call__", [model, *tensors], {})
             except Exception as error:
-                described = ", ".join(f"{array.dtype} of shape {array.data.shape}" for array in inputs)
+                described = ", ".join(f"{array.dtype} of shape {array.data.shape}" for array in inputs) or "nothing"
                 raise UsageError(
-                    f"the {framework.name} model raised {type(error).__name__} when it was called with {described}: "
+                    f"the {side} model raised {type(error).__name__} when it was called with {described}: "
                     f"{first_line(error)}"
                 ) from error
-        _push_back(framework, output, loss)
+        _push_back(framework, side, output, loss)
         for call, (given, result) in zip(watched.calls, watched.live, strict=True):
             call.input_gradients = gradients_of(framework, given)
             call.output_gradients = gradients_of(framework, result)
         gradients = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
-        yield Step(before, watched.calls, gradients, state_of(framework, model), gradients_of(framework, tensors))
+        left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
+        yield Step(before, watched.calls, gradients, left, of_inputs, in_words(framework, output))
 
 
 def state_of(framework: Framework, model: Any) -> dict[str, TensorValue]:
@@ -105,15 +109,17 @@ class _Watched:
         self.live.append(ends)
 
 
-def _push_back(framework: Framework, output: Any, loss: Callable[..., Any] | None) -> None:
+def _push_back(framework: Framework, side: str, output: Any, loss: Callable[..., Any] | None) -> None:
     if loss is not None:
-        value = _given(loss, framework, output)
+        value = _given("loss", loss, framework, side, output)
         if not isinstance(value, framework.tensor_types) or framework.numel([value]) != 1:
             shape = f" of shape {framework.shape(value)}" if isinstance(value, framework.tensor_types) else ""
             raise UsageError(
                 f"align(loss=...): expected a tensor of one element, got a {type(value).__name__}{shape} for "
-                f"{framework.name}: let it end with .mean() or .sum()"
+                f"{side}: let it end with .mean() or .sum()"
             )
+        if not framework.can_backpropagate(value):
+            raise UsageError(f"align(loss=...): of the {side} model, the loss depends on no parameter and no input")
         framework.invoke("method", "backward", [value], {})
         return
     roots = [tensor for tensor in flat(framework, output) if framework.can_backpropagate(tensor)]
@@ -122,8 +128,27 @@ def _push_back(framework: Framework, output: Any, loss: Callable[..., Any] | Non
         framework.invoke("function", "autograd.backward", [roots, cotangents], {})
 
 
-def _given(function: Callable[..., Any], framework: Framework, value: Any) -> Any:
+def _stepping(optimizer: Callable[..., Any], framework: Framework, side: str, parameters: list[Any]) -> Any:
+    made = _given("optimizer", optimizer, framework, side, parameters)
+    if not callable(getattr(made, "step", None)):
+        raise UsageError(
+            f"align(optimizer=...): expected a function that returns an optimizer, got a {type(made).__name__} for "
+            f"{side}, which has no step()"
+        )
+    held = {id(tensor) for tensor in framework.optimized(made)}
+    if held and held.isdisjoint(map(id, parameters)):
+        raise UsageError(
+            f"align(optimizer=...): the optimizer for {side} holds none of the parameters of its model: build it on "
+            "those that the function is given"
+        )
+    return made
+
+
+def _given(what: str, function: Callable[..., Any], framework: Framework, side: str, value: Any) -> Any:
     """What a function of the caller makes of `value`; one that takes two arguments is given the namespace first."""
+    given = "output" if what == "loss" else "parameters"
+    if not callable(function):
+        raise UsageError(f"align({what}=...): expected a function of the {given}, got {function!r:.60}")
     try:
         positional = [
             one
@@ -133,15 +158,19 @@ def _given(function: Callable[..., Any], framework: Framework, value: Any) -> An
     except (TypeError, ValueError):
         positional = []
     if len(positional) > 2:
-        raise UsageError(f"{function!r} takes {len(positional)} arguments; expected (value) or (namespace, value)")
-    if len(positional) == 2:
-        return function(_Names(framework), value)
-    try:
-        return function(value)
-    except Exception as error:
         raise UsageError(
-            f"align: {function!r} raised {type(error).__name__} for {framework.name} ({first_line(error)}): where it "
-            "needs the framework, let it take that first, as lambda lib, parameters: lib.optim.SGD(parameters, lr=0.1)"
+            f"align({what}=...): {function!r:.60} takes {len(positional)} arguments; expected ({given}) or "
+            f"(namespace, {given})"
+        )
+    alone = len(positional) < 2
+    try:
+        return function(value) if alone else function(_Names(framework), value)
+    except Exception as error:
+        example = "lib.nn.functional.relu(output).mean()" if what == "loss" else "lib.optim.SGD(parameters, lr=0.1)"
+        hint = f": where it needs the framework, let it take that first, as lambda lib, {given}: {example}"
+        raise UsageError(
+            f"align({what}=...): {function!r:.60} raised {type(error).__name__} for {side} ({first_line(error)})"
+            + (hint if alone else "")
         ) from error
 
 
@@ -164,14 +193,36 @@ def _cotangent(framework: Framework, tensor: Any) -> Array:
 
 
 def flat(framework: Framework, value: Any) -> list[Any]:
-    """The tensors in `value`, at any depth."""
+    """The tensors in `value`, at any depth; those of a dictionary in the order of its keys' names."""
     if isinstance(value, framework.tensor_types):
         return [value]
+    value = _fields(value)
     if isinstance(value, Mapping):
-        value = list(value.values())
+        value = [value[key] for key in sorted(value, key=str)]
     if isinstance(value, (tuple, list)):
         return [tensor for item in value for tensor in flat(framework, item)]
     return []
+
+
+def in_words(framework: Framework, value: Any) -> str:
+    """What `value` is made of: ``"a dict (aux: a tensor, out: a tensor)"``."""
+    if isinstance(value, framework.tensor_types):
+        return "a tensor"
+    kind, value = type(value).__name__, _fields(value)
+    if isinstance(value, Mapping):
+        inside = [f"{key}: {in_words(framework, value[key])}" for key in sorted(value, key=str)]
+    elif isinstance(value, (tuple, list)):
+        inside = [in_words(framework, item) for item in value]
+    else:
+        return "None" if value is None else f"a {kind}"
+    return f"a {kind} ({', '.join(inside)})"
+
+
+def _fields(value: Any) -> Any:
+    """`value`, or what a dataclass holds, by name."""
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
 def gradients_of(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import sys
 from collections.abc import Callable
@@ -101,12 +102,18 @@ def _factory(name: str) -> Callable[[], Any]:
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise UsageError(f"{name!r}: expected MODULE:FACTORY, such as mypackage.models:resnet")
+    if "/" in module or module.endswith(".py"):
+        dotted = module.removesuffix(".py").strip("./").replace("/", ".")
+        raise UsageError(f"{name!r}: expected the name of a module, not of a file: {dotted}:{attribute}")
     try:
         found = importlib.import_module(module)
-    except ImportError as error:
-        raise UsageError(f"{name!r}: {module} cannot be imported ({error})") from error
+    except Exception as error:
+        kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+        raise UsageError(f"{name!r}: {module} cannot be imported ({kind}{first_line(error)})") from error
     for part in attribute.split("."):
-        found = getattr(found, part, None)  # type: ignore[assignment]
+        known, found = dir(found), getattr(found, part, None)  # type: ignore[assignment]
+        if found is None and (alike := difflib.get_close_matches(part, known, 1)):
+            raise UsageError(f"{name!r}: {module} has nothing called {attribute}; it has {alike[0]}")
     if not callable(found):
         raise UsageError(f"{name!r}: {module} has nothing called {attribute} that can be called")
     return found
@@ -131,11 +138,11 @@ def _input(text: str, drawn: np.random.Generator) -> np.ndarray[Any, Any]:
         kind = np.dtype(dtype or "float32")
         if kind.kind in "iu":
             return drawn.integers(0, int(below or 2), sizes).astype(kind)
+        if sizes and kind.kind == "f" and not below:
+            return drawn.standard_normal(sizes).astype(kind)
     except (TypeError, ValueError) as error:
         raise UsageError(f'--input {text}: expected "1,3,224,224" or "2,6:int64:100" ({error})') from error
-    if below or kind.kind != "f":
-        raise UsageError(f"--input {text}: expected a floating dtype, or whole numbers with what they are below")
-    return drawn.standard_normal(sizes).astype(kind)
+    raise UsageError(f"--input {text}: expected sizes, and a floating dtype or whole numbers with what they are below")
 
 
 def _renamed(text: str) -> tuple[str, str]:

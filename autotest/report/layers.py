@@ -49,16 +49,20 @@ def aligned(
     step: int,
     network: ByLayer | None,
     rounding: float,
+    notes: Sequence[str] = (),
 ) -> str:
     """The report on two models that were laid beside each other."""
     reference, candidate = sides
     differ = "differs from" if mismatches else "agrees with"
-    lines = [f"the {candidate} model {differ} the {reference} model" + (f", in step {step}" if step else "")]
+    more = ", as far as it is matched" if any(unmatched) and not mismatches else ""
+    at = f", in step {step}" if step and mismatches else ""
+    lines = [f"the {candidate} model {differ} the {reference} model{at}{more}"]
     lines += ["", f"Matched:    parameters and buffers: {matched}"]
     lines += [f"    {one} is {other}" for one, other in renamed]
     for side, names in zip(sides, unmatched, strict=True):
         if names:
             lines.append(f"Unmatched:  of {side}: {', '.join(names)} (say in `mapping` which is which)")
+    lines += [f"Noticed:    {note}" for note in notes]
     if rounding:
         lines.append(f"Rounding:   up to {rounding:.2g} times what is tolerated, which is gone in double precision")
     if mismatches:

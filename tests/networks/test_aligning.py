@@ -57,7 +57,7 @@ def test_what_has_no_counterpart_is_listed() -> None:
     assert found.unmatched == ((), ("extra.weight", "extra.bias"))
     assert not found.passed
     assert not found.mismatches
-    with pytest.raises(Divergence, match=r"Unmatched:  of torch: extra\.weight, extra\.bias"):
+    with pytest.raises(Divergence, match=r"Unmatched:  of torch \(port\): extra\.weight, extra\.bias"):
         found.check()
 
 
@@ -127,7 +127,9 @@ def test_a_function_that_fits_one_framework_alone_is_told_in_a_sentence() -> Non
     def refusing(parameters: Any) -> Any:
         raise TypeError("not these")
 
-    with pytest.raises(UsageError, match=r"raised TypeError for torch \(not these\).*lambda lib, parameters"):
+    with pytest.raises(
+        UsageError, match=r"raised TypeError for torch \(reference\) \(not these\).*lambda lib, parameters"
+    ):
         autotest.align(Original(), Original(), X, optimizer=refusing)
 
 
@@ -208,9 +210,9 @@ def test_what_cannot_be_aligned_says_so() -> None:
 @pytest.mark.parametrize(
     ("loss", "said"),
     [
-        (lambda output: output, "got a Tensor of shape (4, 2) for torch"),
-        (lambda output: output.sum().item(), "got a float for torch"),
-        (lambda output: None, "got a NoneType for torch"),
+        (lambda output: output, "got a Tensor of shape (4, 2) for torch (reference)"),
+        (lambda output: output.sum().item(), "got a float for torch (reference)"),
+        (lambda output: None, "got a NoneType for torch (reference)"),
     ],
 )
 def test_a_loss_that_is_none_is_told_in_a_sentence(loss: Any, said: str) -> None:
@@ -249,7 +251,14 @@ def test_the_command_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     ("factory", "shape", "message"),
     [
         ("Dense", "2,6", r"tests\.networks\.ports:Dense\(\) raised TypeError: .*missing 2 required"),
-        ("Original", "2,5", r"the torch model raised RuntimeError when it was called with float32 of shape \(2, 5\)"),
+        (
+            "Original",
+            "2,5",
+            r"the torch \(reference\) model raised RuntimeError when it was called with float32 of shape",
+        ),
+        ("Orignal", "2,6", "tests.networks.ports has nothing called Orignal; it has Original"),
+        ("Original", "2,-6", "--input 2,-6: expected"),
+        ("Original", "2,6:flot32", "--input 2,6:flot32: expected"),
     ],
 )
 def test_a_factory_or_an_input_that_does_not_fit_is_told_in_a_sentence(

@@ -1,0 +1,130 @@
+"""Says in a sentence what is wrong with a call of `align`, and in what two models are set up otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.aligning import running
+from autotest.aligning.matching import Match
+from autotest.aligning.running import Step
+from autotest.base.errors import UsageError
+from autotest.comparison import TensorValue
+from autotest.comparison.rejection import first_line
+from autotest.frameworks import Framework
+
+#: Names that are listed, at most.
+_LISTED = 6
+
+
+def check_numbers(steps: Any, rtol: Any, atol: Any, optimizer: Any) -> None:
+    """Raise `UsageError` for what is no number of steps, or no tolerance."""
+    if type(steps) is not int or steps < 1:
+        raise UsageError(f"align(steps={steps!r}): expected a whole number, at least 1")
+    if steps > 1 and optimizer is None:
+        raise UsageError(
+            f"align(steps={steps}): without an optimizer every step is the first one again; give "
+            "optimizer=lambda lib, parameters: lib.optim.SGD(parameters, lr=0.1), or leave steps out"
+        )
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value is not None and (not isinstance(value, (int, float)) or not value >= 0):
+            raise UsageError(f"align({name}={value!r}): expected a number, 0 or more")
+
+
+def state(framework: Framework, side: str, model: Any) -> dict[str, TensorValue]:
+    """What `model` holds by name; raises `UsageError` where something has no shape or no numbers yet."""
+    held = framework.state(model)
+    lacking = next((found for found in (_lacking(framework, *item) for item in held.items()) if found), None)
+    if lacking is not None:
+        raise UsageError(
+            f"align: of the {side} model, {lacking}: call a model with lazy layers once before, and put it on a device "
+            "that has memory"
+        )
+    return running.state_of(framework, model)
+
+
+def _lacking(framework: Framework, name: str, value: Any) -> str | None:
+    try:
+        framework.values([value])
+    except Exception as error:  # noqa: BLE001 - each framework says so in another way
+        return f"{name} holds no numbers ({first_line(error)})"
+    return None
+
+
+def check_returned(side: str, step: Step) -> None:
+    """Raise `UsageError` where there is nothing to compare in what the model of the reference returned."""
+    outputs = step.calls[-1].outputs if step.calls else []
+    if not outputs:
+        raise UsageError(
+            f"align: the {side} model returned {step.returned}, in which there is no tensor: let it return tensors, or "
+            "tuples, lists, dictionaries or dataclasses of them"
+        )
+    arrays = [one.data for one in outputs]
+    if all(one.size and one.dtype.kind in "fc" and not np.isfinite(one).any() for one in arrays):
+        raise UsageError(
+            f"align: nothing that the {side} model returned is a finite number: there is nothing to compare"
+        )
+
+
+def settings(
+    sides: tuple[str, str],
+    models: tuple[Any, Any],
+    states: tuple[Mapping[str, TensorValue], Mapping[str, TensorValue]],
+    live: tuple[Mapping[str, Any], Mapping[str, Any]],
+    matched: Sequence[Match],
+    paths: Mapping[str, str],
+) -> tuple[str, ...]:
+    """A sentence for each way in which the models are set up otherwise: mode, dtype, what is frozen, what is tied."""
+    own, other = (dict(model.named_modules()) for model in models)
+    modes = [
+        (path, mine.training)
+        for path, mine in own.items()
+        if path in paths
+        and {type(mode) for mode in _modes(mine, other[paths[path]])} == {bool}
+        and mine.training != other[paths[path]].training
+    ]
+    pairs = [(one.reference, states[0][one.reference], states[1][one.candidate]) for one in matched]
+    dtypes = [(name, mine.dtype, theirs.dtype) for name, mine, theirs in pairs if mine.dtype != theirs.dtype]
+    frozen = [(name, mine.requires_grad) for name, mine, theirs in pairs if mine.requires_grad != theirs.requires_grad]
+    found = []
+    for side, trains in ((sides[0], True), (sides[1], False)):
+        if names := [path for path, mode in modes if mode is trains]:
+            found.append(
+                f"in training in the {side} model alone: {_the_whole_or(names)}; call .train() or .eval() on both"
+            )
+        if names := [name for name, asks in frozen if asks is trains]:
+            found.append(f"requires a gradient in the {side} model alone: {_listed(names)}")
+    if dtypes:
+        name, mine, theirs = dtypes[0]
+        rest = f" (and {len(dtypes) - 1} more)" if len(dtypes) > 1 else ""
+        found.append(f"{name}{rest} is {mine} in the {sides[0]} model and {theirs} in the {sides[1]} model")
+    for side, model, held, others in ((sides[0], own, live[0], live[1]), (sides[1], other, live[1], live[0])):
+        found += [f"{one} and {same} are one in the {side} model" for one, same in _tied(model, held, others)]
+    return tuple(found)
+
+
+def _modes(*modules: Any) -> Iterator[Any]:
+    return (getattr(module, "training", None) for module in modules)
+
+
+def _the_whole_or(names: Sequence[str]) -> str:
+    return "all of it" if "" in names else _listed(names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def _tied(modules: Mapping[str, Any], held: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names of the other model that are here, too, for what has another name already."""
+    for name in others:
+        owner, _, last = name.rpartition(".")
+        if name in held or owner not in modules:
+            continue
+        value = getattr(modules[owner], last, None)
+        for one, tensor in held.items():
+            if value is tensor:
+                yield one, name

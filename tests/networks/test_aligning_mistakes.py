@@ -1,0 +1,159 @@
+"""Mistakes in a call of `align`, in the models that it is given, and in what these return: each told in a sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import autotest
+from autotest.aligning.matching import Match, match
+from autotest.base.errors import UsageError
+from autotest.cli import main
+from tests.networks.ports import Original
+
+X = np.random.default_rng(0).standard_normal((4, 6)).astype("float32")
+
+
+def test_a_file_in_place_of_a_module_is_told_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["align", "tests/networks/ports.py:Original", "tests.networks.ports:Original", "--input", "2,6"]) == 2
+    assert "not of a file: tests.networks.ports:Original" in capsys.readouterr().err
+
+
+def _sgd(parameters: Any) -> Any:
+    return torch.optim.SGD(parameters, lr=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"steps": 2}, "align(steps=2): without an optimizer every step is the first one again"),
+        ({"steps": 2.0}, "align(steps=2.0): expected a whole number"),
+        ({"rtol": "1e-3"}, "align(rtol='1e-3'): expected a number, 0 or more"),
+        ({"atol": -1.0}, "align(atol=-1.0): expected a number, 0 or more"),
+        ({"optimizer": lambda parameters: None}, "a function that returns an optimizer, got a NoneType for torch"),
+        ({"optimizer": lambda parameters: [_sgd(parameters)]}, "got a list for torch (reference), which has no step()"),
+        ({"optimizer": lambda parameters: _sgd(Original().parameters())}, "holds none of the parameters of its model"),
+        ({"optimizer": "sgd"}, "align(optimizer=...): expected a function of the parameters, got 'sgd'"),
+        ({"loss": "mse"}, "align(loss=...): expected a function of the output, got 'mse'"),
+        ({"loss": lambda output: output.detach().sum()}, "the loss depends on no parameter and no input"),
+        ({"mapping": {"first": 1}}, "mapping['first'] is 1: expected the candidate's name"),
+        ({"mapping": {"last.weight": ("last.weight", "transposed")}}, "expected the candidate's name"),
+        ({"mapping": {"last.weight": "last"}}, "is 'last', a module of the candidate: expected a parameter"),
+        (
+            {"mapping": {"norm.weight": "norm.weight", "norm.bias": "norm.weight"}},
+            "'norm.weight' and 'norm.bias' of the reference are both 'norm.weight' of the candidate",
+        ),
+    ],
+)
+def test_a_mistake_in_the_call_is_told_in_a_sentence(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        autotest.align(Original(), Original(), X, **options)
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules are a new feature:UserWarning")
+def test_what_the_models_or_inputs_lack_is_told_in_a_sentence() -> None:
+    class Lazy(Original):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last = torch.nn.LazyLinear(3)
+
+    class Silent(Original):
+        def forward(self, x: Any) -> Any:
+            super().forward(x)
+
+    empty = Original()
+    torch.nn.init.constant_(empty.first.weight, math.nan)
+    one = Original()
+    for models, inputs, said in (
+        ((Original(), Lazy()), X, r"of the torch \(port\) model, last.weight holds no numbers"),
+        ((Original(), Original().to("meta")), X, r"of the torch \(port\) model, first.weight holds no numbers"),
+        ((Silent(), Original()), X, "returned None, in which there is no tensor"),
+        ((empty, Original()), X, "is a finite number: there is nothing to compare"),
+        ((one, one), X, "the same model twice"),
+        ((Original(), Original()), {"x": X}, "in the order of forward's arguments, got a dict"),
+        (
+            (Original(), Original().double()),
+            X,
+            r"first.weight \(and 7 more\) is float32 in the torch \(reference\) model",
+        ),
+    ):
+        with pytest.raises(UsageError, match=said):
+            autotest.align(*models, inputs)
+
+
+class Returning(Original):
+    """A model that returns what `made` makes of its two outputs."""
+
+    def __init__(self, made: Any) -> None:
+        super().__init__()
+        self.made = made
+
+    def forward(self, x: Any) -> Any:
+        y = super().forward(x)
+        return self.made(y, y * 2)
+
+
+@dataclasses.dataclass
+class Output:
+    one: Any
+    other: Any
+
+
+def test_what_a_model_returns_is_compared_by_name_where_it_has_names() -> None:
+    swapped = autotest.align(
+        Returning(lambda one, other: {"one": one, "other": other}),
+        Returning(lambda one, other: {"other": other, "one": one}),
+        X,
+    )
+    assert swapped.passed, str(swapped)
+    pair = Returning(lambda one, other: (one, other))
+    assert autotest.align(pair, Returning(lambda one, other: [one, other]), X).passed
+    for made, told in (
+        (lambda one, other: {"one": one, "other": other}, r"actual a dict \(one: a tensor, other: a tensor\)"),
+        (Output, r"actual a Output \(one: a tensor, other: a tensor\)"),
+    ):
+        found = autotest.align(pair, Returning(made), X)
+        assert not found.passed
+        message = next(item.message for item in found.mismatches if item.symptom == "structure")
+        assert re.search(rf"expected a (tuple|list) .*{told}", message)
+
+
+def test_what_is_set_up_otherwise_is_noticed() -> None:
+    frozen = Original()
+    frozen.last.weight.requires_grad_(False)
+    assert "requires a gradient in the torch (reference) model alone: last.weight" in str(
+        autotest.align(Original(), frozen, X)
+    )
+    still = Original()
+    still.body.eval()
+    found = autotest.align(Original(), still, X)
+    assert found.passed
+    assert "in training in the torch (reference) model alone: body, body.0, body.1; call .train()" in str(found)
+    whole = autotest.align(Original().eval(), Original(), X)
+    assert "in training in the torch (port) model alone: all of it" in str(whole)
+
+    class Tied(torch.nn.Module):
+        def __init__(self, tied: bool) -> None:
+            super().__init__()
+            self.one, self.other = torch.nn.Linear(6, 6, bias=False), torch.nn.Linear(6, 6, bias=False)
+            if tied:
+                self.other.weight = self.one.weight
+
+        def forward(self, x: Any) -> Any:
+            return self.other(self.one(x))
+
+    assert "one.weight and other.weight are one in the torch (port) model" in str(
+        autotest.align(Tied(tied=False), Tied(tied=True), X)
+    )
+
+
+def test_a_name_that_a_mapping_gives_away_is_not_matched_by_itself() -> None:
+    shapes = {"one.weight": (2, 2), "other.weight": (2, 2)}
+    found = match(shapes, shapes, {"one.weight": "other.weight"})
+    assert found.pairs == (Match("one.weight", "other.weight"), Match("other.weight", "one.weight"))

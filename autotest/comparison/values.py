@@ -106,6 +106,8 @@ class Mismatch:
     #: What differs, without the item's name, the sides and by how much: the same for the same failure in every trial,
     #: but for numbers in what a framework said. Where it is left out, the first line of the message is.
     what: str = ""
+    #: Of the gradient of a leaf: which operand of the call that it is named after, such as ``"1"`` or ``"weight"``.
+    operand: str = ""
 
     @property
     def heading(self) -> str:

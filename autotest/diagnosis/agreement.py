@@ -85,7 +85,7 @@ def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:
 
 def _is_set_aside(program: Program, item: Mismatch, pair: Pair, settings: Settings) -> bool:
     known = f"{item.symptom} {operator_shown(program, item, pair)}"
-    return known in settings.set_aside or f"{known} {item.place}" in settings.set_aside
+    return known in settings.set_aside or f"{known} {item.place} {item.operand}" in settings.set_aside
 
 
 def results(program: Program, framework: Framework, look: Look | None = None) -> dict[Place, Any]:

@@ -19,6 +19,7 @@ from autotest.diagnosis.inputs import as_inputs
 from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Array, Call, Captured, Program, Ref, map_operand, refs
+from autotest.program.calls import first_use
 from autotest.program.rewriting import assembled, bypassed
 from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class
 from autotest.recording.recorder import Recorder
@@ -67,7 +68,7 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
                 return True
             if any(known(program, item) is None for item in _beside(agreement, first)):
                 # Of results of one call none follows from another: what is known of one is not said of the others.
-                name = f"{first.symptom} {operator_shown(program, first, pair)} {first.place}"
+                name = f"{first.symptom} {operator_shown(program, first, pair)} {first.place} {first.operand}"
                 settings = dataclasses.replace(settings, set_aside=(*settings.set_aside, name))
             else:
                 program, settings = _put_right(agreement, first, pair, settings)
@@ -116,10 +117,17 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
 
 
 def _beside(agreement: Agreement, first: Mismatch) -> list[Mismatch]:
-    """What differs as `first` does in other results of its call, or in gradients of other parameters of its module."""
-    alike = (first.slot, first.symptom, first.stage)
-    found = [item for item in agreement.mismatches if (item.slot, item.symptom, item.stage) == alike]
-    return [item for item in found if item.place and item.place != first.place]
+    """What differs as `first` does in other results of its call, or gradients of its other operands or parameters."""
+    calls = agreement.program.calls
+    use = first_use(calls, first.slot) if first.operand else None
+    found = []
+    for item in agreement.mismatches:
+        if (item.symptom, item.stage) == (first.symptom, first.stage):
+            if item.slot == first.slot and item.place and item.place != first.place:
+                found.append(item)
+            elif use is not None and (other := first_use(calls, item.slot)) is not None and other != use:
+                found += [item] if other[0] == use[0] else []
+    return found
 
 
 def _computed_from(program: Program, slot: int) -> list[int]:

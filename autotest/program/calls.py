@@ -253,6 +253,35 @@ def operator_of(calls: Sequence[Call], slot: int, *, gradient: bool = False) -> 
     return call.target
 
 
+def first_use(calls: Sequence[Call], slot: int) -> tuple[int, str] | None:
+    """The call that the gradient of the leaf in `slot` is named after, and as which of its operands it reads the leaf.
+
+    ``"1"`` is the second one, ``"0[1]"`` the second of a list that is the first, ``"weight"`` one given by name. None
+    where `slot` has no leaf, or nothing computes of it.
+    """
+    if slot >= len(calls) or not (
+        calls[slot].kind == "tensor" or calls[slot].note == LAYOUT or _makes_leaf(calls[slot])
+    ):
+        return None
+    reader = next(_readers(calls, slot), None)
+    if reader is None:
+        return None
+    call = calls[reader]
+    if call.note == LAYOUT:
+        return first_use(calls, reader)
+    called = call.args[1:] if call.kind == "method" and call.target == "__call__" else call.args
+    named = [*((str(at), item) for at, item in enumerate(called)), *call.kwargs.items()]
+    parts = [
+        *named,
+        *((f"{at}[{own}]", part) for at, item in named if type(item) in (tuple, list) for own, part in enumerate(item)),
+    ]
+    names = {
+        Ref(slot),
+        *(Ref(one.slot) for one in calls if one.target == "requires_grad_" and one.args[0] == Ref(slot)),
+    }
+    return next(((reader, at) for at, item in parts if type(item) is Ref and item in names), None)
+
+
 def _pushed_through(calls: Sequence[Call], slot: int) -> int | None:
     """The slot of what a cotangent is pushed back through."""
     for later in calls[slot + 1 :]:

@@ -16,6 +16,7 @@ from autotest.frameworks.base import CandidateDied
 from autotest.frameworks.freezing import freeze, freezing
 from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of
+from autotest.program.calls import first_use
 from autotest.program.semantics import gives_gradients, is_backward, is_step
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
@@ -155,7 +156,14 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
             sides=record.pair.sides,
         )
     ]
+    found = [_of_operand(record, item) if item.stage == "backward" else item for item in found]
     return _ordered(record, [*record.mismatches, *marked(record, found)])
+
+
+def _of_operand(record: Record, mismatch: Mismatch) -> Mismatch:
+    """`mismatch`, which says as which operand its leaf was read where it is about the gradient of one."""
+    use = first_use(record.calls, mismatch.slot)
+    return mismatch if use is None else dataclasses.replace(mismatch, operand=use[1])
 
 
 def _ordered(recorder: Record, found: Sequence[Mismatch]) -> list[Mismatch]:

@@ -7,6 +7,7 @@
     operator = "logsumexp"                          # optional
     match = "NaN"                                   # optional: a regular expression, searched in the message
     place = "[0]"                                   # optional: only there; "[1]", ".weight.grad", see `Mismatch.place`
+    operand = "1"                                   # optional: only its gradient, see `Mismatch.operand`
     reason = "OneFlow 0.9.0 gives NaN where all elements are -inf"
     reproducer = "reproducers/logsumexp-minus-inf.py"
     date = 2026-11-20
@@ -51,7 +52,7 @@ FILE = "ledger.toml"
 FILES = "ledger*.toml"
 _REQUIRED = ("key", "test", "symptom", "reason")
 _OPTIONAL = (
-    *("operator", "match", "place", "reproducer", "link", "date"),
+    *("operator", "match", "place", "operand", "reproducer", "link", "date"),
     *("candidate", "versions", "reference_versions", "refused", "strict"),
 )
 _FLAGS = ("refused", "strict")
@@ -71,6 +72,8 @@ class Entry:
     match: str = ""
     #: Which of several results, gradients or buffers of that operator differs so; any of them if empty.
     place: str = ""
+    #: Of gradients: of which operand of that operator, such as ``"1"`` or ``"weight"``; of any of them if empty.
+    operand: str = ""
     reproducer: str = ""
     link: str = ""
     date: str = ""
@@ -123,6 +126,7 @@ class Entry:
             self.symptom in (mismatch.heading, mismatch.symptom)
             and (not self.operator or self.operator == operator)
             and (not self.place or self.place == mismatch.place)
+            and (not self.operand or self.operand == mismatch.operand)
             and re.search(self.match, mismatch.message) is not None
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -197,6 +198,32 @@ def test_what_is_known_of_one_parameter_is_not_said_of_another(known: str, other
     assert places[0] == f".{other}.grad"
     assert isinstance(beyond(body, off(known), one)[0], Expected)
     assert isinstance(beyond(body, off(other), one)[0], Diverged)
+
+
+@pytest.mark.parametrize(("known", "other"), [("0", "1"), ("1", "0")])
+@pytest.mark.parametrize("layout", ["contiguous", "transposed"])
+def test_what_is_known_of_the_gradient_of_one_operand_is_not_said_of_another(
+    known: str, other: str, layout: str
+) -> None:
+    def body() -> Any:
+        x, y = (at.random_tensor(shape=shape, low=1, high=2, layout=layout) for shape in ((2, 3), (3, 4)))
+        return dual.matmul(x, y)
+
+    def off(*which: str) -> FaultyTorch:
+        def gradient(tensor: Any) -> Any:
+            operand = "0" if 2 in tensor.shape and 3 in tensor.shape else "1" if 3 in tensor.shape else ""
+            return None if tensor.grad is None else tensor.grad * (2 if operand in which else 1)
+
+        return FaultyTorch(gradient=gradient)
+
+    def told(faulty: FaultyTorch, entry: Entry) -> Judgement:
+        return beyond(body, faulty, Ledger((entry,)))[0]
+
+    one = Entry(key="one", test="*", symptom="gradient", operator="matmul", reason="planted", operand=known)
+    assert isinstance(told(off(known, other), one), Diverged)
+    assert isinstance(told(off(known), one), Expected)
+    assert isinstance(told(off(other), one), Diverged)
+    assert isinstance(told(off(known, other), dataclasses.replace(one, operand="")), Expected)
 
 
 def test_every_entry_that_a_trial_meets_is_met() -> None:

@@ -23,8 +23,8 @@ from typing import NamedTuple
 from autotest.campaigns.campaign import Campaign, Plan
 from autotest.clusters.cluster import Cluster
 from autotest.clusters.engine import Engine, Lost, Machine
+from autotest.clusters.packing import package
 from autotest.clusters.ray_engine import RayEngine
-from autotest.clusters.travelling import package
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
 from benchmarks.interleave import Spread

@@ -15,8 +15,8 @@ from autotest.campaigns.workers import Workers
 from autotest.cli.reading import whole
 from autotest.clusters.cluster import Cluster
 from autotest.clusters.messages import Work
+from autotest.clusters.packing import package
 from autotest.clusters.ray_engine import RayEngine
-from autotest.clusters.travelling import package
 from autotest.results.tasks import Conditions
 from autotest.sweeping.worker import Databases
 

@@ -14,7 +14,7 @@ from autotest.campaigns.gradient_workers import keep_books_in_workers
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors
 from autotest.cli.collecting import tests_in
-from autotest.clusters.other_work import keep_books_on
+from autotest.clusters.sweeps_and_gradients import keep_books_on
 from autotest.frameworks import chosen_names
 from autotest.report import gradients as report
 from autotest.results.gradient_account import Books

@@ -21,7 +21,7 @@ from autotest.cli import candidates, executors, sweep_files
 from autotest.cli.fuzz import terminated
 from autotest.cli.reading import argument_type, positive, shard, whole
 from autotest.cli.status import FINDINGS, NOTHING_NEW
-from autotest.clusters.other_work import SweepOnCluster
+from autotest.clusters.sweeps_and_gradients import SweepOnCluster
 from autotest.frameworks import chosen_names
 from autotest.frameworks.samples import SampleDatabase
 from autotest.report import sweep_calls, sweep_text

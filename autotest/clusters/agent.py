@@ -19,20 +19,20 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import AutotestError
-from autotest.clusters import workshop
+from autotest.clusters import agent_workers
+from autotest.clusters.agent_workers import AgentWorkers
 from autotest.clusters.messages import (
     Facts,
     Farewell,
-    Handed,
     Order,
     Package,
     Report,
-    Returned,
+    SentResult,
+    SentTask,
     digest_of_file,
     digest_of_library,
 )
-from autotest.clusters.travelling import relative, with_file
-from autotest.clusters.workshop import Workshop
+from autotest.clusters.packing import relative, with_file
 from autotest.frameworks import chosen
 from autotest.processes.client import START_UP
 from autotest.results.tasks import Death, Found
@@ -50,7 +50,7 @@ class Agent:
         _forget_killed(Path(tempfile.gettempdir()))
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
         self._root = Path.cwd()
-        self._workshop: Workshop | None = None
+        self._workers: AgentWorkers | None = None
         #: The numbers of what is being done, by the task object's own identity.
         self._numbers: dict[int, int] = {}
 
@@ -73,7 +73,7 @@ class Agent:
         differing = [name for name, digest in package.digests.items() if digest_of_file(self._root / name) != digest]
         library = digest_of_library()
         try:
-            self._workshop, server = workshop.opened(package, self._folder)
+            self._workers, server = agent_workers.opened(package, self._folder)
             with contextlib.closing(server.process(_facts)) as process:
                 group = process.connection.recv() if process.connection.poll(START_UP) else "no answer"
         except (AutotestError, EOFError, OSError) as error:
@@ -95,42 +95,42 @@ class Agent:
         sys.path[:0] = [str(self._root / name) for name in package.path]
 
     def _carry_out(self, order: Order) -> Report:
-        assert self._workshop is not None
-        results: list[Returned] = []
+        assert self._workers is not None
+        results: list[SentResult] = []
         end = time.monotonic() + order.seconds
         try:
-            for handed in order.tasks:
-                self._begin(handed, self._workshop)
+            for sent in order.tasks:
+                self._begin(sent, self._workers)
             while self._numbers and not results:
-                finished = self._workshop.wait(max(0.0, end - time.monotonic()))
+                finished = self._workers.wait(max(0.0, end - time.monotonic()))
                 results += [self._returned(task, result) for task, result in finished]
                 if time.monotonic() >= end:
                     break
         except AutotestError as error:
             return Report(results, str(error))
-        return Report(results, late=self._workshop.late)
+        return Report(results, late=self._workers.late)
 
-    def _begin(self, handed: Handed, shop: Workshop) -> None:
-        task = with_file(handed.task, lambda file: self._root / file)
-        if handed.files:
-            Store(self._folder).put(task.identity.key, handed.files)  # type: ignore[union-attr]
-        self._numbers[id(task)] = handed.number
-        shop.start(task)
+    def _begin(self, sent: SentTask, workers: AgentWorkers) -> None:
+        task = with_file(sent.task, lambda file: self._root / file)
+        if sent.files:
+            Store(self._folder).put(task.identity.key, sent.files)  # type: ignore[union-attr]
+        self._numbers[id(task)] = sent.number
+        workers.start(task)
 
-    def _returned(self, task: Any, result: Any) -> Returned:
+    def _returned(self, task: Any, result: Any) -> SentResult:
         number = self._numbers.pop(id(task))
         if isinstance(result, Death):
             result = with_file(result, lambda file: relative(file, self._root))
         if not isinstance(result, Found):
-            return Returned(number, result, {})
+            return SentResult(number, result, {})
         place = self._root / result.place
         files = Store(place.parents[1]).files(place.name)
         shutil.rmtree(place, ignore_errors=True)
-        return Returned(number, dataclasses.replace(result, place=str(place)), files)
+        return SentResult(number, dataclasses.replace(result, place=str(place)), files)
 
     def _leave(self) -> None:
-        if self._workshop is not None:
-            self._workshop.close()
+        if self._workers is not None:
+            self._workers.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -14,9 +14,9 @@ from autotest.base.errors import AutotestError
 from autotest.campaigns.executor import is_of_hang
 from autotest.clusters.engine import Engine, Lost
 from autotest.clusters.machines import Machines
-from autotest.clusters.messages import Facts, Farewell, Handed, Order, Package, Report
-from autotest.clusters.stations import Job, Station
-from autotest.clusters.travelling import packed, unpacked
+from autotest.clusters.messages import Facts, Farewell, Order, Package, Report, SentTask
+from autotest.clusters.packing import packed, unpacked
+from autotest.clusters.remote_agents import Job, RemoteAgent
 from autotest.processes.client import START_UP
 from autotest.report.plural import several
 
@@ -55,9 +55,9 @@ class Cluster:
         self.each = each
         self._root = Path(package.root) if package.root else Path.cwd()
         self._machines = Machines(engine, jobs, wanted, each=each)
-        self._stations: dict[Hashable, Station] = {}
+        self._agents: dict[Hashable, RemoteAgent] = {}
         #: The agents of each group that can be given tasks; looked up anew when one has come or is gone.
-        self._at_work: dict[str, Sequence[Station]] = {}
+        self._at_work: dict[str, Sequence[RemoteAgent]] = {}
         self._rooms: dict[str, tuple[int, int]] = {}
         self._jobs: dict[int, Job] = {}
         self._waiting: collections.deque[int] = collections.deque()
@@ -81,7 +81,7 @@ class Cluster:
         gathering = START_UP if self.each else GATHERING
         while not first or (time.monotonic() < first + gathering and any(not one.facts for one in self._all())):
             self._enlist()
-            if not self._stations and (self._machines.refused or time.monotonic() > begin + SILENT):
+            if not self._agents and (self._machines.refused or time.monotonic() > begin + SILENT):
                 raise self._nobody()
             if time.monotonic() > begin + 2 * START_UP:
                 raise self._nobody()
@@ -92,17 +92,17 @@ class Cluster:
         for one in self._working():
             groups[one.group] += one.workers
         self._machines.choose(groups)
-        for handle, one in list(self._stations.items()):
+        for handle, one in list(self._agents.items()):
             if one.facts is not None and not self._machines.welcomes(one.machine, one.facts):
                 self._dismiss(handle)
 
-    def _all(self) -> list[Station]:
-        return list(self._stations.values())
+    def _all(self) -> list[RemoteAgent]:
+        return list(self._agents.values())
 
-    def _working(self, group: str = "") -> Sequence[Station]:
+    def _working(self, group: str = "") -> Sequence[RemoteAgent]:
         known = self._at_work.get(group)
         if known is None:
-            known = [one for one in self._stations.values() if one.facts is not None and group in ("", one.group)]
+            known = [one for one in self._agents.values() if one.facts is not None and group in ("", one.group)]
             self._at_work[group] = known
         return known
 
@@ -118,27 +118,27 @@ class Cluster:
         """Start agents on machines that came since."""
         for machine, slots in self._machines.to_start():
             handle = self._engine.start(machine, slots)
-            self._stations[handle] = Station(machine.id, slots, asked=time.monotonic())
+            self._agents[handle] = RemoteAgent(machine.id, slots, asked=time.monotonic())
             self._engine.send(handle, pickle.dumps(self._package._replace(slots=slots)))
 
     def _lose(self, handle: Hashable, why: str) -> None:
         """What an agent was doing is done again by others, unless somebody does it already."""
-        station = self._dismiss(handle)
-        self._machines.lost(station.machine, why)
+        agent = self._dismiss(handle)
+        self._machines.lost(agent.machine, why)
 
-    def _dismiss(self, handle: Hashable) -> Station:
-        station = self._stations.pop(handle)
+    def _dismiss(self, handle: Hashable) -> RemoteAgent:
+        agent = self._agents.pop(handle)
         self._others_work()
-        for number in station.jobs:
+        for number in agent.jobs:
             job = self._jobs.get(number)
             if job is not None:
-                job.holders.remove(station)
+                job.holders.remove(agent)
                 if not job.holders:
                     job.begun = 0.0
                     self._waiting.appendleft(number)
-        self._machines.gone(station.machine)
+        self._machines.gone(agent.machine)
         self._engine.end(handle)
-        return station
+        return agent
 
     # -- as `autotest.campaigns.campaign.Executor`, or for one group of its machines alone ---------------
 
@@ -180,9 +180,9 @@ class Cluster:
         """What was finished of the tasks of `group`, waiting no longer than `seconds`, or until another one's is."""
         self._enlist()
         self._deal()
-        for handle, station in self._stations.items():
-            if station.asked is None and station.jobs:
-                self._ask(handle, station)
+        for handle, agent in self._agents.items():
+            if agent.asked is None and agent.jobs:
+                self._ask(handle, agent)
         self._listen(0.0 if self._finished.get(group) else seconds)
         now = time.monotonic()
         if now > self._next_look:
@@ -203,9 +203,9 @@ class Cluster:
 
     def _look_for_trouble(self, now: float) -> None:
         """Give up who says nothing any more, and give what straggles to somebody else as well."""
-        for handle, station in list(self._stations.items()):
-            patience = SILENT if station.facts is not None else 2 * START_UP
-            if station.asked is not None and now - station.asked > patience:
+        for handle, agent in list(self._agents.items()):
+            patience = SILENT if agent.facts is not None else 2 * START_UP
+            if agent.asked is not None and now - agent.asked > patience:
                 self._lose(handle, f"no answer in {patience:g} s")
         short = {self._jobs[number].group for number in self._waiting if number in self._jobs}
         for number, job in self._jobs.items():
@@ -219,60 +219,58 @@ class Cluster:
     def _give(self, number: int) -> bool:
         job = self._jobs[number]
         busy = {holder.machine for holder in job.holders}
-        station, most = None, 0
+        agent, most = None, 0
         for one in self._working(job.group):
             room = one.room(job.task)
             if room > most and one.machine not in busy:
-                station, most = one, room
-        if station is None:
+                agent, most = one, room
+        if agent is None:
             return False
         job.begun = job.begun or time.monotonic()
-        job.holders.append(station)
-        station.give(number, job.task)
+        job.holders.append(agent)
+        agent.give(number, job.task)
         if is_of_hang(job.task):
             self._rooms.clear()
         return True
 
-    def _ask(self, handle: Hashable, station: Station) -> None:
-        handed = [
-            Handed(number, *packed(station.jobs[number], self._root, self._directory)) for number in station.unsent
-        ]
-        station.unsent.clear()
-        station.asked = time.monotonic()
-        self._engine.send(handle, pickle.dumps(Order(handed, POLL)))
+    def _ask(self, handle: Hashable, agent: RemoteAgent) -> None:
+        sent = [SentTask(number, *packed(agent.jobs[number], self._root, self._directory)) for number in agent.unsent]
+        agent.unsent.clear()
+        agent.asked = time.monotonic()
+        self._engine.send(handle, pickle.dumps(Order(sent, POLL)))
 
     def _listen(self, seconds: float) -> None:
         for handle, said in self._engine.answers(seconds):
-            station = self._stations.get(handle)
-            if station is None:
+            agent = self._agents.get(handle)
+            if agent is None:
                 continue
-            station.asked = None
+            agent.asked = None
             if isinstance(said, Lost):
                 self._lose(handle, said.why)
                 continue
             answer: Facts | Report = pickle.loads(said)
             if isinstance(answer, Facts):
-                station.facts = answer
+                agent.facts = answer
                 self._others_work()
-                if not self._machines.welcomes(station.machine, answer):
+                if not self._machines.welcomes(agent.machine, answer):
                     self._dismiss(handle)
             else:
-                self._take(station, answer)
+                self._take(agent, answer)
                 if answer.trouble:
                     self._lose(handle, answer.trouble)
 
-    def _take(self, station: Station, report: Report) -> None:
-        before = station.slots, station.looking
-        station.late = report.late
+    def _take(self, agent: RemoteAgent, report: Report) -> None:
+        before = agent.slots, agent.looking
+        agent.late = report.late
         for number, *_ in report.results:
-            station.has_done(number)
-        if (station.slots, station.looking) != before:
+            agent.has_done(number)
+        if (agent.slots, agent.looking) != before:
             self._rooms.clear()
         for number, result, files in report.results:
             job = self._jobs.pop(number, None)
             if job is None:
                 continue  # another machine was faster
-            self._machines.worked(station.machine)
+            self._machines.worked(agent.machine)
             kind = job.group, type(job.task)
             count, seconds = self._usual.get(kind, (0, 0.0))
             self._usual[kind] = count + 1, seconds + time.monotonic() - job.begun
@@ -304,14 +302,14 @@ class Cluster:
         """End all agents, and let go of the cluster."""
         with contextlib.suppress(AutotestError):  # a cluster that is gone needs no farewell
             self._await_answers(4 * POLL)
-            for handle, station in self._stations.items():
-                if station.asked is None:
-                    station.asked = time.monotonic()
+            for handle, agent in self._agents.items():
+                if agent.asked is None:
+                    agent.asked = time.monotonic()
                     self._engine.send(handle, pickle.dumps(Farewell()))
             self._await_answers(1.0)
-        for handle in self._stations:
+        for handle in self._agents:
             self._engine.end(handle)
-        self._stations.clear()
+        self._agents.clear()
         self._engine.close()
 
     def _await_answers(self, seconds: float) -> None:
@@ -319,8 +317,8 @@ class Cluster:
         end = time.monotonic() + seconds
         while any(one.asked is not None for one in self._all()) and time.monotonic() < end:
             for handle, _ in self._engine.answers(end - time.monotonic()):
-                if handle in self._stations:
-                    self._stations[handle].asked = None
+                if handle in self._agents:
+                    self._agents[handle].asked = None
 
 
 class Part:

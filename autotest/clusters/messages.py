@@ -29,7 +29,7 @@ class Book(NamedTuple):
     trials: int
 
 
-class Look(NamedTuple):
+class LookInto(NamedTuple):
     """A finding of a sweep is to be explained, and its script to be run, in so many seconds each."""
 
     finding: SweepFinding
@@ -73,11 +73,11 @@ class Facts(NamedTuple):
     trouble: str = ""
 
 
-class Handed(NamedTuple):
+class SentTask(NamedTuple):
     """A task on its way to an agent."""
 
     number: int
-    task: Task | Unit | Look | Book
+    task: Task | Unit | LookInto | Book
     #: Of the finding that the task goes on with, where it does.
     files: Files
 
@@ -85,15 +85,15 @@ class Handed(NamedTuple):
 class Order(NamedTuple):
     """Further tasks for an agent, and for how many seconds it may wait for the next result."""
 
-    tasks: Sequence[Handed]
+    tasks: Sequence[SentTask]
     seconds: float
 
 
-class Returned(NamedTuple):
+class SentResult(NamedTuple):
     """The result of a task, on its way back to the driver."""
 
     number: int
-    #: Of a campaign's task; what its cell came to, for a unit of a sweep; the finding of a `Look`; books, for a `Book`.
+    #: Of a campaign's task; cells, of a unit of a sweep; the finding, of a `LookInto`; books, of a `Book`.
     result: Result | Sequence[tuple[Cell, bool]] | SweepFinding | Books
     #: Of the finding, where the result is one.
     files: Files
@@ -102,7 +102,7 @@ class Returned(NamedTuple):
 class Report(NamedTuple):
     """An agent's answer to an `Order`."""
 
-    results: Sequence[Returned]
+    results: Sequence[SentResult]
     #: Why it cannot go on; "" when it can.
     trouble: str = ""
     #: How many of its workers seem to hang, in whose place as many others may explore.

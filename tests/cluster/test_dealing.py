@@ -13,9 +13,9 @@ import pytest
 from autotest.base.errors import AutotestError
 from autotest.clusters import cluster as cluster_module
 from autotest.clusters.cluster import Cluster
-from autotest.clusters.messages import Look, Report, Returned
-from autotest.clusters.other_work import SweepOnCluster, dealt
-from autotest.clusters.travelling import package
+from autotest.clusters.messages import LookInto, Report, SentResult
+from autotest.clusters.packing import package
+from autotest.clusters.sweeps_and_gradients import SweepOnCluster, dealt
 from autotest.program import Program
 from autotest.results.identity import Identity
 from autotest.results.sweep_findings import SweepFinding
@@ -247,7 +247,7 @@ def test_a_hang_that_is_looked_into_does_not_keep_other_findings_waiting(started
 
 def test_a_machine_whose_workers_seem_to_hang_explores_with_as_many_others(started):
     class Late(Idle):
-        def report(self, results: list[Returned]) -> Report:
+        def report(self, results: list[SentResult]) -> Report:
             return Report(results, late=int(results[0].number < 3))
 
     executor = started(a=(2, Late))
@@ -294,8 +294,8 @@ def test_a_group_whose_machines_are_gone_does_not_keep_the_others_from_working(t
     monkeypatch.setattr(cluster_module, "ALONE", 0.0)
     gone, left = two_groups.only(OTHER), two_groups.only(Idle.GROUP)
     del two_groups._engine.there["c"]
-    for handle, station in list(two_groups._stations.items()):
-        if station.group == OTHER:
+    for handle, agent in list(two_groups._agents.items()):
+        if agent.group == OTHER:
             two_groups._lose(handle, "switched off")
     gone.start(tasks(1)[0])
     assert gone.wait(0.01) == []
@@ -359,8 +359,8 @@ def test_a_group_whose_first_machine_comes_late_does_all_tasks_too(tmp_path, mon
 def test_a_group_whose_machines_are_gone_is_told_when_the_others_have_done_everything(two_groups, monkeypatch):
     monkeypatch.setattr(cluster_module, "ALONE", 0.0)
     del two_groups._engine.there["c"]
-    for handle, station in list(two_groups._stations.items()):
-        if station.group == OTHER:
+    for handle, agent in list(two_groups._agents.items()):
+        if agent.group == OTHER:
             two_groups._lose(handle, "switched off")
     done = [(group, task.indices[0]) for group, task, _ in dealt(two_groups, tasks(7))]
     assert sorted(done) == [(Idle.GROUP, number) for number in range(7)]
@@ -371,7 +371,7 @@ class _Explaining(Idle):
     """Says of a finding where it was looked into."""
 
     def result(self, task: Any) -> Any:
-        assert isinstance(task, Look)
+        assert isinstance(task, LookInto)
         task.finding.verdict = (f"looked into on {self.facts.group}",)
         return task.finding
 

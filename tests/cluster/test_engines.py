@@ -15,7 +15,7 @@ from autotest.campaigns.workers import Workers
 from autotest.cli.executors import Prepared
 from autotest.clusters.agent import Agent
 from autotest.clusters.cluster import Cluster
-from autotest.clusters.travelling import package
+from autotest.clusters.packing import package
 from autotest.frameworks import chosen_names
 from autotest.results.identity import DEADLY, Identity
 from autotest.results.progress import CampaignProgress

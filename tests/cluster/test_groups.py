@@ -19,7 +19,7 @@ from autotest.campaigns.round_robin import run_in_turns
 from autotest.cli import fuzz_groups
 from autotest.cli.fuzz_groups import Begun
 from autotest.clusters.cluster import Cluster
-from autotest.clusters.travelling import package
+from autotest.clusters.packing import package
 from autotest.report import campaign as text
 from autotest.report import data, gradients, junit, markdown, sweep_html, sweep_text
 from autotest.results.campaign_map import campaign_map

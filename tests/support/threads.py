@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 
 from autotest.clusters.engine import Lost, Machine
-from autotest.clusters.messages import Facts, Farewell, Handed, Order, Package, Report, Returned, digest_of_library
+from autotest.clusters.messages import Facts, Farewell, Order, Package, Report, SentResult, SentTask, digest_of_library
 from autotest.results.tasks import Explore, Explored, Result, Task, Vanished
 
 #: What an agent does with a message: an answer, or an exception with which it ends.
@@ -26,7 +26,7 @@ class Idle:
     ) -> None:
         self.facts = Facts(group, digest_of_library(), differing, trouble)
         self._seconds = seconds
-        self._under_way: list[tuple[float, Handed]] = []
+        self._under_way: list[tuple[float, SentTask]] = []
 
     def answer(self, message: bytes) -> bytes:
         asked: Package | Order | Farewell = pickle.loads(message)
@@ -38,10 +38,10 @@ class Idle:
             time.sleep(max(0.0, min(asked.seconds, min((due for due, _ in self._under_way), default=now) - now)))
             done = [one for due, one in self._under_way if due <= time.monotonic()]
             self._under_way = [one for one in self._under_way if one[1] not in done]
-            return pickle.dumps(self.report([Returned(one.number, self.result(one.task), {}) for one in done]))
+            return pickle.dumps(self.report([SentResult(one.number, self.result(one.task), {}) for one in done]))
         return pickle.dumps(asked)
 
-    def report(self, results: list[Returned]) -> Report:
+    def report(self, results: list[SentResult]) -> Report:
         return Report(results)
 
     def result(self, task: Task) -> Result:

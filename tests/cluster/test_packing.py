@@ -11,8 +11,8 @@ import pytest
 
 from autotest.base.errors import AutotestError
 from autotest.clusters.messages import Book, digest_of_file
+from autotest.clusters.packing import package, packed, relative, unpacked, with_file
 from autotest.clusters.threaded import Threaded
-from autotest.clusters.travelling import package, packed, relative, unpacked, with_file
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Found, Known, Ran, Where
 from autotest.storage.keeping import keep
 from autotest.storage.store import Store, Stored

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from autotest.campaigns import gradient_workers, workers
 from autotest.campaigns.gradient_workers import keep_books_in_workers
 from autotest.campaigns.workers import Workers
-from autotest.clusters.messages import Book, Look, Package
+from autotest.clusters.messages import Book, LookInto, Package
 from autotest.clusters.threaded import Threaded
 from autotest.processes.client import Server
 from autotest.results.gradient_account import Books
@@ -21,7 +21,7 @@ from autotest.sweeping.engine import Engine
 from autotest.sweeping.units import Unit
 
 
-class Workshop(Protocol):
+class AgentWorkers(Protocol):
     """Begins tasks, and says what came of them."""
 
     @property
@@ -35,7 +35,7 @@ class Workshop(Protocol):
     def close(self) -> None: ...
 
 
-def opened(package: Package, directory: Path) -> tuple[Workshop, Server]:
+def opened(package: Package, directory: Path) -> tuple[AgentWorkers, Server]:
     """What the work of `package` is done with, and the server of its processes; raises `AutotestError`."""
     if package.work == "sweep":
         server = Server(engine.preloaded(package.databases.own), frameworks=package.conditions.frameworks)
@@ -52,7 +52,7 @@ def opened(package: Package, directory: Path) -> tuple[Workshop, Server]:
 def _sweeping(package: Package, server: Server) -> Threaded:
     open_engines = contextlib.ExitStack()
     conditions = package.conditions
-    functions: list[Callable[[Unit | Look], object]] = []
+    functions: list[Callable[[Unit | LookInto], object]] = []
     for _ in range(package.slots):
         databases = package.databases
         one = Engine(1, conditions.deadline, conditions.memory, databases.others, own=databases.own, server=server)
@@ -61,9 +61,9 @@ def _sweeping(package: Package, server: Server) -> Threaded:
     return Threaded(functions, open_engines.close)
 
 
-def _judging(one: Engine) -> Callable[[Unit | Look], object]:
-    def judge(task: Unit | Look) -> object:
-        if isinstance(task, Look):
+def _judging(one: Engine) -> Callable[[Unit | LookInto], object]:
+    def judge(task: Unit | LookInto) -> object:
+        if isinstance(task, LookInto):
             one.look_into([task.finding], task.explain, task.verify)
             return task.finding
         parts: list[tuple[Cell, bool]] = []
@@ -80,4 +80,4 @@ def _keeping_books(slots: int, server: Server) -> Threaded:
     return Threaded([keep] * slots, server.close)
 
 
-__all__ = ["Workshop", "opened"]
+__all__ = ["AgentWorkers", "opened"]

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from autotest.base.errors import AutotestError
 from autotest.clusters.cluster import Cluster, Part
-from autotest.clusters.messages import Book, Look
+from autotest.clusters.messages import Book, LookInto
 from autotest.frameworks.samples import SampleDatabase
 from autotest.results.gradient_account import Books
 from autotest.results.sweep_findings import SweepFinding
@@ -135,10 +135,11 @@ class SweepOnCluster(Engine):
         end = time.monotonic() + explain
         own = {finding.number: finding for finding in findings if finding.program is not None}
         asked = (
-            Look(finding, end - time.monotonic(), verify) for finding in sorted(own.values(), key=lambda one: one.size)
+            LookInto(finding, end - time.monotonic(), verify)
+            for finding in sorted(own.values(), key=lambda one: one.size)
         )
 
-        def elsewhere(group: str, look: Look) -> bool:
+        def elsewhere(group: str, look: LookInto) -> bool:
             return group != max(self._cluster.groups, key=lambda one: look.finding.groups.get(one, 0))
 
         try:

@@ -19,11 +19,11 @@ class Job:
     group: str = ""
     begun: float = 0.0
     #: The agents that have it.
-    holders: list[Station] = dataclasses.field(default_factory=list)
+    holders: list[RemoteAgent] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Station:
+class RemoteAgent:
     """What the driver knows of one agent."""
 
     machine: str
@@ -73,4 +73,4 @@ class Station:
         self.hangs -= is_of_hang(task)
 
 
-__all__ = ["Job", "Station"]
+__all__ = ["Job", "RemoteAgent"]

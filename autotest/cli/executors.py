@@ -12,7 +12,7 @@ from autotest.campaigns import workers
 from autotest.campaigns.executor import Executor
 from autotest.campaigns.in_process import InProcess
 from autotest.campaigns.workers import Workers
-from autotest.cli.reading import whole
+from autotest.cli.argument_types import whole
 from autotest.clusters.cluster import Cluster
 from autotest.clusters.messages import Work
 from autotest.clusters.packing import package

@@ -24,14 +24,14 @@ from autotest.base.units import duration, size
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
 from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
+from autotest.cli.argument_types import argument_type, must_be_writable, positive, seed, shard
 from autotest.cli.collecting import tests_in
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import Begun
-from autotest.cli.reading import argument_type, must_be_writable, positive, seed, shard
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import all_chosen_names, chosen, chosen_names
 from autotest.report import campaign as report
-from autotest.report import data, github, junit, markdown, sweep_html
+from autotest.report import campaign_json, github, junit, markdown, sweep_html
 from autotest.results import sweep_format
 from autotest.results.campaign_map import campaign_map
 from autotest.results.progress import CampaignProgress
@@ -168,7 +168,7 @@ def terminated() -> Iterator[None]:
 
 def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) -> None:
     if arguments.json is not None:
-        _write(arguments.json, json.dumps(data.as_data(progress), indent=1) + "\n")
+        _write(arguments.json, json.dumps(campaign_json.as_data(progress), indent=1) + "\n")
     if arguments.junitxml is not None:
         _write(arguments.junitxml, junit.as_xml(progress))
     if arguments.html is not None:

@@ -14,6 +14,7 @@ from autotest.campaigns.gradient_workers import keep_books_in_workers
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors
 from autotest.cli.collecting import tests_in
+from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.clusters.sweeps_and_gradients import keep_books_on
 from autotest.frameworks import chosen_names
 from autotest.report import gradients as report
@@ -49,8 +50,6 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out the subcommand; returns the exit status."""
-    from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
-
     if arguments.trials < 1:
         raise UsageError(f"--trials {arguments.trials}: expected a whole number, at least 1")
     if arguments.jobs is not None and arguments.jobs < 0:

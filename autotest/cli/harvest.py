@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from autotest.base.errors import UsageError
-from autotest.cli.reading import positive
+from autotest.cli.argument_types import positive
 from autotest.frameworks import harvesting
 from autotest.report.plural import several
 from autotest.sources import calls_file

@@ -9,7 +9,7 @@ import datetime as dt
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +18,8 @@ from autotest.base.errors import AutotestError, UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors, sweep_files
+from autotest.cli.argument_types import argument_type, positive, shard, whole
 from autotest.cli.fuzz import terminated
-from autotest.cli.reading import argument_type, positive, shard, whole
 from autotest.cli.status import FINDINGS, NOTHING_NEW
 from autotest.clusters.sweeps_and_gradients import SweepOnCluster
 from autotest.frameworks import chosen_names
@@ -122,13 +122,13 @@ def run(arguments: argparse.Namespace) -> int:
     # A map that others are compared with holds the same samples however fast the machine is.
     searching = arguments.against is None and arguments.bless is None
     plan = Plan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard, searching=searching)
-    chosen = plan.chosen()
+    plan.chosen()  # says what is wrong with -k before anything is started
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
     with terminated(), _engine(arguments, environment) as engine:
         session = Session(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
         if harvest is not None:
             session.map.notes += harvest.notes(arguments.calls)
-        sweep = _Sweep(arguments, session, engine, before, chosen, plan)
+        sweep = _Sweep(arguments, plan, session, engine, before)
         with _journal(place, plan, arguments, session, done) as written:
             sweep.run(written)
         if isinstance(engine, SweepOnCluster):
@@ -206,16 +206,10 @@ class _Sweep:
     """One sweep, as far as it came before an interrupt."""
 
     def __init__(
-        self,
-        arguments: argparse.Namespace,
-        session: Session,
-        engine: Engine,
-        before: Baseline | None,
-        chosen: Callable[[str], bool],
-        plan: Plan,
+        self, arguments: argparse.Namespace, plan: Plan, session: Session, engine: Engine, before: Baseline | None
     ) -> None:
-        self._arguments, self._session, self._engine = arguments, session, engine
-        self._before, self._chosen, self._plan = before, chosen, plan
+        self._arguments, self._plan, self._session, self._engine = arguments, plan, session, engine
+        self._before, self._chosen = before, plan.chosen()
         self.interrupted: BaseException | None = None
         self.compared: Changes | None = None
         self.flaky: list[Change] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autotest.base import options
 from autotest.base.errors import UsageError
-from autotest.cli.reading import must_be_writable
+from autotest.cli.argument_types import must_be_writable
 from autotest.report import sweep_html, sweep_junit, sweep_markdown
 from autotest.results.sweep import SweepMap
 from autotest.results.sweep_findings import SweepFinding

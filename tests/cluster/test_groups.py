@@ -21,7 +21,7 @@ from autotest.cli.fuzz_groups import Begun
 from autotest.clusters.cluster import Cluster
 from autotest.clusters.packing import package
 from autotest.report import campaign as text
-from autotest.report import data, gradients, junit, markdown, sweep_html, sweep_text
+from autotest.report import campaign_json, gradients, junit, markdown, sweep_html, sweep_text
 from autotest.results.campaign_map import campaign_map
 from autotest.results.combined import combined
 from autotest.results.gradient_account import Books, Use
@@ -100,11 +100,11 @@ def test_a_campaign_on_machines_that_are_alike_has_no_columns():
     alone = on_a_group(2, 5, (found(VALUE, RELU), 1))
     assert "Group" not in text.summary(alone)
     assert "1. relu: value (forward), seen 1x\n" in text.summary(alone)
-    assert data.as_data(alone)["groups"] == []
+    assert campaign_json.as_data(alone)["groups"] == []
 
 
 def test_json_junit_markdown_and_the_page_tell_the_groups_apart(both):
-    document = data.as_data(both)
+    document = campaign_json.as_data(both)
     assert [group["name"] for group in document["groups"]] == [CPU, CUDA]
     assert [finding["groups"] for finding in document["findings"]] == [{CPU: 9, CUDA: 4}, {CUDA: 1}]
     suites = ET.fromstring(junit.as_xml(both).partition("?>")[2])

@@ -1,4 +1,4 @@
-"""Reads the words of a command line: numbers, parts of a whole, seeds, files to write, what argparse is to repeat."""
+"""Types of command-line arguments for argparse: numbers, shards, seeds, files to write."""
 
 from __future__ import annotations
 

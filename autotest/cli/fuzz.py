@@ -27,7 +27,7 @@ from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
 from autotest.cli.argument_types import argument_type, must_be_writable, positive, seed, shard
 from autotest.cli.collecting import tests_in
 from autotest.cli.display import display
-from autotest.cli.fuzz_groups import Begun
+from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import all_chosen_names, chosen, chosen_names
 from autotest.report import campaign as report
@@ -87,9 +87,9 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
     collected = tests_in(arguments.paths, arguments.k)
     environment = options.from_environment()
     history = History(environment.directory)
-    shard = "{}/{}".format(*arguments.shard) + (fuzz_groups.EACH if arguments.each_group else "")
+    part = CampaignShard(arguments.shard, arguments.each_group)
     if arguments.resume:
-        base_seed = history.last(shard, None if arguments.seed == "random" else arguments.seed)[1]
+        base_seed = history.last(str(part), None if arguments.seed == "random" else arguments.seed)[1]
     else:
         base_seed = secrets.randbits(32) if arguments.seed == "random" else arguments.seed
     seconds = fuzz_each.DEFAULT_SECONDS if arguments.time is None and arguments.trials is None else arguments.time
@@ -102,7 +102,7 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         candidate=chosen().candidate.name,
     )
     progress = progress_of(collected, base_seed)
-    begun = Begun(history, shard, arguments.resume)
+    begun = CampaignsOfHistory(history, part, arguments.resume)
     conditions = Conditions(
         environment.directory,
         chosen_names(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from autotest.base.errors import UsageError
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
@@ -19,21 +19,33 @@ from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Found
 from autotest.sources.collection import Collection
 
-#: What the history adds to the shard of a campaign that ran on each group; each group's own has its name instead.
-EACH: Final = " on each group"
 #: Seconds between two sums of what all groups have come to.
 _SHOWN_EVERY: Final = 0.5
 
 
-class Begun:
+class CampaignShard(NamedTuple):
+    """Which part of all trials a campaign runs, as the history tells campaigns apart."""
+
+    shard: tuple[int, int]
+    #: Whether it runs on each group of machines.
+    each: bool = False
+    #: The group that it is about, where it is about one of them.
+    group: str = ""
+
+    def __str__(self) -> str:
+        where = f" on {self.group}" if self.group else " on each group" if self.each else ""
+        return "{}/{}".format(*self.shard) + where
+
+
+class CampaignsOfHistory:
     """Notes in the history that campaigns begin, or goes on with the last ones."""
 
-    def __init__(self, history: History, shard: str, resume: bool) -> None:
-        self._history, self._shard, self._resume = history, shard, resume
+    def __init__(self, history: History, part: CampaignShard, resume: bool) -> None:
+        self._history, self._part, self._resume = history, part, resume
 
     def __call__(self, progress: CampaignProgress, group: str = "") -> SaveProgress:
         """What writes down where one stands; `group` is the machines that it is about, where it is about some."""
-        shard = self._shard.removesuffix(EACH) + f" on {group}" if group else self._shard
+        shard = str(self._part._replace(group=group))
         campaign = self._resumed(progress, shard, group) if self._resume else self._history.begin(progress, shard)
         return lambda *where: self._history.save(campaign, *where)
 
@@ -69,7 +81,7 @@ class _Shown:
 
 
 def run(
-    cluster: object, collected: Collection, plan: Plan, shown: Observer, begun: Begun
+    cluster: object, collected: Collection, plan: Plan, shown: Observer, begun: CampaignsOfHistory
 ) -> tuple[CampaignProgress, Exception | None]:
     """Carry out `plan` on each group of a cluster that is prepared; what it came to, and what ended one before."""
     assert isinstance(cluster, Cluster), "--each-group is refused without a cluster"

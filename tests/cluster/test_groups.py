@@ -17,7 +17,7 @@ from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
 from autotest.campaigns.round_robin import run_in_turns
 from autotest.cli import fuzz_groups
-from autotest.cli.fuzz_groups import Begun
+from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
 from autotest.clusters.cluster import Cluster
 from autotest.clusters.packing import package
 from autotest.report import campaign as text
@@ -235,7 +235,7 @@ def test_a_campaign_of_groups_goes_on_where_each_of_them_was(tmp_path):
         cluster = Cluster(Threads(machines), package(Conditions(tmp_path), [], tmp_path), tmp_path, each=True)
         with contextlib.closing(cluster), contextlib.closing(History(tmp_path)) as history:
             cluster.prepare()
-            begun = Begun(history, f"1/1{fuzz_groups.EACH}", resume=trials > 5)
+            begun = CampaignsOfHistory(history, CampaignShard((1, 1), each=True), resume=trials > 5)
             begun(progress_of(collected, 7))
             whole, failure = fuzz_groups.run(cluster, collected, Plan(7, trials=trials), _Unseen(), begun)
         assert failure is None
@@ -266,7 +266,7 @@ def test_a_group_whose_first_machine_comes_late_has_a_campaign_of_its_own(tmp_pa
     with contextlib.closing(cluster), contextlib.closing(History(tmp_path)) as history:
         cluster.prepare()
         threads.there["late"] = (1, lambda: Comes(group=CUDA))
-        begun = Begun(history, f"1/1{fuzz_groups.EACH}", resume=False)
+        begun = CampaignsOfHistory(history, CampaignShard((1, 1), each=True), resume=False)
         whole, failure = fuzz_groups.run(cluster, collected, Plan(7, trials=4), _Unseen(), begun)
     assert failure is None
     assert {name: part.accepted for name, part in whole.groups.items()} == {CPU: 4, CUDA: 4}

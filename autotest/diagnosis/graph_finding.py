@@ -13,8 +13,8 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.decisive_features import decisive_features
+from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.explanation import sizes
-from autotest.diagnosis.laboratory import Laboratory
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
 from autotest.diagnosis.verification import verify
@@ -68,8 +68,8 @@ def _three_ways(found: Agreement, pair: Pair) -> list[str]:
     numbers = first.statistics
     if numbers is None or not np.isfinite(numbers.greatest_abs):
         return []
-    laboratory = Laboratory(found.program, pair)
-    wide = laboratory.sides[0].get(laboratory.wide_place(found.place(first)))
+    double = DoublePrecision(found.program, pair)
+    wide = double.sides[0].get(double.wide_place(found.place(first)))
     if not isinstance(wide, TensorValue) or wide.data.ndim != len(numbers.abs_index):
         return []
     truth = wide.data[numbers.abs_index]

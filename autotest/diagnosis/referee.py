@@ -11,8 +11,8 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Agreement, Place, results
+from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.forward_oracles import opinions
-from autotest.diagnosis.laboratory import Laboratory
 from autotest.diagnosis.locating import Located, locate
 from autotest.diagnosis.oracles import numeric_gradient, ties
 from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, judge
@@ -28,7 +28,7 @@ class Opinion:
     verdict: Verdict
     located: Located
     #: The whole program in double precision, where it was needed.
-    laboratory: Laboratory
+    double: DoublePrecision
 
 
 def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
@@ -39,17 +39,17 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
     alone = located.alone
     # A program of that call alone is told about as it stands.
     focus = alone if alone is not None and len(alone.program.calls) < len(program.calls) else agreement
-    laboratory = Laboratory(program, pair)
-    bench = laboratory if focus is agreement else Laboratory(focus.program, pair)
+    double = DoublePrecision(program, pair)
+    bench = double if focus is agreement else DoublePrecision(focus.program, pair)
     verdict = judge(_evidence(focus, located, pair, settings, bench))
     if verdict.weak and focus is not agreement:
         # Alone, a call may lack what decides: a whole program has more to differentiate, or other dtypes.
-        again = judge(_evidence(agreement, located, pair, settings, laboratory))
+        again = judge(_evidence(agreement, located, pair, settings, double))
         verdict = verdict if again.weak else again
     if pair.others:
         shown = focus.mismatches[0]
         verdict = weighed(verdict, votes(focus, focus.place(shown), shown, pair, settings), pair.sides)
-    return Opinion(verdict, located, laboratory)
+    return Opinion(verdict, located, double)
 
 
 def cleared(agreement: Agreement, pair: Pair, settings: Settings) -> Verdict | None:
@@ -73,9 +73,9 @@ def explained(agreement: Agreement, pair: Pair, settings: Settings) -> tuple[Ver
 
 def _is_rounding(item: Mismatch, agreement: Agreement, opinion: Opinion, settings: Settings) -> bool:
     """Whether rounding explains `item`, where it explains the first mismatch."""
-    laboratory, located = opinion.laboratory, opinion.located
+    double, located = opinion.double, opinion.located
     place = agreement.place(item)
-    measured = laboratory.measured(place, item, settings, agreement)
+    measured = double.measured(place, item, settings, agreement)
     if measured is None or not measured.wide_agrees:
         return False
     if not any(measured.wrong) or _is_small(item, settings):
@@ -83,13 +83,13 @@ def _is_rounding(item: Mismatch, agreement: Agreement, opinion: Opinion, setting
     if located.slot is not None:
         # The inputs may reach the divergent call exactly, as when a row is expanded: what it makes of errors in them
         # shows when its own operands move.
-        moved = laboratory.measured(place, item, settings, agreement, into=located.slot)
+        moved = double.measured(place, item, settings, agreement, into=located.slot)
         if moved is not None and not any(moved.wrong):
             return True
-    return max(measured.errors) <= laboratory.backdrop() and (located.slot is None or located.alone is not None)
+    return max(measured.errors) <= double.cancellation and (located.slot is None or located.alone is not None)
 
 
-def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings, laboratory: Laboratory) -> Evidence:
+def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings, double: DoublePrecision) -> Evidence:
     first = focus.mismatches[0]
     evidence = Evidence(first.symptom, pair.sides, each_agrees=located.slot is None)
     if first.symptom in ("exception", "accepted", "out of memory"):
@@ -98,15 +98,15 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = dataclasses.replace(evidence, **_noise(focus, place, pair, first))
     if max(evidence.noise) > evidence.tolerated:
         return evidence
-    measured = laboratory.measured(place, first, settings, focus)
+    measured = double.measured(place, first, settings, focus)
     evidence = dataclasses.replace(
-        evidence, measured=measured, backdrop=laboratory.backdrop(), small=_is_small(first, settings)
+        evidence, measured=measured, cancellation=double.cancellation, small=_is_small(first, settings)
     )
     if measured is not None and measured.wide_agrees and any(measured.wrong) and not all(measured.wrong):
         side = pair.candidate if measured.wrong[1] else pair.reference
-        evidence = dataclasses.replace(evidence, strays=laboratory.strays(place, measured, side))
+        evidence = dataclasses.replace(evidence, strays=double.strays(place, measured, side))
     if first.stage == "backward" or returns_gradients(focus.program.calls[place[0]]):
-        oracle, kink = numeric_gradient(laboratory.wide, laboratory.wide_place(place), pair, first)
+        oracle, kink = numeric_gradient(double.wide, double.wide_place(place), pair, first)
         return dataclasses.replace(evidence, oracles=() if oracle is None else (oracle,), kink=kink)
     if first.symptom == "value" and ties(focus, place, pair):
         return dataclasses.replace(evidence, ties=True)
@@ -114,9 +114,9 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     if first.symptom == "dtype":
         found = opinions(focus.program, place, pair, about="dtype", writer=writer)
     else:
-        at = None if writer is None else laboratory.wide_place((writer, ""))[0]
-        wide, sides = laboratory.wide, laboratory.sides
-        found = opinions(wide, laboratory.wide_place(place), pair, about=first.symptom, writer=at, given=sides)
+        at = None if writer is None else double.wide_place((writer, ""))[0]
+        wide, sides = double.wide, double.sides
+        found = opinions(wide, double.wide_place(place), pair, about=first.symptom, writer=at, given=sides)
     return dataclasses.replace(evidence, oracles=found)
 
 

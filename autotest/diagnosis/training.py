@@ -13,7 +13,7 @@ from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, Place, agree, results
-from autotest.diagnosis.laboratory import RUNS, nudged
+from autotest.diagnosis.double_precision import RUNS, as_array, nudged
 from autotest.diagnosis.locating import upto
 from autotest.diagnosis.lockstep import Gradients, first_divergent, gradients_before, gradients_of_steps
 from autotest.diagnosis.roundoff import ROUNDOFF
@@ -135,10 +135,10 @@ def _is_wrong(slot: int, gradients: Gradients, runs: Sequence[_Run], settings: S
 
 def _ratio_at(agreement: Agreement, item: Mismatch, runs: Sequence[_Run]) -> float:
     place = agreement.place(item)
-    expected, actual = (_array(one) for one in agreement.read().get(place, (None, None)))
+    expected, actual = (as_array(one) for one in agreement.read().get(place, (None, None)))
     if expected is None or actual is None:
         return float("inf")
-    return _ratio(expected, actual, [_array(run.results.get(place)) for run in runs], item)
+    return _ratio(expected, actual, [as_array(run.results.get(place)) for run in runs], item)
 
 
 def _ratio(expected: _Values, actual: _Values, moved: Sequence[_Values | None], item: Mismatch) -> float:
@@ -155,12 +155,6 @@ def _ratio(expected: _Values, actual: _Values, moved: Sequence[_Values | None], 
         # An element that stood still by chance moves as those beside it do.
         ratio = distance(expected, actual) / np.maximum(spread, np.sqrt(np.mean(spread**2)))
     return float(np.nan_to_num(ratio[mask], nan=np.inf).max(initial=0.0))
-
-
-def _array(value: Any) -> _Values | None:
-    if type(value) is TensorValue:
-        return value.data
-    return np.asarray(value) if type(value) in (bool, int, float, complex) else None
 
 
 __all__ = ["cleared"]

@@ -1,22 +1,12 @@
-"""Evidence -> blame, with the numbers that it rests on.
-
-What rounding explains of an element is
-``u * (4 + 2 * sqrt(n)) * |truth| + 6 * sqrt(n) * spread``, where u is the unit roundoff of its dtype, n how many
-numbers are added up in it at most, and spread by how much it moves when the inputs move by one roundoff (the
-probabilistic bound of Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019, with the condition measured and not
-derived). An element that only one or two inputs reach has n = 2.
-"""
+"""Weighs what was found out about a mismatch, and says which side is wrong."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
-import numpy as np
-
-from autotest.comparison.elementwise import Values, distance
-from autotest.diagnosis.roundoff import NARROW, ROUNDOFF, TINY
+from autotest.diagnosis.measurement import Measured
 
 Blame = Literal[
     "candidate",
@@ -33,50 +23,6 @@ Blame = Literal[
 
 #: Blames that a test without a tolerance of its own does not fail for.
 HARMLESS: frozenset[str] = frozenset(("rounding", "ill-conditioned", "ties"))
-
-_GREATEST = float(np.finfo(np.float64).max)
-#: How many roundoffs a roundoff of the inputs may become before a result is called ill-conditioned.
-_AMPLIFIED = 1000.0
-#: What part of a number may be lost in single precision where torch's own loses none that rounding does not explain:
-#: more than half of its digits are none of rounding's.
-_DIGITS = 1e-3
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Measured:
-    """The two sides against double precision, at the elements that mismatched."""
-
-    #: Mismatched elements that are beyond what rounding explains, of the reference and of the candidate.
-    wrong: tuple[int, int]
-    total: int
-    #: Index of the worst element; the truth there, what either side has, and what rounding explains.
-    index: tuple[int, ...]
-    truth: float
-    values: tuple[Any, Any]
-    errors: tuple[float, float]
-    allowed: float
-    #: In double precision the two sides are this far apart at most, where this much is rounding.
-    wide_gap: float
-    wide_allowed: float
-    #: How many roundoffs of the result one roundoff of the inputs makes, at the worst element.
-    amplification: float
-    #: Whether few inputs reach the worst element, so that nothing great can have cancelled in it.
-    few: bool = False
-    #: The greatest magnitude of the truth among the mismatched elements; 0 where that is known too roughly.
-    scale: float = 0.0
-
-    @property
-    def wide_agrees(self) -> bool:
-        return self.wide_gap <= self.wide_allowed
-
-    @property
-    def imprecise(self) -> bool:
-        """Whether the candidate alone is off by so much of what it computes that no order of operations explains it.
-
-        That is a fault of its single precision, however small the numbers are.
-        """
-        well_conditioned = self.few and self.amplification <= _AMPLIFIED
-        return well_conditioned and not self.wrong[0] and self.errors[1] > _DIGITS * self.scale > 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -110,8 +56,8 @@ class Evidence:
     oracles: tuple[OracleResult, ...] = ()
     #: Whether every call agrees when it is given the reference's operands.
     each_agrees: bool = False
-    #: The greatest magnitude in the program times what rounding makes of it.
-    backdrop: float = 0.0
+    #: What rounding makes of the greatest magnitudes in the program, which may have cancelled.
+    cancellation: float = 0.0
     #: Whether it is a mismatch only because all numbers there are small.
     small: bool = False
     #: What an integer result selects is the same on both sides.
@@ -153,128 +99,6 @@ class Verdict:
     def weak(self) -> bool:
         """Whether nobody but the two sides had an opinion, so that a verdict on less of the program may say more."""
         return self.blame == "inconclusive" or (self.blame == "semantic difference" and self.side == "candidate")
-
-
-def measure(
-    pair: tuple[Values, Values],
-    wide: tuple[Values, Values],
-    perturbed: Sequence[Values],
-    dtype: str,
-    length: float,
-    mask: Values,
-    backdrop: float = 0.0,
-    *,
-    exact: bool = False,
-) -> Measured:
-    """Judge the elements in `mask` (at least one).
-
-    Args:
-        pair: expected and actual values, of one shape.
-        wide: the same in double precision.
-        perturbed: double-precision results when the inputs move by a roundoff of `dtype`.
-        dtype: of the result.
-        length: how many numbers are added up in one element, at most.
-        mask: the elements that mismatched.
-        backdrop: what rounding to `dtype` makes of the greatest magnitudes on the way to the result, which may
-            have cancelled. In double precision too much of it hides nothing.
-        exact: whether what the result is computed of is the same on both sides, and in either precision. Then no
-            rounding turns a whole number over in double precision, nor is one at a pole beside it.
-    """
-    truth = np.asarray(wide[0])
-    spread, few = _spread(truth, perturbed)
-    allowed = _allowed(truth, spread, np.where(few, 2.0, length), dtype)
-    wide_dtype = "complex128" if truth.dtype.kind == "c" else "float64"
-    ratio = ROUNDOFF[wide_dtype] / ROUNDOFF[dtype] if dtype in ROUNDOFF else 0.0
-    finite = np.isfinite(allowed)
-    wide_allowed = np.where(finite, ratio * np.maximum(64 * np.where(finite, allowed, 0.0), backdrop), np.inf)
-    if exact:
-        certain = np.isinf(truth) & few if dtype in ROUNDOFF else np.ones(truth.shape, bool)
-        wide_allowed = np.where(certain, 0.0, wide_allowed)
-    errors = [distance(_rounded(truth, dtype), np.asarray(side).astype(truth.dtype)) for side in pair]
-    may_overflow = _sums_overflow(truth, spread, np.where(few, 2.0, length), dtype)
-    errors = [np.where(may_overflow & np.isinf(side), 0.0, error) for side, error in zip(pair, errors, strict=True)]
-    gap = distance(truth, np.asarray(wide[1]).astype(truth.dtype))
-    # What is allowed anything is in excess of nothing, however far off it is.
-    with np.errstate(over="ignore"):  # a finite error may be an infinite multiple of what is allowed
-        excess = np.divide(
-            np.maximum(*errors), np.maximum(allowed, 1e-320), out=np.zeros(truth.shape), where=np.isfinite(allowed)
-        )
-    beyond = np.subtract(gap, wide_allowed, out=np.full(truth.shape, -_GREATEST), where=np.isfinite(wide_allowed))
-    at = _greatest(np.where(mask, excess, -1.0))
-    wide_at = _greatest(np.where(mask, beyond, -np.inf))
-    scale = ROUNDOFF.get(dtype, 1.0) * max(float(np.abs(truth[at])), TINY.get(dtype, 1.0))
-    return Measured(
-        wrong=(int((errors[0] > allowed)[mask].sum()), int((errors[1] > allowed)[mask].sum())),
-        total=int(mask.sum()),
-        index=at,
-        truth=truth[at].item(),
-        values=(np.asarray(pair[0])[at].item(), np.asarray(pair[1])[at].item()),
-        errors=(float(errors[0][at]), float(errors[1][at])),
-        allowed=float(allowed[at]),
-        wide_gap=float(gap[wide_at]),
-        wide_allowed=float(wide_allowed[wide_at]),
-        amplification=float(spread[at] / scale) if np.isfinite(scale) else float("inf"),
-        few=bool(few[at]),
-        scale=_resolved(truth[mask], ratio, backdrop),
-    )
-
-
-def _resolved(truth: Values, ratio: float, backdrop: float) -> float:
-    """The greatest magnitude of `truth`; 0 where double precision is no more precise, or may itself hold no more than
-    what is left of great numbers that cancelled."""
-    scale = float(np.abs(truth).max(initial=0.0, where=np.isfinite(truth)))
-    return scale if ratio < 1 and scale > 64 * ratio * backdrop else 0.0
-
-
-def _spread(truth: Values, perturbed: Sequence[Values]) -> tuple[Values, Values]:
-    """Root mean square of how far each element moved, and which elements few inputs reach."""
-    moves = [distance(truth, np.asarray(one).astype(truth.dtype)) for one in perturbed]
-    if not moves:
-        return np.zeros(truth.shape), np.ones(truth.shape, bool)
-    stack = np.stack(moves)
-    with np.errstate(all="ignore"):
-        # Each run moves half of the inputs; an element that stood still in one of them depends on few.
-        spread = np.sqrt(2 * np.mean(stack**2, axis=0))
-    return spread, (stack == 0).any(axis=0)
-
-
-def _allowed(truth: Values, spread: Values, length: Values, dtype: str) -> Values:
-    if dtype not in ROUNDOFF:
-        # Integers and booleans: exact, unless a roundoff of the inputs turns them over.
-        return np.where(spread > 0, np.inf, 0.0)
-    root = np.sqrt(np.maximum(length, 1.0))
-    with np.errstate(all="ignore"):
-        own = ROUNDOFF[dtype] * (4 + 2 * root) * np.abs(truth)
-        bound = np.where(np.isfinite(own), own, 0.0) + 6 * root * spread
-    return np.asarray(bound + 4 * TINY.get(dtype, 2.0**-149))
-
-
-def _sums_overflow(truth: Values, spread: Values, length: Values, dtype: str) -> Values:
-    """Where some order of adding up overflows `dtype` on the way to a finite result.
-
-    Independent roundoffs of n terms move their sum by u / sqrt(3) of the terms' Euclidean norm, and no partial sum is
-    more than sqrt(n) times that norm. One or two terms have no order.
-    """
-    kind = NARROW.get(dtype)
-    if kind is None or dtype not in ROUNDOFF:
-        return np.zeros(truth.shape, bool)
-    with np.errstate(all="ignore"):
-        reached = np.sqrt(3 * length) * spread / ROUNDOFF[dtype]
-    return np.asarray(np.isfinite(truth) & (length > 2) & (reached > float(np.finfo(kind).max)))
-
-
-def _rounded(truth: Values, dtype: str) -> Values:
-    """`truth` with the overflow of `dtype`: an infinity there is no error of either side."""
-    kind = NARROW.get(dtype)
-    if kind is None:
-        return truth
-    with np.errstate(all="ignore"):
-        narrow = truth.astype(kind).astype(truth.dtype)
-        return np.asarray(np.where(np.isfinite(narrow), truth, narrow))
-
-
-def _greatest(values: Values) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(int(np.argmax(values)), values.shape))
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -337,7 +161,7 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
     if any(wrong) and evidence.small and not (found.imprecise and not evidence.each_agrees):
         what = "rounding of numbers that are all small: the two sides agree in double precision"
         return Verdict("rounding", what, numbers)
-    if any(wrong) and evidence.each_agrees and max(found.errors) <= evidence.backdrop:
+    if any(wrong) and evidence.each_agrees and max(found.errors) <= evidence.cancellation:
         what = "rounding, piled up: every call agrees when it is given the same operands"
         return Verdict("rounding", what, numbers)
     if all(wrong):
@@ -352,7 +176,7 @@ def _by_precision(evidence: Evidence, found: Measured, numbers: tuple[str, ...])
             line = f"{name}: rounding, which its algorithm makes great: {what.format(*evidence.strays)}"
             return Verdict("unstable", line, numbers, blame)
         return Verdict(blame, f"{name}: it is further from the float64 result than rounding explains", numbers)
-    if found.amplification > _AMPLIFIED:
+    if found.ill_conditioned:
         what = f"ill-conditioned: a roundoff of the inputs becomes {found.amplification:.0f} of the result"
         return Verdict("ill-conditioned", what, numbers)
     return Verdict(

@@ -11,8 +11,8 @@ import torch
 
 import autotest as at
 from autotest import torch as dual
-from autotest.diagnosis.laboratory import Laboratory
-from autotest.diagnosis.verdict import Measured, measure
+from autotest.diagnosis.double_precision import DoublePrecision
+from autotest.diagnosis.measurement import Measured, Rounding, measure
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program
@@ -28,7 +28,7 @@ def measured(true: list[float], actual: list[float], claimed: list[float], *move
     mask = np.array(true) != np.array(actual)
     runs = [np.array(run) for run in moved]
     single = [np.array(values, "float32") for values in (true, actual)]
-    return measure((single[0], single[1]), (np.array(true), np.array(claimed)), runs, "float32", 1.0, mask)
+    return measure((single[0], single[1]), (np.array(true), np.array(claimed)), runs, mask, Rounding("float32", 1.0))
 
 
 def test_a_gap_without_bound_hides_no_other() -> None:
@@ -46,17 +46,26 @@ def test_what_may_be_anything_is_in_excess_of_nothing() -> None:
 
 
 def test_an_excess_too_great_for_a_float_is_one() -> None:
-    found = measure((np.array([5]), np.array([6])), (np.array([5]), np.array([6])), [], "int64", 1.0, np.array([True]))
+    found = measure(
+        (np.array([5]), np.array([6])), (np.array([5]), np.array([6])), [], np.array([True]), Rounding("int64", 1.0)
+    )
     assert found.wrong == (0, 1)
+
+
+def test_what_is_off_where_zero_is_true_is_told_of_in_double_precision_too() -> None:
+    zero, off = np.zeros(()), np.full((), 0.25)
+    found = measure((zero, off), (zero, off), [zero, zero], np.array(True), Rounding("float64", 1.0))
+    assert found.wrong == (0, 1)
+    assert not found.ill_conditioned
 
 
 @pytest.mark.parametrize(("dtype", "value"), [("float32", 3e38), ("float64", GREATEST)])
 def test_great_numbers_are_no_excuse(dtype: str, value: float) -> None:
     calls = (Call("tensor", dtype, (Captured(0),), {"requires_grad": False, "device": "cpu"}, 0),)
     program = Program(calls, (Array(np.full(8, value, dtype), dtype),))
-    laboratory = Laboratory(program, Pair(TorchFramework(), TorchFramework()))
-    assert np.isfinite(laboratory.backdrop())
-    assert all(np.isfinite(run[0, ""].data).all() for run in laboratory.moved(dtype))
+    double = DoublePrecision(program, Pair(TorchFramework(), TorchFramework()))
+    assert np.isfinite(double.cancellation)
+    assert all(np.isfinite(run[0, ""].data).all() for run in double.moved(dtype))
 
 
 @pytest.mark.parametrize(("size", "overflows"), [(3e38, True), (3e30, False)])
@@ -66,7 +75,7 @@ def test_an_infinity_is_rounding_only_where_another_order_of_adding_up_overflows
     moved = [np.array([(terms * (1 + random.uniform(-1, 1, terms.size) * 2.0**-24)).sum()]) for _ in range(8)]
     truth, infinite = np.array([1e30]), np.array([np.inf], "float32")
     pair = (truth.astype("float32"), infinite)
-    found = measure(pair, (truth, truth), moved, "float32", float(terms.size), np.array([True]))
+    found = measure(pair, (truth, truth), moved, np.array([True]), Rounding("float32", terms.size))
     assert found.wrong == (0, 0 if overflows else 1)
 
 

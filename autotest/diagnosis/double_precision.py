@@ -15,8 +15,8 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
 from autotest.diagnosis.agreement import Agreement, Place, results
+from autotest.diagnosis.measurement import Measured, Rounding, measure
 from autotest.diagnosis.roundoff import ROUNDOFF
-from autotest.diagnosis.verdict import Measured, measure
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, leaves, refs
 from autotest.program.calls import LAYOUT
@@ -36,26 +36,22 @@ RUNS = 8
 _STRAYING, _SENSITIVE = 0.25, 4.0
 
 
-class Laboratory:
+class DoublePrecision:
     """One program in double precision, run as often as it takes."""
 
     def __init__(self, program: Program, pair: Pair) -> None:
         self._pair = pair
         self.program = program
         self.wide, self._places = widened(program)
-        self._backdrop: float | None = None
         self._moved: dict[tuple[str, int | None], list[dict[Place, Any]]] = {}
-        self._sides: tuple[dict[Place, Any], dict[Place, Any]] | None = None
 
     def wide_place(self, place: Place) -> Place:
         return self._places[place[0]], place[1]
 
-    @property
+    @functools.cached_property
     def sides(self) -> tuple[dict[Place, Any], dict[Place, Any]]:
         """Each side's results in double precision."""
-        if self._sides is None:
-            self._sides = (results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate))
-        return self._sides
+        return results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate)
 
     def moved(self, dtype: str, into: int | None = None) -> list[dict[Place, Any]]:
         """The reference's results when about half of the inputs move by a roundoff of `dtype`, and of what goes `into`
@@ -90,7 +86,7 @@ class Laboratory:
         pair = focus.read().get(place)
         at = self.wide_place(place)
         wide = (self.sides[0].get(at), self.sides[1].get(at))
-        arrays = [_array(item) for item in (*(pair or (None, None)), *wide)]
+        arrays = [as_array(item) for item in (*(pair or (None, None)), *wide)]
         if any(item is None or item.shape != arrays[0].shape for item in arrays):  # type: ignore[union-attr]
             return None
         expected, actual, true, claimed = [item for item in arrays if item is not None]
@@ -107,11 +103,11 @@ class Laboratory:
         same: list[np.ndarray[Any, Any]] = []
         # Of exact operands a comparison is exact, whatever moved inputs make of it.
         if not (exact and whole and self.program.calls[place[0]].target in _COMPARING):
-            moved = [_array(run.get(at)) for run in self.moved(dtype, into)]
+            moved = [as_array(run.get(at)) for run in self.moved(dtype, into)]
             same = [item for item in moved if item is not None and item.shape == expected.shape]
-        length = self._length(expected.size)
         dtype = str(expected.dtype) if whole else dtype  # of a plain number, too
-        return measure((expected, actual), (true, claimed), same, dtype, length, mask, self.backdrop(), exact=exact)
+        rounding = Rounding(dtype, self._length(expected.size), self.cancellation, exact)
+        return measure((expected, actual), (true, claimed), same, mask, rounding)
 
     def _unrounded(self, place: Place, focus: Agreement) -> bool:
         """Whether the call at `place` is given the same numbers on both sides and in either precision, so that no
@@ -162,8 +158,8 @@ class Laboratory:
         arrays = nudged_as_they_are(self.program.arrays, run)
         program = with_arrays(self.program, arrays)
         wide, places = widened(program)
-        own = _array(results(program, framework).get(place))
-        true = _array(results(wide, self._pair.reference).get((places[place[0]], place[1])))
+        own = as_array(results(program, framework).get(place))
+        true = as_array(results(wide, self._pair.reference).get((places[place[0]], place[1])))
         if own is None or true is None or own.shape != true.shape:
             return None
         return complex(own[index]), complex(true[index])
@@ -177,17 +173,13 @@ class Laboratory:
     def _largest(self) -> int:
         return max([value.data.size for value in self.sides[0].values() if type(value) is TensorValue], default=1)
 
-    def backdrop(self) -> float:
+    @functools.cached_property
+    def cancellation(self) -> float:
         """What rounding makes of the greatest magnitudes in the program, where results cancel against each other."""
-        if self._backdrop is None:
-            self._backdrop = self._weighed()
-        return self._backdrop
-
-    def _weighed(self) -> float:
         values = [value for value in self.sides[0].values() if type(value) is TensorValue and value.data.size]
         floats = [np.abs(value.data[np.isfinite(value.data)]) for value in values if value.data.dtype.kind == "f"]
         greatest = max([1.0, *(float(item.max(initial=0.0)) for item in floats)])
-        with np.errstate(over="ignore"):  # an infinite backdrop would excuse everything
+        with np.errstate(over="ignore"):  # an infinite one would excuse everything
             sums = [min(float(item.sum(dtype=np.float64)), sys.float_info.max) for item in floats]
         summed = max([1.0, *sums])
         dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
@@ -205,7 +197,8 @@ def nudged_as_they_are(arrays: Sequence[Array], run: int) -> list[Array]:
     return moved
 
 
-def _array(value: Any) -> np.ndarray[Any, Any] | None:
+def as_array(value: Any) -> np.ndarray[Any, Any] | None:
+    """The numbers in `value`, a tensor's or a plain one; None for anything else."""
     if type(value) is TensorValue:
         return value.data
     return np.asarray(value) if type(value) in (bool, int, float, complex) else None
@@ -231,4 +224,4 @@ def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
     return moved
 
 
-__all__ = ["RUNS", "Laboratory", "nudged"]
+__all__ = ["RUNS", "DoublePrecision", "as_array", "nudged"]

@@ -168,26 +168,44 @@ class Planted:
         return candidate
 
 
-def _mark(layer: Any, x: Any) -> tuple[float, float]:
-    """What tells a layer of a class from any other, and how much of it rounding may change."""
-    whole = [*layer.parameters()] or [x]
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mark:
+    """What tells a layer of a class from any other: shapes, a sum, and how much of it rounding may change."""
+
+    #: Told first, and no part of what makes two marks alike: a layer is no other one for being called with a view.
+    shapes: tuple[tuple[int, ...], ...] = dataclasses.field(compare=False)
+    total: float
+    rounding: float
+
+
+def _marking(layer: Any, x: Any) -> list[Any]:
+    return [*layer.parameters()] or [x]
+
+
+def _shapes(tensors: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(one.shape) for one in tensors)
+
+
+def _mark(layer: Any, x: Any) -> Mark:
+    whole = _marking(layer, x)
     arrays = [one.detach().numpy().astype("float64").reshape(-1) for one in whole]
     weighed = [one * (np.cos(np.arange(one.size)) + 1.5) for one in arrays]
-    mark = sum(float(one.sum()) for one in weighed) + len(type(layer).__mro__[1].__name__)
-    return mark, 1e-5 * max(1.0, sum(float(np.abs(one).sum()) for one in weighed))
+    total = sum(float(one.sum()) for one in weighed) + len(type(layer).__mro__[1].__name__)
+    return Mark(_shapes(whole), total, 1e-5 * max(1.0, sum(float(np.abs(one).sum()) for one in weighed)))
 
 
-def _is_marked(layer: Any, x: Any, mark: tuple[float, float]) -> bool:
-    return abs(_mark(layer, x)[0] - mark[0]) <= mark[1]
+def _is_marked(layer: Any, x: Any, mark: Mark) -> bool:
+    # Shapes first: to read values waits for all that the framework was asked before.
+    return _shapes(_marking(layer, x)) == mark.shapes and abs(_mark(layer, x).total - mark.total) <= mark.rounding
 
 
 @functools.cache
-def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str, tuple[float, float]]:
+def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str, Mark]:
     """The mark of each layer of the model that is called, as a healthy trial of the same seed shows them.
 
     Of layers with the same mark, such as copies, and of those outside of any gradient, none is told.
     """
-    found: dict[str, tuple[float, float]] = {}
+    found: dict[str, Mark] = {}
 
     def noting(original: Any) -> Any:
         class Noting(original):  # type: ignore[misc]
@@ -197,7 +215,7 @@ def _marks(model: str, *, training: bool, make: Make = FaultyTorch) -> dict[str,
 
         return Noting
 
-    made: list[tuple[Any, tuple[float, float], bool]] = []
+    made: list[tuple[Any, Mark, bool]] = []
     # What torch draws next depends on whether the candidate draws of it, too.
     candidate = make({f"nn.{name}": noting for name in _CLASSES})
     network: list[Any] = []

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.stand_in import StandIn
@@ -96,11 +96,6 @@ def _status(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
     return 0
-
-
-def parts(files: Sequence[Path], size: int) -> Iterator[Sequence[Path]]:
-    """`files` in parts of at most `size`."""
-    yield from (files[start : start + size] for start in range(0, len(files), size))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.frameworks.base import Absent
-from autotest.frameworks.functional import Functional
+from autotest.frameworks.functional import Dtype, Functional
 from autotest.frameworks.tape import ArrayLike, Pure
 
 #: What `mint` calls otherwise.
@@ -24,8 +24,12 @@ _OTHERWISE: Final[Mapping[str, str]] = {
 _SIZED: Final = frozenset(("reshape", "view", "permute", "broadcast_to", "expand", "tile"))
 #: How it says that it has nothing for the CPU, rather than that something is wrong.
 _LACKS: Final = re.compile(
-    r"(?i)unsupported|not support|select kernel|no kernel|not implemented|unregistered|kernelmod|Not found op|Ascend"
+    r"(?i)unsupported|not support|select kernel|no kernel|not implemented|unregistered|kernelmod|Not found op|Ascend|"
+    r"must be a type of \{|supports types|type of input must be in|'mode' must be in|"
+    r"unexpected keyword argument|required positional argument"
 )
+#: Methods of torch's tensors that only share their name with a function of `mint.nn.functional`.
+_OTHER_METHODS: Final = frozenset(("unfold",))
 
 
 class _Mint(Mapping[str, Pure]):
@@ -38,6 +42,8 @@ class _Mint(Mapping[str, Pure]):
         *prefix, name = path.split(".")
         name = _OTHERWISE.get(name, name)
         homes = [self._root.mint.nn.functional] if prefix == ["nn", "functional"] else []
+        if path in _OTHER_METHODS:
+            raise KeyError(path)
         for home in (*homes, self._root.mint, self._root.mint.nn.functional):
             found = getattr(home, name, None)
             if found is not None and not name.startswith("_"):
@@ -50,7 +56,7 @@ class _Mint(Mapping[str, Pure]):
             if path in _SIZED and isinstance(args[1] if len(args) > 1 else None, int):
                 args = (args[0], tuple(args[1:]))
             try:
-                return found(*args, **kwargs)
+                return found(*map(self._dtype, args), **{key: self._dtype(one) for key, one in kwargs.items()})
             except Exception as error:
                 said = str(error).strip().partition("\n")[0]
                 if _LACKS.search(str(error)) or isinstance(error, AttributeError):
@@ -58,6 +64,10 @@ class _Mint(Mapping[str, Pure]):
                 raise
 
         return call
+
+    def _dtype(self, value: Any) -> Any:
+        """`value`, or MindSpore's dtype for one of torch's."""
+        return getattr(self._root, "bool_" if value == "bool" else str(value)) if isinstance(value, Dtype) else value
 
     def __iter__(self) -> Iterator[str]:
         return iter(dir(self._root.mint))

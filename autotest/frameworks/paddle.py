@@ -32,7 +32,7 @@ _PATHS: Final[Mapping[str, str]] = {
 _METHODS: Final[Mapping[str, str]] = {"retain_grad": "retain_grads"}
 #: Modules whose state is called or counted otherwise, so that none can be shared.
 _UNLIKE: Final = re.compile(
-    r"nn\.(BatchNorm\dd|LSTM|GRU|RNN|LSTMCell|GRUCell|RNNCell|SyncBatchNorm|PReLU|InstanceNorm\dd)"
+    r"nn\.(BatchNorm\dd|LSTM|GRU|RNN|LSTMCell|GRUCell|RNNCell|SyncBatchNorm|PReLU|InstanceNorm\dd|utils\.spectral_norm)"
 )
 #: How it says that it does not have something, rather than that something is wrong.
 _LACKS: Final = re.compile(

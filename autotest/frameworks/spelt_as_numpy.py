@@ -140,6 +140,9 @@ def spelling(mx: Any) -> dict[str, Callable[..., Any]]:
         return made if bias is None else made + bias
 
     def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+        # Torch's parameters may be wider than what they are given, and not narrower.
+        if weight is not None and weight.dtype != input.dtype and input.dtype not in (mx.float16, mx.bfloat16):
+            raise TypeError(f"layer_norm: expected weight of {input.dtype}, got {weight.dtype}")
         axes = tuple(range(-len(normalized_shape), 0))
         centred = input - mx.mean(input, axis=axes, keepdims=True)
         made = centred * mx.rsqrt(mx.mean(mx.square(centred), axis=axes, keepdims=True) + eps)

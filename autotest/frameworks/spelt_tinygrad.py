@@ -107,6 +107,8 @@ def spelling(tensor: Any, cast: Callable[[Any, str], Any]) -> dict[str, Callable
         return lambda tensors, dim=0: getattr(tensors[0], name)(*tensors[1:], dim=dim)
 
     def layer_norm(input: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+        if weight is not None and weight.dtype != input.dtype and input.dtype.itemsize > 2:
+            raise TypeError(f"layer_norm: expected weight of {input.dtype}, got {weight.dtype}")
         made = input.layernorm(tuple(range(-len(shape), 0)), eps)
         made = made if weight is None else made * weight
         return made if bias is None else made + bias

@@ -1,0 +1,43 @@
+"""nn.Hardswish: x0.grad differs in gradient between torch and jax. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.9.1+cu128, jax 0.10.2; test_activation.py::test_gradient_at_the_corners[name='Hardswish'], trial 0 of base seed 0.
+semantic difference: a kink, where more than one gradient is right"""
+import sys
+import numpy as np
+
+X0 = np.array([[2.0, -1.0, -2.0, -2.0, -3.0], [6.0, -3.0, -2.0, -2.0, 1.0], [1.0, 5.0, -1.0, 6.0,
+    3.0], [-3.0, -4.0, 0.0, 5.0, 2.0]], "float32")
+C3 = np.array([[0.8631718, 0.8818724, 0.9315915, 0.86701894, 0.92513394], [-0.9284781, -0.8848194,
+    -0.10189974, -0.8590653, -0.8152293], [0.87037957, 0.22812092, 0.7309165, -0.72397625,
+    0.7083999], [-0.6207293, 0.56202817, 0.40923476, 0.7287936, -0.34079206]], "float32")
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(X0, requires_grad=True)
+    m1 = torch.nn.Hardswish()
+    v2 = m1(x0)
+    v2.backward(torch.tensor(C3))
+    return x0.grad.tolist()
+
+def in_jax():
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    x0 = jax.numpy.array(np.array([[2.0, -1.0, -2.0, -2.0, -3.0], [6.0, -3.0, -2.0, -2.0, 1.0], [1.0, 5.0, -1.0, 6.0, 3.0], [-3.0, -4.0, 0.0, 5.0, 2.0]], "float32"))
+    c3 = jax.numpy.array(np.array([[0.8631718, 0.8818724, 0.9315915, 0.86701894, 0.92513394], [-0.9284781, -0.8848194, -0.10189974, -0.8590653, -0.8152293], [0.87037957, 0.22812092, 0.7309165, -0.72397625, 0.7083999], [-0.6207293, 0.56202817, 0.40923476, 0.7287936, -0.34079206]], "float32"))
+
+    def forward(x0):
+        v2 = x0 * jax.numpy.clip(x0 + 3, 0, 6) / 6
+        return v2
+
+    _, pull = jax.vjp(forward, x0)
+    g0, = pull(c3)
+    return g0.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_jax()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, jax {actual}".split())[:1000])
+sys.exit(1)

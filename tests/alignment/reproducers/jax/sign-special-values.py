@@ -1,0 +1,33 @@
+"""sign: v1 differs in value between torch and jax. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.9.1+cu128, jax 0.10.2; test_elementwise.py::test_unary_of_special_values[name='sign'], trial 0 of base seed 0.
+torch: NumPy gives nan at (3, 0), as jax does"""
+import sys
+import numpy as np
+
+X0 = np.array([[1.1754944e-38, 0.0, -2.578413, 2.1910446], [-1.1569352, -2.1982813, -2.5572343,
+    -0.78060484], [2.2957394, 0.041903853, 1.7843964, -np.inf], [np.nan, -1.2552371, 1e-45,
+    -1.3908882], [1.6915804, -2.1039867, 1.7030804, 2.8674672], [-2.705411, 0.2822945, -1.7460587,
+    2.1242745]], "float32")
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(X0)
+    v1 = torch.sign(x0)
+    return v1.tolist()
+
+def in_jax():
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    x0 = jax.numpy.array(np.array([[1.1754944e-38, 0.0, -2.578413, 2.1910446], [-1.1569352, -2.1982813, -2.5572343, -0.78060484], [2.2957394, 0.041903853, 1.7843964, -np.inf], [np.nan, -1.2552371, 1e-45, -1.3908882], [1.6915804, -2.1039867, 1.7030804, 2.8674672], [-2.705411, 0.2822945, -1.7460587, 2.1242745]], "float32"))
+    v1 = jax.numpy.sign(x0)
+    return v1.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_jax()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, jax {actual}".split())[:1000])
+sys.exit(1)

@@ -1,0 +1,42 @@
+"""nn.ReLU6: x0.grad differs in gradient between torch and tinygrad. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.9.1+cu128, tinygrad 0.14.0; test_activation.py::test_gradient_at_the_corners[name='ReLU6'], trial 0 of base seed 0.
+semantic difference: a kink, where more than one gradient is right"""
+import sys
+import numpy as np
+
+X0 = np.array([[6.0, -6.0, -6.0, 4.0, 5.0], [-1.0, 2.0, -4.0, 3.0, -4.0], [-6.0, -5.0, 3.0, -2.0,
+    3.0], [-3.0, 3.0, 2.0, -1.0, 5.0]], "float32")
+C3 = np.array([[-0.73586786, -0.29782987, -0.91214347, 0.60940707, 0.24975657], [-0.71120226,
+    -0.065114856, -0.23936093, 0.75434184, 0.20701241], [-0.13174486, -0.5814805, -0.36000586,
+    0.7426355, 0.740775], [0.6920345, -0.7025292, 0.5816083, 0.7078978, 0.24042988]], "float32")
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(X0, requires_grad=True)
+    m1 = torch.nn.ReLU6()
+    v2 = m1(x0)
+    v2.backward(torch.tensor(C3))
+    return x0.grad.tolist()
+
+def in_tinygrad():
+    import tinygrad as tinygrad
+    x0 = tinygrad.Tensor(np.array([[6.0, -6.0, -6.0, 4.0, 5.0], [-1.0, 2.0, -4.0, 3.0, -4.0], [-6.0, -5.0, 3.0, -2.0, 3.0], [-3.0, 3.0, 2.0, -1.0, 5.0]], "float32"))
+    c3 = tinygrad.Tensor(np.array([[-0.73586786, -0.29782987, -0.91214347, 0.60940707, 0.24975657], [-0.71120226, -0.065114856, -0.23936093, 0.75434184, 0.20701241], [-0.13174486, -0.5814805, -0.36000586, 0.7426355, 0.740775], [0.6920345, -0.7025292, 0.5816083, 0.7078978, 0.24042988]], "float32"))
+
+    def forward(x0):
+        v2 = x0.relu6()
+        return v2
+
+    inputs = [one.clone() for one in (x0,)]  # constants are lazy, and computed of the same
+    g0, = forward(*inputs).gradient(*inputs, gradient=c3)
+    return g0.tolist()
+
+try:
+    expected = in_torch()
+    actual = in_tinygrad()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if np.shape(expected) == np.shape(actual) and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, tinygrad {actual}".split())[:1000])
+sys.exit(1)

@@ -1,0 +1,29 @@
+"""round: v1 differs in dtype between torch and tinygrad. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.9.1+cu128, tinygrad 0.14.0; test_elementwise.py::test_unary_of_integers[name='round'], trial 0 of base seed 0.
+torch is the specification: tinygrad differs in dtype; nobody else has an opinion"""
+import sys
+import numpy as np
+
+X0 = np.array([[0, 3, 8, 1, 2], [4, 2, 2, 4, 5], [6, 6, 1, 3, 2]], "int8")
+
+def in_torch():
+    import torch
+    x0 = torch.tensor(X0)
+    v1 = torch.round(x0)
+    return str(v1.dtype).split(".")[-1]
+
+def in_tinygrad():
+    import tinygrad as tinygrad
+    x0 = tinygrad.Tensor(np.array([[0, 3, 8, 1, 2], [4, 2, 2, 4, 5], [6, 6, 1, 3, 2]], "int8"))
+    v1 = x0.round()
+    return str(v1.dtype).split(".")[-1]
+
+try:
+    expected = in_torch()
+    actual = in_tinygrad()
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+if expected == actual:
+    sys.exit(print("same"))
+print(" ".join(f"DIFFERS: torch gives {expected}, tinygrad {actual}".split())[:1000])
+sys.exit(1)

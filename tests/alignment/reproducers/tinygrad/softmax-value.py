@@ -1,0 +1,20 @@
+"""softmax: tinygrad's result in float64 has the precision of float32. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.9.1, tinygrad 0.14.0; test_activation.py::TestWithParameters.test_softmax_in_another_dtype."""
+
+import sys
+
+import numpy as np
+
+X = np.array([0.1, 0.7, -1.3], "float32")
+try:
+    import torch
+    from tinygrad import Tensor, dtypes
+
+    expected = torch.softmax(torch.tensor(X), 0, dtype=torch.float64).numpy()
+    actual = Tensor(X).softmax(0, dtype=dtypes.float64).numpy()
+except Exception as error:  # noqa: BLE001 - whatever it is
+    sys.exit(print("cannot tell:", error) or 2)
+if actual.dtype == expected.dtype and np.allclose(actual, expected, 1e-9, 1e-9):
+    sys.exit(print("same"))
+print("DIFFERS: torch gives", expected.tolist(), "tinygrad", actual.tolist())
+sys.exit(1)

@@ -14,9 +14,9 @@ from autotest.aligning.matching import Match
 from autotest.aligning.running import ModuleCall, Step
 from autotest.base.settings import Tolerance
 from autotest.comparison import Stage, TensorValue, compare_values
-from autotest.frameworks import Framework, Pair
-from autotest.frameworks.freezing import freeze
+from autotest.frameworks import Pair
 from autotest.program import Array
+from autotest.replaying.module_alone import call_alone
 
 
 @contextlib.contextmanager
@@ -54,54 +54,22 @@ def differs_alone(
     own, other = (dict(model.named_modules()) for model in models)
     modules = own[call.path], other[paths[call.path]]
     try:
-        told = [
-            _told(side, module, call, backward=stage == "backward")
+        own_told, other_told = [
+            call_alone(side, module, call.inputs, call.output_gradients, backward=stage == "backward")
             for side, module in zip((pair.reference, pair.candidate), modules, strict=True)
         ]
     except Exception:  # noqa: BLE001 - it may be called with more than tensors
         return False
-    (outputs, gradients, held), (theirs, their_gradients, their_held) = told
     if stage != "backward":
-        return bool(compare_values("", 0, "forward", outputs, theirs, tolerance))
-    differs = bool(compare_values("", 0, "backward", gradients, their_gradients, tolerance))
+        return bool(compare_values("", 0, "forward", own_told.outputs, other_told.outputs, tolerance))
+    differs = bool(compare_values("", 0, "backward", own_told.gradients, other_told.gradients, tolerance))
     beginning, their_beginning = (f"{path}." if path else "" for path in (call.path, paths[call.path]))
     for match in matched:
         mine = match.reference.removeprefix(beginning)
         their = match.candidate.removeprefix(their_beginning)
         inside = match.reference.startswith(beginning) and match.candidate.startswith(their_beginning)
-        if inside and mine in held and their in their_held:
-            value = their_held[their]
+        if inside and mine in own_told.held and their in other_told.held:
+            value = other_told.held[their]
             back = value if value is None else dataclasses.replace(value, data=match.back(value.data))
-            differs = differs or bool(compare_values("", 0, "backward", held[mine], back, tolerance))
+            differs = differs or bool(compare_values("", 0, "backward", own_told.held[mine], back, tolerance))
     return differs
-
-
-def _told(
-    framework: Framework, module: Any, call: ModuleCall, *, backward: bool
-) -> tuple[list[Any], list[Any], dict[str, TensorValue | None]]:
-    """What `module` gives for the inputs of `call`; the gradients of these and of its parameters, by name."""
-    given = [
-        framework.tensor(Array(np.array(one.data), one.dtype), requires_grad=backward and one.requires_grad)
-        for one in call.inputs
-    ]
-    # What is asked for its gradient must not be written into.
-    operands = [framework.invoke("method", "clone", [one], {}) for one in given] if backward else given
-    result = running.flat(framework, framework.invoke("method", "__call__", [module, *operands], {}))
-    outputs = [dataclasses.replace(value, requires_grad=False) for value in freeze(framework, result)]
-    if not backward:
-        return outputs, [], {}
-    parameters = framework.parameters(module)
-    for parameter in parameters.values():
-        framework.forget_gradient(parameter)
-    pushed = [
-        (root, framework.tensor(Array(np.array(one.data), one.dtype)))
-        for root, one in zip(result, call.output_gradients, strict=True)
-        if one is not None and framework.can_backpropagate(root)
-    ]
-    if pushed:
-        framework.invoke(
-            "function", "autograd.backward", [[root for root, _ in pushed], [one for _, one in pushed]], {}
-        )
-    gradients = running.gradients_of(framework, given)
-    held = dict(zip(parameters, running.gradients_of(framework, list(parameters.values())), strict=True))
-    return outputs, gradients, held

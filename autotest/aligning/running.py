@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
@@ -16,6 +14,7 @@ from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array
 from autotest.program.dtypes import is_differentiable
+from autotest.replaying.module_alone import copied, cotangent, fields_of, flat, gradients_of
 
 
 @dataclasses.dataclass(slots=True)
@@ -87,7 +86,7 @@ def run(
 def state_of(framework: Framework, model: Any) -> dict[str, TensorValue]:
     """Copies of the parameters and buffers of `model`, by name."""
     own = framework.state(model)
-    return dict(zip(own, map(_copied, freeze(framework, list(own.values()))), strict=True))
+    return dict(zip(own, map(copied, freeze(framework, list(own.values()))), strict=True))
 
 
 class _Watched:
@@ -101,7 +100,7 @@ class _Watched:
     def seen(self, path: str, module: Any, given: Any, result: Any) -> None:
         framework = self._framework
         ends = flat(framework, given), flat(framework, result)
-        frozen = [[_copied(value) for value in freeze(framework, end)] for end in ends]
+        frozen = [[copied(value) for value in freeze(framework, end)] for end in ends]
         for tensor in [*ends[0], *ends[1]]:
             if framework.can_backpropagate(tensor) and not framework.holds_gradient(tensor):
                 framework.retain_gradient(tensor)
@@ -124,7 +123,7 @@ def _push_back(framework: Framework, side: str, output: Any, loss: Callable[...,
         return
     roots = [tensor for tensor in flat(framework, output) if framework.can_backpropagate(tensor)]
     if roots:
-        cotangents = [framework.tensor(_cotangent(framework, tensor)) for tensor in roots]
+        cotangents = [framework.tensor(cotangent(framework, tensor)) for tensor in roots]
         framework.invoke("function", "autograd.backward", [roots, cotangents], {})
 
 
@@ -184,31 +183,11 @@ class _Names:
         return self._framework.resolve(name)
 
 
-def _cotangent(framework: Framework, tensor: Any) -> Array:
-    """Different numbers for different elements, so that a permuted gradient shows; exact in half precision."""
-    shape = framework.shape(tensor)
-    steps = np.arange(int(np.prod(shape))) * 7 % 15 - 7.5
-    dtype = framework.dtype_of(tensor)
-    return Array((steps / 8).reshape(shape).astype("float32" if dtype == "bfloat16" else dtype), dtype)
-
-
-def flat(framework: Framework, value: Any) -> list[Any]:
-    """The tensors in `value`, at any depth; those of a dictionary in the order of its keys' names."""
-    if isinstance(value, framework.tensor_types):
-        return [value]
-    value = _fields(value)
-    if isinstance(value, Mapping):
-        value = [value[key] for key in sorted(value, key=str)]
-    if isinstance(value, (tuple, list)):
-        return [tensor for item in value for tensor in flat(framework, item)]
-    return []
-
-
 def in_words(framework: Framework, value: Any) -> str:
     """What `value` is made of: ``"a dict (aux: a tensor, out: a tensor)"``."""
     if isinstance(value, framework.tensor_types):
         return "a tensor"
-    kind, value = type(value).__name__, _fields(value)
+    kind, value = type(value).__name__, fields_of(value)
     if isinstance(value, Mapping):
         inside = [f"{key}: {in_words(framework, value[key])}" for key in sorted(value, key=str)]
     elif isinstance(value, (tuple, list)):
@@ -216,21 +195,3 @@ def in_words(framework: Framework, value: Any) -> str:
     else:
         return "None" if value is None else f"a {kind}"
     return f"a {kind} ({', '.join(inside)})"
-
-
-def _fields(value: Any) -> Any:
-    """`value`, or what a dataclass holds, by name."""
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
-        return value
-    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-
-
-def gradients_of(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:
-    """Copies of the gradients that `tensors` hold; None for one that holds none."""
-    held = [framework.gradient(tensor) if framework.can_backpropagate(tensor) else None for tensor in tensors]
-    frozen = iter(freeze(framework, [gradient for gradient in held if gradient is not None]))
-    return [None if gradient is None else _copied(next(frozen)) for gradient in held]
-
-
-def _copied(value: TensorValue) -> TensorValue:
-    return dataclasses.replace(value, data=value.data.copy())

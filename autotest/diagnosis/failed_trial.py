@@ -21,6 +21,7 @@ from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - dea
 from autotest.diagnosis.gradient_finding import is_numeric, understood
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
+from autotest.diagnosis.live_modules import wrong_alone
 from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine
@@ -155,8 +156,10 @@ def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunCont
     agreement = agree(finding.program, pair, settings)
     if not agreement.mismatches:
         verdict = "no verdict: the recorded program does not show it again when it is replayed"
-        calls, shown = _with_intermediate_gradients(test, outcome, pair)
-        return dataclasses.replace(finding, verdict=(verdict,), network=seen_live(calls, shown))
+        network = wrong_alone(outcome.recorder, settings)
+        if network is None:
+            network = seen_live(*_with_intermediate_gradients(test, outcome, pair))
+        return dataclasses.replace(finding, verdict=(verdict,), network=network)
     counting = [(item.name, item.symptom) for item in finding.mismatches]
     # What rounding explains was left out of the finding, and comes last.
     agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)

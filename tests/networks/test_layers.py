@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from autotest import torch
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
+from autotest.diagnosis.live_modules import wrong_alone
 from autotest.report import text
 from autotest.report.layers import ROWS, layer_lines
 from autotest.results.finding import Finding
@@ -162,13 +164,15 @@ def _wrong_gradient(network: Any) -> None:
     network.act.candidate.register_full_backward_hook(lambda module, given, taken: (given[0] * 0.9,))
 
 
+def _wrong_gradient_of_a_weight(network: Any) -> None:
+    network.layers[1].candidate.weight.register_hook(lambda gradient: gradient * 0.9)
+
+
 def _called(network: Any) -> object:
     return network(*_inputs())
 
 
 def _trained(network: Any) -> object:
-    from autotest import torch
-
     optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
     for _ in range(2):
         optimizer.zero_grad()
@@ -185,14 +189,17 @@ def _trained(network: Any) -> object:
         (_wrong_epsilon, _called, "norm"),
         # Parameters that differ after the step are no sign of where that began.
         (_wrong_epsilon, _trained, "norm"),
-        # No parameter has a wrong gradient of its own here: those of intermediate results show it.
+        # No parameter has a wrong gradient of its own here, and all that are stepped differ.
         (_wrong_gradient, _called, "act"),
+        (_wrong_gradient, _trained, "act"),
+        (_wrong_gradient_of_a_weight, _called, "layers.1"),
+        (_wrong_gradient_of_a_weight, _trained, "layers.1"),
     ],
 )
-def test_a_fault_that_no_replay_shows_again_is_told_by_where_it_was_seen(change: Any, run: Any, path: str) -> None:
+def test_a_fault_that_no_replay_shows_again_is_told_by_the_module_that_is_wrong_alone(
+    change: Any, run: Any, path: str
+) -> None:
     def body() -> object:
-        from autotest import torch
-
         network = MODELS["mlp"](torch)
         change(network)
         return run(network)
@@ -204,6 +211,25 @@ def test_a_fault_that_no_replay_shows_again_is_told_by_where_it_was_seen(change:
     )
     assert finding.network is not None
     assert finding.network.path == path
+    # What was changed by hand is the state, and not what a module does.
+    assert finding.network.alone == (change is not _changed_by_hand)
+
+
+def test_what_is_tried_alone_is_left_as_it_was() -> None:
+    networks: list[Any] = []
+
+    def body() -> object:
+        networks.append(MODELS["mlp"](torch))
+        _wrong_epsilon(networks[0])
+        return _trained(networks[0])
+
+    outcome = run_trial(body, 0, SETTINGS, pair_with())
+    sides = [
+        [one.detach().clone() for one in side.parameters()] for side in (networks[0].reference, networks[0].candidate)
+    ]
+    assert wrong_alone(outcome.recorder, SETTINGS) == ByLayer("norm", True, "forward")
+    for before, side in zip(sides, (networks[0].reference, networks[0].candidate), strict=True):
+        assert all(bool((one == other).all()) for one, other in zip(before, side.parameters(), strict=True))
 
 
 def _inputs() -> list[object]:

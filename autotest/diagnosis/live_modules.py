@@ -1,0 +1,106 @@
+"""Finds the module of a trial that is wrong by itself, where its faults are in the object and no replay shows them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.base.settings import Settings
+from autotest.comparison import Stage, TensorValue, compare_values
+from autotest.frameworks import Framework, Pair
+from autotest.frameworks.freezing import freeze
+from autotest.program import Array, Call, Ref
+from autotest.program.semantics import is_module_call
+from autotest.recording.record import Record
+from autotest.replaying.module_alone import Told, call_alone, copied
+from autotest.results.layers import ByLayer, without_root
+
+#: Modules that are tried, at most: each costs two calls.
+_MOST = 200
+
+
+def wrong_alone(record: Record, settings: Settings) -> ByLayer | None:
+    """The first layer that gives something else on the reference's operands and weights; else the last in gradients.
+
+    The trial has to be over: modules lose the gradients that they hold.
+    """
+    paths = without_root(call.scope for call in record.calls)
+    found: dict[Stage, list[Call]] = {"forward": [], "backward": []}
+    for call in _calls(record):
+        stage = _differs(record, call, settings)
+        if stage is not None:
+            found[stage].append(call)
+    if found["forward"]:
+        return ByLayer(paths.get(found["forward"][0].scope, ""), True, "forward")
+    if found["backward"]:
+        return ByLayer(paths.get(found["backward"][-1].scope, ""), True, "backward")
+    return None
+
+
+def _calls(record: Record) -> Iterator[Call]:
+    """The first call of each module that a network made on tensors alone."""
+    seen: set[int] = set()
+    for call in record.calls:
+        if not (call.scope and is_module_call(call)) or call.kwargs or {*map(type, call.args)} != {Ref}:
+            continue
+        slot = call.args[0].slot
+        if slot not in seen and len(seen) < _MOST:
+            seen.add(slot)
+            yield call
+
+
+def _differs(record: Record, call: Call, settings: Settings) -> Stage | None:
+    pair = record.pair
+    own, other = (values[call.args[0].slot] for values in (record.expected, record.actual))
+    given = [record.expected[ref.slot] for ref in call.args[1:]]
+    if not all(isinstance(value, pair.reference.tensor_types) for value in given):
+        return None
+    sides = (pair.reference, own), (pair.candidate, other)
+    try:
+        if pair.reference.draws(own) or pair.candidate.draws(other):
+            return None
+        operands = [copied(value) for value in freeze(pair.reference, given)]
+        with _same_state(pair, own, other):
+            mine, theirs = (call_alone(side, module, operands, backward=True) for side, module in sides)
+            left = [_state(side, module) for side, module in sides]
+    except Exception:  # noqa: BLE001 - what cannot be tried alone is not known to be wrong
+        return None
+    return _stage(mine, theirs, left, settings)
+
+
+@contextlib.contextmanager
+def _same_state(pair: Pair, own: Any, other: Any) -> Iterator[None]:
+    """The candidate's module holds what the reference's does, until the block is left."""
+    before = _arrays(_state(pair.reference, own)), _arrays(_state(pair.candidate, other))
+    try:
+        pair.candidate.load_state(other, before[0])
+        yield
+    finally:
+        pair.reference.load_state(own, before[0])
+        pair.candidate.load_state(other, before[1])
+
+
+def _arrays(state: Mapping[str, TensorValue]) -> dict[str, Array]:
+    return {name: Array(np.array(value.data), value.dtype) for name, value in state.items()}
+
+
+def _state(framework: Framework, module: Any) -> dict[str, TensorValue]:
+    held = framework.state(module)
+    return dict(zip(held, map(copied, freeze(framework, [*held.values()])), strict=True))
+
+
+def _stage(mine: Told, theirs: Told, left: Sequence[Mapping[str, TensorValue]], settings: Settings) -> Stage | None:
+    def unlike(stage: Stage, expected: Any, actual: Any) -> bool:
+        return bool(compare_values("", 0, stage, expected, actual, settings.tolerance_at(stage)))
+
+    if unlike("forward", mine.outputs, theirs.outputs):
+        return "forward"
+    if any(name in left[1] and unlike("forward", value, left[1][name]) for name, value in left[0].items()):
+        return "forward"
+    if unlike("backward", mine.gradients, theirs.gradients):
+        return "backward"
+    both = [(mine.held[name], theirs.held[name]) for name in mine.held if name in theirs.held]
+    return "backward" if any(unlike("backward", *pair) for pair in both) else None

@@ -1,0 +1,97 @@
+"""Calls one live module by itself on given operands, and pushes given cotangents back through it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autotest.comparison import TensorValue
+from autotest.frameworks import Framework
+from autotest.frameworks.freezing import freeze
+from autotest.program import Array
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Told:
+    """What a module gave: its outputs, the gradients of what it was given, and of its parameters by name."""
+
+    outputs: list[Any]
+    gradients: list[TensorValue | None] = dataclasses.field(default_factory=list)
+    held: dict[str, TensorValue | None] = dataclasses.field(default_factory=dict)
+
+
+def call_alone(
+    framework: Framework,
+    module: Any,
+    operands: Sequence[TensorValue],
+    cotangents: Sequence[TensorValue | Array | None] | None = None,
+    *,
+    backward: bool,
+) -> Told:
+    """What `module` gives for `operands`; cotangents that are left out are fixed numbers."""
+    given = [
+        framework.tensor(Array(np.array(one.data), one.dtype), requires_grad=backward and one.requires_grad)
+        for one in operands
+    ]
+    # What is asked for its gradient must not be written into.
+    passed = [framework.invoke("method", "clone", [one], {}) for one in given] if backward else given
+    result = flat(framework, framework.invoke("method", "__call__", [module, *passed], {}))
+    outputs = [dataclasses.replace(value, requires_grad=False) for value in freeze(framework, result)]
+    if not backward:
+        return Told(outputs)
+    parameters = framework.parameters(module)
+    for parameter in parameters.values():
+        framework.forget_gradient(parameter)
+    chosen = [None] * len(result) if cotangents is None else cotangents
+    pushed = [
+        (root, framework.tensor(cotangent(framework, root) if one is None else Array(np.array(one.data), one.dtype)))
+        for root, one in zip(result, chosen, strict=True)
+        if (one is not None or cotangents is None) and framework.can_backpropagate(root)
+    ]
+    if pushed:
+        framework.invoke(
+            "function", "autograd.backward", [[root for root, _ in pushed], [one for _, one in pushed]], {}
+        )
+    held = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
+    return Told(outputs, gradients_of(framework, given), held)
+
+
+def cotangent(framework: Framework, tensor: Any) -> Array:
+    """Different numbers for different elements, so that a permuted gradient shows; exact in half precision."""
+    shape = framework.shape(tensor)
+    steps = np.arange(int(np.prod(shape))) * 7 % 15 - 7.5
+    dtype = framework.dtype_of(tensor)
+    return Array((steps / 8).reshape(shape).astype("float32" if dtype == "bfloat16" else dtype), dtype)
+
+
+def flat(framework: Framework, value: Any) -> list[Any]:
+    """The tensors in `value`, at any depth; those of a dictionary in the order of its keys' names."""
+    if isinstance(value, framework.tensor_types):
+        return [value]
+    value = fields_of(value)
+    if isinstance(value, Mapping):
+        value = [value[key] for key in sorted(value, key=str)]
+    if isinstance(value, (tuple, list)):
+        return [tensor for item in value for tensor in flat(framework, item)]
+    return []
+
+
+def fields_of(value: Any) -> Any:
+    """`value`, or what a dataclass holds, by name."""
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+
+
+def gradients_of(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | None]:
+    """Copies of the gradients that `tensors` hold; None for one that holds none."""
+    held = [framework.gradient(tensor) if framework.can_backpropagate(tensor) else None for tensor in tensors]
+    frozen = iter(freeze(framework, [gradient for gradient in held if gradient is not None]))
+    return [None if gradient is None else copied(next(frozen)) for gradient in held]
+
+
+def copied(value: TensorValue) -> TensorValue:
+    return dataclasses.replace(value, data=value.data.copy())

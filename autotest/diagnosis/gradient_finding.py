@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
@@ -16,7 +15,7 @@ from autotest.diagnosis.explanation import sizes
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker, mend
 from autotest.diagnosis.verification import verify
-from autotest.emission.derivative import derivative_script, forward_script
+from autotest.emission.derivative import Derivative, derivative_script, forward_script
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.forward_mode import anatomy, forwarding, wrong_tangent
 from autotest.gradients.larger_inputs import enlarged
@@ -143,23 +142,18 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
     versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     push = next((call for call in reversed(program.calls) if pushes_gradients(call)), None)
     what = gradient_of(wrong.name) if push is not None else "forward mode"
-    told: dict[str, Any] = {
-        "title": f"{finding.operator}: {what} of {framework.name} is not the derivative of its own forward.",
-        "header": (f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}.",),
-        "rule": (RULE.eps, RULE.atol, RULE.rtol),
-    }
-    if push is not None:
-        slots = ([item.slot for item in leaves(one) if type(item) is Ref] for one in backward_arguments(push))
-        results, cotangents = slots
-        leaf, array = (wrong.place.slot, wrong.place.suffix), wrong.place.index
-        script = derivative_script(
-            program, sides, leaf=leaf, array=array, results=results, cotangents=cotangents, **told
-        )
+    title = f"{finding.operator}: {what} of {framework.name} is not the derivative of its own forward."
+    header = (f"{versions}; {finding.origin}.",)
+    parts = anatomy(program) if push is None else None
+    array = wrong.place.index if parts is None else parts.leaf.index
+    about = Derivative(program, sides, array, title, header, RULE.eps, RULE.atol, RULE.rtol)
+    if parts is not None:
+        script = forward_script(about, along=parts.along, results=parts.results, tangents=parts.tangents)
     else:
-        parts = anatomy(program)
-        assert parts is not None
-        array, along, results, tangents = parts.leaf.index, parts.along, parts.results, parts.tangents
-        script = forward_script(program, sides, array=array, along=along, results=results, tangents=tangents, **told)
+        assert push is not None
+        outputs, pushed = ([item.slot for item in leaves(one) if type(item) is Ref] for one in backward_arguments(push))
+        leaf = wrong.place.slot, wrong.place.suffix
+        script = derivative_script(about, leaf=leaf, results=outputs, cotangents=pushed)
     finding = dataclasses.replace(finding, script=script, blame=finding.first.side)
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding
 

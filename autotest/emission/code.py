@@ -14,16 +14,16 @@ from autotest.base.errors import NotReplayable
 from autotest.emission import literals, naming
 from autotest.program import Call, Captured, Program, Ref, Root, refs
 
-_ARITHMETIC = {
+#: Operators of two operands, by their names in :mod:`operator`.
+ARITHMETIC = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
     "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
 }  # fmt: skip
-_BINARY = _ARITHMETIC | {
-    "lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "is_": "is", "is_not": "is not",
-}  # fmt: skip
+COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
+_BINARY = ARITHMETIC | COMPARISONS | {"is_": "is", "is_not": "is not"}
 _UNARY = {"neg": "-", "pos": "+", "invert": "~", "not_": "not "}
 #: The signs of operators that write into their first operand where its type has such a form: ``iadd`` is ``+=``.
-IN_PLACE = {f"i{name.rstrip('_')}": f"{sign}=" for name, sign in _ARITHMETIC.items()}
+IN_PLACE = {f"i{name.rstrip('_')}": f"{sign}=" for name, sign in ARITHMETIC.items()}
 
 
 #: Stands for the slot of an exit that the program does not have.
@@ -37,6 +37,11 @@ class Statement:
     slot: int
     depth: int
     lines: tuple[str, ...]
+
+
+def indented(statements: Iterable[Statement]) -> list[str]:
+    """The lines of `statements`, those inside of ``with`` blocks farther in."""
+    return ["    " * item.depth + line for item in statements for line in item.lines]
 
 
 class Printer:

@@ -9,31 +9,15 @@ from typing import NamedTuple
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import forked, literals, naming
 from autotest.emission.checker import ONCE, Runs
-from autotest.emission.code import IN_PLACE, Printer
+from autotest.emission.code import IN_PLACE, Printer, indented
 from autotest.emission.script import PACKED, Script, quotable
 from autotest.program import Program, Ref, refs
 from autotest.program.dtypes import is_complex, is_differentiable
 from autotest.program.semantics import OPERATIONS, in_place, is_backward
 
-_TRY = """\
-try:
-{imports}
-    {reference}
-except Exception as error:
-    sys.exit(print("cannot tell:", error) or 2)
-"""
-
 _COMPARES = """\
 actual = np.array(program({namespace}).tolist())
 if expected.shape == actual.shape and {same}:
-    sys.exit(print("same"))
-print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())
-sys.exit(1)
-"""
-
-_STATE = """\
-actual = program({namespace})
-if expected == actual:
     sys.exit(print("same"))
 print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())
 sys.exit(1)
@@ -104,13 +88,6 @@ sys.exit(1)
 #: Calls that return a number or an array, which has nothing to be listed or is one already.
 _PLAIN = frozenset(("item", "tolist", "numpy"))
 
-IMPORTS = """\
-try:
-{imports}
-except Exception as error:
-    sys.exit(print("cannot tell:", error) or 2)
-"""
-
 #: Waits for all of what a program returned.
 READ = """\
 def read(value):  # which waits for it
@@ -175,10 +152,11 @@ class About(NamedTuple):
         reference, candidate = self.sides
         return {"namespace": candidate.namespace, "reference": reference.name, "candidate": candidate.name}
 
-    @property
-    def imports(self) -> str:
-        """The lines that import both sides, inside of a block."""
-        return textwrap.indent("\n".join(dict.fromkeys((*self.sides[0].lines, *self.sides[1].lines))), "    ")
+    def opening(self, statement: str = "") -> str:
+        """Imports both sides, and carries out a `statement` of the reference; 2 is the status where that fails."""
+        lines = [*dict.fromkeys((*self.sides[0].lines, *self.sides[1].lines)), *([statement] if statement else [])]
+        body = textwrap.indent("\n".join(lines), "    ")
+        return f'try:\n{body}\nexcept Exception as error:\n    sys.exit(print("cannot tell:", error) or 2)\n'
 
 
 def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
@@ -195,7 +173,7 @@ def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
         close += _ALIKE_PARTS
     check = _COMPARES.format(same=close if is_differentiable(found.dtype) else exact, **about.fields)
     reference = f"expected = np.array(program({about.root}).tolist())"
-    return script(about, expression, _TRY.format(imports=about.imports, reference=reference) + check)
+    return script(about, expression, about.opening(reference) + check)
 
 
 def differing_fact(about: About, name: str, symptom: str) -> str | None:
@@ -207,7 +185,7 @@ def differing_fact(about: About, name: str, symptom: str) -> str | None:
     own = fact.format(namespace=about.fields["namespace"])
     check = _FACT.format(fact=own, what=_CALLED[symptom], **about.fields)
     expression = naming.expression(name, naming.names(about.program))
-    return script(about, expression, _TRY.format(imports=about.imports, reference=reference) + check)
+    return script(about, expression, about.opening(reference) + check)
 
 
 def refusing_candidate(about: About) -> str | None:
@@ -215,7 +193,7 @@ def refusing_candidate(about: About) -> str | None:
     last = about.program.calls[-1]
     if last.kind not in ("function", "method", "operator", "builtin", "getattr") or is_backward(last):
         return None
-    check = _RUN + _TRY.format(imports=about.imports, reference=f"run({about.root})") + _REFUSES.format(**about.fields)
+    check = _RUN + about.opening(f"run({about.root})") + _REFUSES.format(**about.fields)
     return script(about, naming.names(about.program)[last.slot], check)
 
 
@@ -224,7 +202,7 @@ def accepting_candidate(about: About) -> str | None:
     last = about.program.calls[-1]
     if last.kind not in OPERATIONS or last.target == "backward":
         return None
-    check = _RUN + IMPORTS.format(imports=about.imports) + _ACCEPTS.format(root=about.root, **about.fields)
+    check = _RUN + about.opening() + _ACCEPTS.format(root=about.root, **about.fields)
     return script(about, naming.names(about.program)[last.slot], check)
 
 
@@ -235,8 +213,9 @@ def unlike_module(about: About) -> str | None:
         return None
     module = naming.names(about.program)[slot]
     state = f"{{name: tuple(item.shape) for name, item in [*{module}.named_parameters(), *{module}.named_buffers()]}}"
-    opening = _TRY.format(imports=about.imports, reference=f"expected = program({about.root})")
-    return script(about, module, opening + _STATE.format(**about.fields), state)
+    namespace = about.fields["namespace"]
+    check = _FACT.format(fact=f"program({namespace})", what="gives", **about.fields)
+    return script(about, module, about.opening(f"expected = program({about.root})") + check, state)
 
 
 def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
@@ -249,7 +228,7 @@ def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
         return None
     # What a call changes in place is read: on one side or the other it may return nothing.
     changed = next(refs(last), None) if in_place(last) else None
-    check = READ + IMPORTS.format(imports=about.imports)
+    check = READ + about.opening()
     if runs.forked:
         check += forked.short(about.root, about.fields["namespace"], about.fields["candidate"], runs)
         modules = ("contextlib", "os", "signal", "sys")
@@ -324,7 +303,7 @@ def function_body(
     statements = printer.statements()
     if (packed and not large) or not variable.isidentifier() or printer.depth:
         return None
-    lines = ["    " * item.depth + line for item in statements for line in item.lines]
+    lines = indented(statements)
     if not printer.returns:
         lines.append(f"return {returned or expression}")
     constants = [one.statement for at, one in data.items() if at not in inline]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from autotest.emission import literals, naming
-from autotest.emission.code import Printer
+from autotest.emission.code import Printer, indented
 from autotest.emission.header import script_header
 from autotest.emission.script import Script, quotable
 from autotest.program import Program
@@ -96,94 +97,75 @@ if __name__ == "__main__":
     sys.exit(1)
 '''
 
-#: Step of the differences, atol and rtol.
-Tolerances = tuple[float, float, float]
+
+class Derivative(NamedTuple):
+    """What a script is about, and what stands at its top.
+
+    Attributes:
+        program: in double precision; its last call differentiates.
+        sides: how frameworks are imported, in order; the last one is the guilty one, which is asked.
+        array: the captured array that the leaf's contents come from.
+        title, header: what the script shows in one line, and further lines.
+        eps, atol, rtol: the step of the differences, and what a derivative may be off by.
+    """
+
+    program: Program
+    sides: Sequence[Script]
+    array: int
+    title: str
+    header: Sequence[str] = ()
+    eps: float = 1e-6
+    atol: float = 1e-6
+    rtol: float = 1e-4
 
 
 def derivative_script(
-    program: Program,
-    sides: Sequence[Script],
-    *,
-    leaf: tuple[int, str],
-    array: int,
-    results: Sequence[int],
-    cotangents: Sequence[int],
-    title: str,
-    header: Sequence[str] = (),
-    rule: Tolerances = (1e-6, 1e-6, 1e-4),
+    about: Derivative, *, leaf: tuple[int, str], results: Sequence[int], cotangents: Sequence[int]
 ) -> str:
     """The text of a script that exits 1 while the gradient of a leaf is not the derivative, and 0 when it is.
 
     Args:
-        program: in double precision; its last call pushes back.
-        sides: how frameworks are imported, in order; the last one is the guilty one, which is asked.
         leaf: slot of the leaf and path below it, ``(0, "")`` or ``(2, ".weight")``.
-        array: the captured array that the leaf's contents come from.
         results, cotangents: slots of what is pushed into, and of what is pushed.
-        rule: the tolerances.
 
     Raises:
         NotReplayable: an operand has no source text; the message names the call.
     """
-    own = naming.names(program)
+    own = naming.names(about.program)
     name = own[leaf[0]] + leaf[1]
     gradient = naming.expression(gradient_of(name), own)
     returned = [gradient, *(_listed(own, slots) for slots in (results, cotangents))]
     shown = [gradient, *(own[slot] for slot in (*results, *cotangents))]
-    return _script(program, sides, shown, returned, title, header, _CHECK, rule, {"name": name}, array)
+    return _script(about, shown, returned, _CHECK, {"name": name})
 
 
-def forward_script(
-    program: Program,
-    sides: Sequence[Script],
-    *,
-    array: int,
-    along: int,
-    results: Sequence[int],
-    tangents: Sequence[int],
-    title: str,
-    header: Sequence[str] = (),
-    rule: Tolerances = (1e-6, 1e-6, 1e-4),
-) -> str:
-    """The same for forward mode: the leaf of `array` has the tangent `along`, and `results` have `tangents`."""
-    own = naming.names(program)
+def forward_script(about: Derivative, *, along: int, results: Sequence[int], tangents: Sequence[int]) -> str:
+    """The same for forward mode: the leaf has the tangent in the captured array `along`, and `results` `tangents`."""
+    own = naming.names(about.program)
     returned = [_listed(own, slots) for slots in (tangents, results)]
     shown = [own[slot] for slot in (*results, *tangents)]
-    names = {"along": naming.constants(program)[along]}
-    return _script(program, sides, shown, returned, title, header, _FORWARD, rule, names, array)
+    return _script(about, shown, returned, _FORWARD, {"along": naming.constants(about.program)[along]})
 
 
 def _listed(own: dict[int, str], slots: Sequence[int]) -> str:
     return "[" + ", ".join(own[slot] for slot in slots) + "]"
 
 
-def _script(
-    program: Program,
-    sides: Sequence[Script],
-    shown: Sequence[str],
-    returned: Sequence[str],
-    title: str,
-    header: Sequence[str],
-    check: str,
-    rule: Tolerances,
-    more: dict[str, str],
-    array: int,
-) -> str:
+def _script(about: Derivative, shown: Sequence[str], returned: Sequence[str], check: str, more: dict[str, str]) -> str:
     """The whole file: what it shows, its data, the program that returns `returned`, and `check` with its names."""
-    side = sides[-1]
-    constants = naming.constants(program)
+    program, side = about.program, about.sides[-1]
     variable = side.namespace if side.namespace.isidentifier() else "framework"
     printer = Printer(program, variable, shown)
-    lines = ["    " * item.depth + line for item in printer.statements() for line in item.lines]
+    lines = indented(printer.statements())
     lines.append("    " * printer.depth + f"return {', '.join(returned)}")
-    constant = constants[array]
+    constant = naming.constants(program)[about.array]
     filled = {**more, "constant": constant, "namespace": side.namespace, "side": side.name}
     quoted = {key: quotable(text) for key, text in filled.items()}
-    eps, atol, rtol = rule
-    frameworks = [line for one in sides for line in one.lines]
+    frameworks = [line for one in about.sides for line in one.lines]
+    data = literals.definitions(program).values()
     return "\n".join(
         [
-            *script_header(title, header, printer.imports, frameworks, literals.definitions(program).values()),
+            *script_header(about.title, about.header, printer.imports, frameworks, data),
             f"{constant} = {constant}.copy()",
             "",
             "",
@@ -191,9 +173,9 @@ def _script(
             textwrap.indent("\n".join(lines), "    "),
             "",
             "",
-            check.format(eps=eps, atol=atol, rtol=rtol, **quoted),
+            check.format(eps=about.eps, atol=about.atol, rtol=about.rtol, **quoted),
         ]
     )
 
 
-__all__ = ["derivative_script", "forward_script"]
+__all__ = ["Derivative", "derivative_script", "forward_script"]

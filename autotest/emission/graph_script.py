@@ -10,7 +10,7 @@ from typing import Any
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, naming
 from autotest.emission.checker import Runs
-from autotest.emission.code import Printer
+from autotest.emission.code import Printer, indented
 from autotest.emission.compact import READ
 from autotest.emission.header import script_header
 from autotest.emission.script import Script
@@ -160,7 +160,7 @@ def graph_script(
         *(line for slot in division.inside for line in lines.get(slot, ())),
     ]
     before = {*division.before}
-    outer = ["    " * item.depth + line for item in statements if item.slot in before for line in item.lines]
+    outer = indented(item for item in statements if item.slot in before)
     parameters = ", ".join([*given, *held])
     if side.graphs_forward:
         pushed = [own[slot] for slots in division.pushed for slot in slots if slot is not None] if pushes else []
@@ -224,14 +224,10 @@ def _constants(
         if slot not in read:
             continue
         if any(True for _ in refs(program.calls[slot])):
-            found.append(f"{own[slot]} = {literals.literal(value, _no_leaf)}")
+            found.append(f"{own[slot]} = {literals.plain(value)}")
         else:
             found += lines.get(slot, ())
     return found
-
-
-def _no_leaf(item: Any) -> str:
-    raise NotReplayable(f"{item!r} is no plain value")
 
 
 def _pushes(pushed: Sequence[tuple[int, int | None]], own: Mapping[int, str]) -> list[str]:

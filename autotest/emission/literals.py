@@ -66,6 +66,15 @@ def literal(value: Any, leaf: Leaf) -> str:
     )
 
 
+def plain(value: Any) -> str:
+    """`value`, in which nothing of a program stands, as an expression; raises `NotReplayable` for what has none."""
+
+    def refuse(item: Any) -> str:
+        raise NotReplayable(f"{item!r} is no plain value")
+
+    return literal(value, refuse)
+
+
 def string(text: str) -> str:
     """`text` in double quotes where that is as short."""
     quoted = repr(text)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from autotest.base.settings import Tolerance
 from autotest.emission import checker, forked, literals, naming
 from autotest.emission.checker import ONCE, Runs
-from autotest.emission.code import Printer, Statement
+from autotest.emission.code import Printer, indented
 from autotest.emission.naming import Role
 from autotest.program import Program
 from autotest.program.paths import is_gradient
@@ -98,7 +98,7 @@ def reproducer(
     whole = observed is None or dies or refuses
     pairs = _observed(program, None if whole else observed)
     printer = Printer(program, variable, [expression for _, expression in pairs])
-    body = _body(printer.statements())
+    body = indented(printer.statements())
     returned = _returned(pairs, printer.depth)
     data = literals.definitions(program).values()
     small = [one.statement for one in data if not one.packed]
@@ -173,14 +173,10 @@ def program_text(program: Program, marked: int | None = None, *, namespace: str 
             item = statements[at]
             lines = (item.lines[0] + "  # <-- first divergent call", *item.lines[1:])
             statements[at] = dataclasses.replace(item, lines=lines)
-    body = _body(statements)
+    body = indented(statements)
     if statements and statements[-1].depth < printer.depth:
         body.append("    " * printer.depth + "pass")
     return "\n".join(body)
-
-
-def _body(statements: Sequence[Statement]) -> list[str]:
-    return ["    " * item.depth + line for item in statements for line in item.lines]
 
 
 def _observed(program: Program, wanted: Sequence[str] | None) -> list[tuple[str, str]]:

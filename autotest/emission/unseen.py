@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from autotest.emission import naming
-from autotest.emission.compact import IMPORTS, READ, About, script
+from autotest.emission.compact import READ, About, script
 
 _STRIDES: Final = """\
 def strides(tensor):  # of the dimensions that have more than one element
@@ -27,11 +27,6 @@ def together(framework):
 """
 
 _STATE: Final = """\
-try:
-{imports}
-    expected = {fact}({root})
-except Exception as error:
-    sys.exit(print("cannot tell:", error) or 2)
 try:
     actual = {fact}({namespace})
 except Exception as error:
@@ -74,12 +69,12 @@ def other_memory(about: About, name: str, operand: int) -> str | None:
 
 def unlike_itself(about: About, name: str) -> str | None:
     """The script for a candidate that gives something else each time for what is called `name`."""
-    check = READ + IMPORTS.format(imports=about.imports) + _REPEATS.format(times=_TIMES, **about.fields)
+    check = READ + about.opening() + _REPEATS.format(times=_TIMES, **about.fields)
     expression = naming.expression(name, naming.names(about.program))
     return script(about, expression, check, large=True)
 
 
 def _state(about: About, fact: str, said: str) -> str:
     """The part that compares what the function `fact` gives of each side, and says so in the words of `said`."""
-    namespace = about.fields["namespace"]
-    return _STATE.format(imports=about.imports, fact=fact, root=about.root, said=said, namespace=namespace)
+    check = _STATE.format(fact=fact, said=said, namespace=about.fields["namespace"])
+    return about.opening(f"expected = {fact}({about.root})") + check

@@ -13,6 +13,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals
+from autotest.emission.code import ARITHMETIC, COMPARISONS
 
 #: A name in a statement.
 NAME: Final = re.compile(r"\b[a-z]+\d+\b")
@@ -74,7 +75,7 @@ class Written:
         if value is Ellipsis:
             return "..."
         if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
-            return literals.literal(value, _no_leaf)
+            return literals.plain(value)
         raise NotReplayable(f"{type(value).__name__} has no source text")
 
     def key(self, value: Any) -> str:
@@ -271,13 +272,6 @@ class Traced(_Named):
     __hash__ = _Named.__hash__
 
 
-_BINARY = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
-    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
-}  # fmt: skip
-_COMPARED = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
-
-
 def _install_operators() -> None:
     def binary(function: Callable[[Any, Any], Any], sign: str, *, swapped: bool = False) -> Any:
         def apply(self: Traced, other: Any) -> Any:
@@ -291,12 +285,12 @@ def _install_operators() -> None:
     def unary(function: Callable[[Any], Any], sign: str) -> Any:
         return lambda self: self._written.evaluated(lambda: function(self._real), f"{sign}{self._text}")
 
-    for name, sign in _BINARY.items():
-        plain = getattr(operator, f"{name}_" if name in ("and", "or") else name)
-        setattr(Traced, f"__{name}__", binary(plain, sign))
-        setattr(Traced, f"__r{name}__", binary(plain, sign, swapped=True))
-        setattr(Traced, f"__i{name}__", _in_place(getattr(operator, f"i{name}"), f"{sign}="))
-    for name, sign in _COMPARED.items():
+    for name, sign in ARITHMETIC.items():
+        plain, special = getattr(operator, name), name.rstrip("_")
+        setattr(Traced, f"__{special}__", binary(plain, sign))
+        setattr(Traced, f"__r{special}__", binary(plain, sign, swapped=True))
+        setattr(Traced, f"__i{special}__", _in_place(getattr(operator, f"i{special}"), f"{sign}="))
+    for name, sign in COMPARISONS.items():
         setattr(Traced, f"__{name}__", binary(getattr(operator, name), sign))
     for name, sign in {"neg": "-", "pos": "+", "invert": "~"}.items():
         setattr(Traced, f"__{name}__", unary(getattr(operator, name), sign))
@@ -330,10 +324,6 @@ def opened(value: Any) -> Any:
     if type(value) is slice:
         return slice(opened(value.start), opened(value.stop), opened(value.step))
     return value
-
-
-def _no_leaf(item: Any) -> str:
-    raise NotReplayable(f"{type(item).__name__} has no source text")
 
 
 _install_operators()

@@ -1,4 +1,4 @@
-"""What was found and wants looking into, the most urgent first."""
+"""Queues of the findings of a campaign that are still to be diagnosed, the most urgent first."""
 
 from __future__ import annotations
 

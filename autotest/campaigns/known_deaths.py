@@ -15,7 +15,7 @@ from pathlib import Path
 
 from autotest.base.errors import AutotestError
 from autotest.campaigns.exploring import perform
-from autotest.campaigns.remains import death_told_by, forget, trail_at
+from autotest.campaigns.worker_trails import death_told_by, forget, trail_at
 from autotest.frameworks import Pair, registry
 from autotest.processes.client import Server
 from autotest.processes.endings import death_by, killed_for_memory

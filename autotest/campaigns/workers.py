@@ -21,7 +21,7 @@ from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.executor import is_of_hang, room_for_looking
 from autotest.campaigns.exploring import perform
 from autotest.campaigns.known_deaths import in_fork
-from autotest.campaigns.remains import death_told_by, in_a_trial, trail_at
+from autotest.campaigns.worker_trails import death_told_by, in_a_trial, trail_at
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost

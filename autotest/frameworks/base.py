@@ -1,11 +1,8 @@
 """The protocol between this library and a framework.
 
-Everything above this folder speaks of tensors, modules and dtypes only through a `Framework`; an adapter
-is the one place that knows how its framework spells them. Enters and leaves NumPy arrays, names and the
-framework's own opaque objects. Must not import a framework itself.
-
-To add one: subclass `Framework` (or `autotest.frameworks.namespace.Namespace` when it speaks torch's
-names) and register an instance under the entry-point group ``autotest.frameworks``.
+All other rooms handle tensors, modules and dtypes through a `Framework` only. To add one, subclass it (or
+`autotest.frameworks.namespace.Namespace` when it speaks torch's names) and register an instance under the entry-point
+group ``autotest.frameworks``.
 """
 
 from __future__ import annotations

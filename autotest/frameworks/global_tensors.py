@@ -1,8 +1,7 @@
 """What torch does where a program speaks of OneFlow's global tensors.
 
 A global tensor holds the same numbers as the local one that it was made of, wherever its parts are: so its torch
-counterpart is that tensor, and where things are placed means nothing to it. Leaves the stand-ins, and the same as
-source lines for reproducers. Must not import a framework.
+counterpart is that tensor, and where things are placed means nothing to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A candidate in another interpreter: calls are noted here and carried out there, a batch of trials at a time."""
+"""A candidate in another interpreter: calls are queued here and carried out there, a batch of trials at a time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""An adapter for any namespace that spells things as torch does.
+"""An adapter for any namespace that spells things as torch does, which it imports on first use.
 
-torch, OneFlow, and the faulty frameworks of the tests differ in little: how they are imported, how a
-tensor becomes an ndarray, how they are seeded. Those parts are methods that a subclass replaces; the rest
-is here once. Imports the framework's module by name on first use, never when it is made.
+What such frameworks do in other ways (importing, reading a tensor, seeding) are methods that a subclass replaces.
 """
 
 from __future__ import annotations

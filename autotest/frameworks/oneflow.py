@@ -1,8 +1,4 @@
-"""OneFlow's adapter: the candidate of the default pair.
-
-What is OneFlow's own: its import needs libraries loaded first, it runs asynchronously, and its cheapest
-way to an ndarray is a shared one. Written for OneFlow 0.9.0 on CPython 3.10.
-"""
+"""OneFlow's adapter, the candidate of the default pair, written for OneFlow 0.9.0 on CPython 3.10."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The far side of a candidate in another interpreter: it carries calls out on an adapter and tells what was seen."""
+"""Serves an adapter to another interpreter: carries out the calls that it sends, and answers its questions."""
 
 from __future__ import annotations
 

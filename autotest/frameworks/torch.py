@@ -1,8 +1,4 @@
-"""torch's adapter: the reference of the default pair, and the candidate of the pair torch/torch.
-
-The only thing here that `Namespace` does not know: torch's fast paths, its stub files, and that a tensor
-remembers whether it retains its gradient.
-"""
+"""torch's adapter: the reference of the default pair, and the candidate of the pair torch/torch."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from autotest.base.errors import UsageError
-from autotest.oneflow.frameworks_here import style_pair
+from autotest.oneflow.framework_pair import style_pair
 from generators import DTYPES, Generator, Source, random_bool
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import generators as algebra
 from autotest.base.errors import UsageError
 from autotest.oneflow import switches
 from autotest.oneflow.dtypes import dtype_of, random_pytorch_dtype
-from autotest.oneflow.frameworks_here import flow, style_pair
+from autotest.oneflow.framework_pair import flow, style_pair
 from autotest.program import Array
 from generators import (
     Generator,

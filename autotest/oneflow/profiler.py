@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from autotest.base.errors import UsageError
 from autotest.frameworks import Framework
-from autotest.oneflow.frameworks_here import style_pair
+from autotest.oneflow.framework_pair import style_pair
 from autotest.recording.dual import DualObject, Symbol
 from autotest.recording.lowering import lower
 from autotest.recording.recorder import Recorder, recording

@@ -6,7 +6,7 @@ import contextlib
 import traceback
 from collections.abc import Iterator
 
-from autotest.oneflow.frameworks_here import rank, world_size
+from autotest.oneflow.framework_pair import rank, world_size
 from autotest.oneflow.util import broadcast
 from autotest.results.divergence import Divergence
 

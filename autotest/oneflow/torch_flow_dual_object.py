@@ -15,7 +15,7 @@ from autotest.gradients.differentiable import carrying_calls
 from autotest.gradients.nondifferentiable import listed
 from autotest.oneflow import switches
 from autotest.oneflow.dtypes import complex_too, dtype_of, random_dtype_name, real_or_complex
-from autotest.oneflow.frameworks_here import flow, style_pair, world_size
+from autotest.oneflow.framework_pair import flow, style_pair, world_size
 from autotest.oneflow.generators import drawn_array
 from autotest.oneflow.global_scope import globaltest, is_global
 from autotest.oneflow.sides import with_sides, without_sides

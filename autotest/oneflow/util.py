@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from autotest.oneflow.frameworks_here import flow, rank, world_size
+from autotest.oneflow.framework_pair import flow, rank, world_size
 
 
 def broadcast(obj: Any, src: int = 0) -> Any:

@@ -1,4 +1,4 @@
-"""Where a process is, written where it is found even when the process is not there any more."""
+"""A file in which a process notes the trial and the call that it is at, for others to read when it has died."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Position:
 
 
 class Breadcrumb:
-    """The file of one process, open for writing. Tells itself where a recorder is, as a `Watch`."""
+    """The trail of one process: its file, open for writing. As a `Watch`, it is told of each call by the recorder."""
 
     __slots__ = ("__weakref__", "_file", "_memory", "_numbers", "_operator", "close", "path")
 

@@ -1,6 +1,6 @@
 """The life of a process that was forked for one task: it keeps out of the way of others, works, and ends.
 
-It dies with the process that it was forked from, says nothing on the terminal, and leaves no picture of its memory.
+It dies with the process that it was forked from, says nothing on the terminal, and writes no core dump.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def begin(descriptor: int, server: socket.socket, parent: int) -> Task:
     """Arrange for what holds in every child, and take on the surroundings that its connection brings first."""
     die_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A picture of so much memory takes seconds to write.
+    # A core dump of so much memory takes seconds to write.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     connection = Connection(descriptor)
     try:

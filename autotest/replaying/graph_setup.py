@@ -1,4 +1,4 @@
-"""Which calls of a program make its modules what they are: these stand before a graph, which holds the modules."""
+"""Finds the calls of a program that make its modules and set them up, which come before a graph with these modules."""
 
 from __future__ import annotations
 

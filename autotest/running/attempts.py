@@ -1,4 +1,4 @@
-"""Which trials are run again, and how, until a process dies of one that another process has died of."""
+"""Plans how a trial that killed a process is run again: alone, often, and after what was run before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets somebody outside hear of the tests that run, without the loop of trials knowing who that is."""
+"""Calls a listener, which a context manager sets, when the trials of a decorated test begin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts a finding where it outlives the process, and says where that is; finds it there again."""
+"""Stores a finding below the run's folder, or in a temporary one where that cannot be written, and finds it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of records behind a line that says what they are of, of which a run that is killed loses the last at most."""
+"""A file of pickled records behind a header in JSON, of which a run that is killed loses the last record at most."""
 
 from __future__ import annotations
 

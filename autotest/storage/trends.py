@@ -1,4 +1,4 @@
-"""What earlier runs came to in numbers, a line each, so that a page can show where it goes."""
+"""The counts that earlier runs came to, a line each, for a page that shows how they changed."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 
 from autotest.base.errors import AutotestError
 from autotest.campaigns import workers as workers_module
-from autotest.campaigns.remains import trail_at
+from autotest.campaigns.worker_trails import trail_at
 from autotest.campaigns.workers import (
     _LOST,
     _LOST_AT_START,

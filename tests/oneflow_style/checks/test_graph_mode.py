@@ -12,7 +12,7 @@ from autotest.frameworks import Framework, Pair, oneflow_graph
 from autotest.replaying import graph_check
 from autotest.frameworks.requests import Build, Given, Graphed
 from autotest.oneflow import random_tensor, torch
-from autotest.oneflow.frameworks_here import style_pair
+from autotest.oneflow.framework_pair import style_pair
 from autotest.base.settings import Settings
 from autotest.trials.trial import run_trial
 

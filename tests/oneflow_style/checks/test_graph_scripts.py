@@ -13,7 +13,7 @@ from autotest.emission.checker import ONCE, Runs
 from autotest.emission.graph_script import Compared
 from autotest.results.divergence import Divergence
 from autotest.oneflow import autotest, random_tensor, torch
-from autotest.oneflow.frameworks_here import style_pair
+from autotest.oneflow.framework_pair import style_pair
 from autotest.base.settings import Settings
 from autotest.replaying.graph_capture import stage
 from autotest.trials.trial import run_trial

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 #: Ours by name, whether or not it is installed and found by itself.
-PLUGINS = ("-p", "autotest.pytest_plugin", "-p", "autotest.oneflow.instead")
+PLUGINS = ("-p", "autotest.pytest_plugin", "-p", "autotest.oneflow.drop_in")
 UNEDITED = """
 import unittest
 from oneflow.test_utils.automated_test_util import *

@@ -1,7 +1,6 @@
-"""The pair of this package, torch and OneFlow, and how its process was started.
+"""The pair of this package, torch and OneFlow, and the rank of this process among those that were started together.
 
-Leaves the pair, OneFlow's module, and rank and number of ranks. Stands alone because importing OneFlow needs its
-adapter's preparations, which everything here must go through.
+Everything here reaches OneFlow through this file: its import needs what its adapter prepares.
 """
 
 from __future__ import annotations

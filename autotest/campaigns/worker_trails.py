@@ -1,4 +1,4 @@
-"""The trail that a process leaves in case that it dies of a task, and what is known of its death by that."""
+"""Opens the trail of a worker, and tells by its trail and its log what a worker died of."""
 
 from __future__ import annotations
 

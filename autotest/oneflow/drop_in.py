@@ -1,11 +1,11 @@
-"""Whoever imports this file, and the processes that it starts, import `autotest.oneflow` as OneFlow's own harness.
+"""Puts `autotest.oneflow` in the place of OneFlow's own harness when it is imported, and in processes started later.
 
 For test files that nobody may edit. A ``conftest.py`` beside them imports this file; without one::
 
-    python -m pytest -p autotest.oneflow.instead FOLDER
-    AUTOTEST_IMPORT=autotest.oneflow.instead autotest fuzz FOLDER
+    python -m pytest -p autotest.oneflow.drop_in FOLDER
+    AUTOTEST_IMPORT=autotest.oneflow.drop_in autotest fuzz FOLDER
 
-Stands alone because it does so when imported. Must be imported before such a test file is.
+It must be imported before such a test file is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from autotest.base import options
-from autotest.oneflow.frameworks_here import flow
+from autotest.oneflow.framework_pair import flow
 from autotest.oneflow.substitution import stand_in
 
 flow()  # which such files import themselves, in an order that may not find its libraries

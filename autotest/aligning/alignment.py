@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from autotest.aligning import mistakes, running
-from autotest.aligning.alone import as_before, differs_alone
+from autotest.aligning.alone import differs_alone
 from autotest.aligning.comparing import Compared, compare_step
-from autotest.aligning.matching import Mapping_, Match, Matches, match, module_names
+from autotest.aligning.matching import Mapping_, Match, match, module_names
+from autotest.aligning.port import Port
 from autotest.aligning.running import Step
 from autotest.base.errors import UsageError
 from autotest.base.settings import Tolerance
@@ -130,26 +131,21 @@ def align(
     own, other = (mistakes.state(*each) for each in zip(frameworks, pair.sides, models, strict=True))
     shapes = [{name: value.data.shape for name, value in held.items()} for held in (own, other)]
     matches = match(shapes[0], shapes[1], {} if mapping is None else mapping)
-    _copy(pair, reference_model, candidate_model, matches.pairs)
-    paths = module_names(
-        matches,
-        mapping or {},
-        [name for name, _ in reference_model.named_modules()],
-        [name for name, _ in candidate_model.named_modules()],
-    )
-    live = pair.reference.state(reference_model), pair.candidate.state(candidate_model)
-    notes = mistakes.settings(pair.sides, models, (own, other), live, matches.pairs, paths)
+    modules = [[*side.modules(model)] for side, model in zip(frameworks, models, strict=True)]
+    port = Port(pair, models, matches, module_names(matches, mapping or {}, *modules))
+    port.share_weights()
+    notes = mistakes.settings(port, (own, other))
     given = Tolerance(rtol, atol)
-    wide = None if given.given else _wide(pair, models)
-    todo = _Todo(pair, matches, paths, steps, loss, optimizer, notes)
+    wide = None if given.given else port.in_double_precision()
+    training = _Training(steps, loss, optimizer, notes)
     try:
-        found = todo.compared(models, arrays, given)
+        found = training.compared(port, arrays, given)
     except UsageError as error:
         raise (UsageError(f"{error}; {'; '.join(notes)}") if notes else error) from error.__cause__
     if found.mismatches and wide is not None:
         # Rates in single precision would grow into a difference from step to step where nothing is wrong.
         try:
-            again = todo.compared(wide, [_widened(one) for one in arrays], _WIDE, together=True)
+            again = training.compared(wide, [_widened(one) for one in arrays], _WIDE, together=True)
         except UsageError:  # a layer that its module does not hold, such as one in a list, stays in single precision
             return found
         if lacking := tuple(item for item in found.mismatches if item.statistics is None):
@@ -164,54 +160,49 @@ def align(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Todo:
-    """What two models are put through."""
+class _Training:
+    """What two models are put through: `steps` of a forward, a backward from a loss, and an optimizer's step."""
 
-    pair: Pair
-    matches: Matches
-    paths: Mapping[str, str]
     steps: int
     loss: Callable[..., Any] | None
     optimizer: Callable[..., Any] | None
     notes: tuple[str, ...]
 
     def compared(
-        self, models: tuple[Any, Any], arrays: Sequence[Array], tolerance: Tolerance, *, together: bool = False
+        self, port: Port, arrays: Sequence[Array], tolerance: Tolerance, *, together: bool = False
     ) -> Alignment:
         """The first step in which they differ, or the last one; each begins with the same weights when `together`."""
-        pair, matches = self.pair, self.matches
-        found = Alignment(pair.sides, matches.pairs, matches.unmatched, notes=self.notes)
+        found = Alignment(port.pair.sides, port.matches.pairs, port.matches.unmatched, notes=self.notes)
         runs = [
             running.run(framework, side, model, arrays, self.steps, self.loss, self.optimizer)
-            for framework, side, model in zip((pair.reference, pair.candidate), pair.sides, models, strict=True)
+            for framework, side, model in zip(port.frameworks, port.pair.sides, port.models, strict=True)
         ]
         for number, (own, other) in enumerate(zip(*runs, strict=True)):
-            mistakes.check_returned(pair.sides[0], own)
-            compared = compare_step(own, other, self.paths, matches.pairs, tolerance, pair.sides)
-            network = self._network(compared, own, models, tolerance)
+            mistakes.check_returned(port.pair.sides[0], own)
+            compared = compare_step(own, other, port, tolerance)
+            network = _network(compared, own, port, tolerance)
             found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)
             if compared.mismatches:
                 break
             if together:
-                _copy(pair, *models, matches.pairs)
+                port.share_weights()
         return found
 
-    def _network(self, compared: Compared, own: Step, models: tuple[Any, Any], tolerance: Tolerance) -> ByLayer:
-        """Where a step begins to differ: the innermost module that differs on what the reference's was given."""
-        found = ByLayer(compared.path, bool(compared.path), compared.stage, compared.layers)
-        if compared.call is None and not compared.suspects:
-            # A buffer is its module's own doing, where all that was computed agrees.
-            return found
-        calls = {one.path: one for one in reversed(own.calls)}
-        # Where a module only hands on what it was given, the forward of one that holds it is wrong.
-        tried = compared.suspects or tuple(calls[path] for path in _holders(compared.path) if path in calls)
-        with as_before(self.pair, models, self.matches.pairs, own):
-            for call in tried:
-                if call.path in self.paths and differs_alone(
-                    call, self.pair, models, self.paths, self.matches.pairs, compared.stage, tolerance
-                ):
-                    return dataclasses.replace(found, path=call.path, alone=True)
-        return dataclasses.replace(found, alone=False)
+
+def _network(compared: Compared, own: Step, port: Port, tolerance: Tolerance) -> ByLayer:
+    """Where a step begins to differ: the innermost module that differs on what the reference's was given."""
+    found = ByLayer(compared.path, bool(compared.path), compared.stage, compared.layers)
+    if compared.call is None and not compared.suspects:
+        # A buffer is its module's own doing, where all that was computed agrees.
+        return found
+    calls = {one.path: one for one in reversed(own.calls)}
+    # Where a module only hands on what it was given, the forward of one that holds it is wrong.
+    tried = compared.suspects or tuple(calls[path] for path in _holders(compared.path) if path in calls)
+    with port.as_before(own):
+        for call in tried:
+            if call.path in port.paths and differs_alone(call, port, compared.stage, tolerance):
+                return dataclasses.replace(found, path=call.path, alone=True)
+    return dataclasses.replace(found, alone=False)
 
 
 def _holders(path: str) -> Iterator[str]:
@@ -220,18 +211,6 @@ def _holders(path: str) -> Iterator[str]:
         yield path
         path = path.rpartition(".")[0]
     yield ""
-
-
-def _wide(pair: Pair, models: tuple[Any, Any]) -> tuple[Any, Any] | None:
-    """Copies of both models in double precision, in which what is only rounding is gone."""
-    try:
-        one, other = (
-            side.invoke("method", "double", [side.invoke("builtin", "deepcopy", [model], {})], {})
-            for side, model in zip((pair.reference, pair.candidate), models, strict=True)
-        )
-    except Exception:  # noqa: BLE001 - a model that cannot be copied or widened is compared as it is
-        return None
-    return one, other
 
 
 def _widened(array: Array) -> Array:
@@ -279,17 +258,6 @@ def _arrays(framework: Framework, inputs: Any) -> list[Array]:
                 raise UsageError(f"align(inputs=...): expected arrays or tensors, got {one!r:.80}")
             found.append(Array(data.copy(), str(data.dtype)))
     return found
-
-
-def _copy(pair: Pair, own: Any, other: Any, matched: Sequence[Match]) -> None:
-    reference = pair.reference
-    live = reference.state(own)
-    values = reference.values([live[one.reference] for one in matched])
-    state = {
-        one.candidate: Array(one.carried(np.array(value.data)), value.dtype)
-        for one, value in zip(matched, values, strict=True)
-    }
-    pair.candidate.load_state(other, state)
 
 
 __all__ = ["Alignment", "align"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autotest.aligning.matching import Match
+from autotest.aligning.port import Port
 from autotest.aligning.running import ModuleCall, Step
 from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch, Stage, compare_values
@@ -29,19 +30,13 @@ class Compared:
     suspects: tuple[ModuleCall, ...] = ()
 
 
-def compare_step(
-    own: Step,
-    other: Step,
-    paths: Mapping[str, str],
-    matches: Sequence[Match],
-    tolerance: Tolerance,
-    sides: tuple[str, str],
-) -> Compared:
+def compare_step(own: Step, other: Step, port: Port, tolerance: Tolerance) -> Compared:
     """Compare one step of the reference with the same of the candidate."""
+    matches, paths = port.matches.pairs, port.paths
     pairs = [*_paired(own.calls, other.calls, paths)]
 
     def unlike(name: str, stage: Stage, expected: Any, actual: Any) -> Sequence[Mismatch]:
-        return compare_values(name, 0, stage, expected, actual, tolerance, sides=sides)
+        return compare_values(name, 0, stage, expected, actual, tolerance, sides=port.pair.sides)
 
     forward: list[Mismatch] = []
     begins: tuple[str, int | None] | None = None
@@ -57,13 +52,14 @@ def compare_step(
             over_tolerance(*both, tolerance) for both in zip(mine.input_gradients, theirs.input_gradients, strict=False)
         ]
     if own.returned.replace("list", "tuple") != other.returned.replace("list", "tuple"):
-        message = f"the model: expected {own.returned}, actual {other.returned}. expected={sides[0]} actual={sides[1]}"
+        sides = "expected={} actual={}".format(*port.pair.sides)
+        message = f"the model: expected {own.returned}, actual {other.returned}. {sides}"
         forward.append(Mismatch("the model", 0, "structure", "forward", "candidate", message))
         begins = begins or ("", len(pairs) - 1)
     backward: list[Mismatch] = []
     for match in matches:
         if match.reference in own.gradients and match.candidate in other.gradients:
-            pair = own.gradients[match.reference], _back(match, other.gradients[match.candidate])
+            pair = own.gradients[match.reference], match.to_reference(other.gradients[match.candidate])
             backward += unlike(gradient_of(match.reference), "backward", *pair)
             row = rows.get(match.reference.rpartition(".")[0])
             if row is not None:
@@ -72,7 +68,7 @@ def compare_step(
         backward += unlike(gradient_of(f"input {number}"), "backward", *pair)
     state: list[Mismatch] = []
     for match in matches:
-        left = own.state[match.reference], _back(match, other.state[match.candidate])
+        left = own.state[match.reference], match.to_reference(other.state[match.candidate])
         state += unlike(match.reference, "forward", *left)
     layers = tuple(
         Layer(path, kind, max(one, default=None), max(two, default=None)) for path, (kind, one, two) in rows.items()
@@ -121,8 +117,8 @@ def _suspects(
         for match in matches:
             held = match.reference.rpartition(".")[0] == mine.path and match.reference in own.gradients
             if held and match.candidate in other.gradients:
-                theirs_ = _back(match, other.gradients[match.candidate])
-                wrong = wrong or bool(unlike("", "backward", own.gradients[match.reference], theirs_))
+                gradient = match.to_reference(other.gradients[match.candidate])
+                wrong = wrong or bool(unlike("", "backward", own.gradients[match.reference], gradient))
         if wrong:
             yield mine
 
@@ -131,10 +127,6 @@ def _holds(path: str, pairs: Sequence[tuple[ModuleCall, ModuleCall]]) -> bool:
     """Whether a module inside of that at `path` was called, too."""
     beginning = f"{path}." if path else ""
     return any(call.path != path and call.path.startswith(beginning) for call, _ in pairs)
-
-
-def _back(match: Match, value: Any) -> Any:
-    return value if value is None else dataclasses.replace(value, data=match.back(value.data))
 
 
 def _one(values: list[Any]) -> Any:

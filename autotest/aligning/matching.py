@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from autotest.base.errors import UsageError
+from autotest.program import Array
+from autotest.program.values import TensorValue
 
 Shape: TypeAlias = tuple[int, ...]
 #: The reference's name (of a parameter, a buffer or a module) -> the candidate's; with how axes go, where they move.
@@ -24,15 +26,16 @@ class Match:
     #: The reference's axes in the candidate's order; None where they are the same.
     axes: tuple[int, ...] | None = None
 
-    def carried(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """What the reference holds, as the candidate holds it."""
-        return array if self.axes is None else np.ascontiguousarray(array.transpose(self.axes))
+    def to_candidate(self, value: TensorValue) -> Array:
+        """What the reference holds, as the candidate holds it; a copy."""
+        data = value.data if self.axes is None else value.data.transpose(self.axes)
+        return Array(np.array(data, order="C"), value.dtype)
 
-    def back(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def to_reference(self, value: TensorValue | None) -> TensorValue | None:
         """What the candidate holds, as the reference holds it."""
-        if self.axes is None or array.ndim != len(self.axes):
-            return array
-        return np.ascontiguousarray(array.transpose(np.argsort(self.axes)))
+        if value is None or self.axes is None or value.data.ndim != len(self.axes):
+            return value
+        return dataclasses.replace(value, data=np.ascontiguousarray(value.data.transpose(np.argsort(self.axes))))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autotest.aligning import running
-from autotest.aligning.matching import Match
+from autotest.aligning.port import Port
 from autotest.aligning.running import Step
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
@@ -68,16 +68,14 @@ def check_returned(side: str, step: Step) -> None:
         )
 
 
-def settings(
-    sides: tuple[str, str],
-    models: tuple[Any, Any],
-    states: tuple[Mapping[str, TensorValue], Mapping[str, TensorValue]],
-    live: tuple[Mapping[str, Any], Mapping[str, Any]],
-    matched: Sequence[Match],
-    paths: Mapping[str, str],
-) -> tuple[str, ...]:
-    """A sentence for each way in which the models are set up otherwise: mode, dtype, what is frozen, what is tied."""
-    own, other = (dict(model.named_modules()) for model in models)
+def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, TensorValue]]) -> tuple[str, ...]:
+    """A sentence for each way in which the models are set up otherwise: mode, dtype, what is frozen, what is tied.
+
+    `states` is what both held before they shared weights.
+    """
+    sides, paths = port.pair.sides, port.paths
+    own, other = port.modules
+    live = [side.state(model) for side, model in zip(port.frameworks, port.models, strict=True)]
     modes = [
         (path, mine.training)
         for path, mine in own.items()
@@ -85,7 +83,7 @@ def settings(
         and {type(mode) for mode in _modes(mine, other[paths[path]])} == {bool}
         and mine.training != other[paths[path]].training
     ]
-    pairs = [(one.reference, states[0][one.reference], states[1][one.candidate]) for one in matched]
+    pairs = [(one.reference, states[0][one.reference], states[1][one.candidate]) for one in port.matches.pairs]
     dtypes = [(name, mine.dtype, theirs.dtype) for name, mine, theirs in pairs if mine.dtype != theirs.dtype]
     frozen = [(name, mine.requires_grad) for name, mine, theirs in pairs if mine.requires_grad != theirs.requires_grad]
     found = []

@@ -274,6 +274,14 @@ class Framework(Operations, abc.ABC):
         """The modules right inside of `module`, by name; None under a name that is taken and empty."""
         return module._modules  # type: ignore[no-any-return]
 
+    def modules(self, model: Any) -> dict[str, Any]:
+        """`model` and all modules inside of it, by their dotted paths; "" is its own."""
+        found = {"": model}
+        for name, child in self.children(model).items():
+            inner = {} if child is None else self.modules(child)
+            found |= {f"{name}.{path}".rstrip("."): module for path, module in inner.items()}
+        return found
+
     def calls_of_modules(
         self, model: Any, seen: Callable[[str, Any, Any, Any], None]
     ) -> contextlib.AbstractContextManager[None]:

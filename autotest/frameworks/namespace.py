@@ -184,10 +184,13 @@ class Namespace(Framework):
     def buffers(self, module: Any) -> dict[str, Any]:
         return dict(module.named_buffers())
 
+    def modules(self, model: Any) -> dict[str, Any]:
+        return dict(model.named_modules())
+
     @contextlib.contextmanager
     def calls_of_modules(self, model: Any, seen: Callable[[str, Any, Any, Any], None]) -> Iterator[None]:
         hooked = []
-        for path, module in model.named_modules():
+        for path, module in self.modules(model).items():
             hooks = module._forward_hooks
             hooked.append((hooks, dict(hooks)))
 

@@ -228,12 +228,17 @@ def ties(focus: Agreement, place: Place, pair: Pair) -> bool:
     data = source.data
     try:
         if dim is None and one.data.ndim == 0:
-            return bool(data.ravel()[one.data] == data.ravel()[other.data])
+            return _same(data.ravel()[one.data], data.ravel()[other.data])
         axis = -1 if dim is None else dim
         selected = [_selected(data, index.data, axis) for index in (one, other)]
     except (IndexError, ValueError):
         return False
-    return bool(np.array_equal(selected[0], selected[1]))
+    return _same(*selected)
+
+
+def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Whether all numbers are equal, of which NaN is one: it is sorted as the greatest."""
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
 
 
 def _selected(data: np.ndarray[Any, Any], index: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:

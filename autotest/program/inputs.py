@@ -48,7 +48,7 @@ def inputs_of(program: Program, values: Mapping[int, TensorValue]) -> list[Input
         view = _view_of(program, call.slot)
         while view is not None:
             made_by.append(view.slot)
-            layout = _layout(view) or layout
+            layout = layout_of(view) or layout
             grad = grad or view.target == "requires_grad_"
             view = _view_of(program, view.slot)
         value = next((values[slot] for slot in reversed(made_by) if slot in values), None)
@@ -64,7 +64,8 @@ def _view_of(program: Program, slot: int) -> Call | None:
     return readers[0] if len(readers) == 1 and readers[0].note == LAYOUT else None
 
 
-def _layout(view: Call) -> str:
+def layout_of(view: Call) -> str:
+    """How the call `view` lays its operand out in memory; empty where it leaves that as it was."""
     if view.target == "getitem":
         (*before, last) = view.args[1]
         whole_rows = not before and last.step in (None, 1)

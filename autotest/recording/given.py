@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from autotest.program import LAYOUT, Array, Call, Ref, operator_of, refs
+from autotest.program.inputs import layout_of
 from autotest.recording.record import Record
 from autotest.recording.special_values import has_special_numbers
 from autotest.results.coverage import FLOATING, TRIALS, WHOLE, Coverage, argument, valued
 
-_LAYOUT_OF = {"transpose": "transposed", "getitem": "strided", "expand": "expanded", "requires_grad_": ""}
 #: More elements than a vectorised and a threaded loop take in one go.
 _LARGE, _BLOCK = 4096, 8
 #: Longer texts of arguments are not told.
@@ -50,7 +50,7 @@ def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
             inputs[call.slot] = (record.arrays[call.args[0].index], "contiguous")
         elif call.note == LAYOUT and type(call.args[0]) is Ref and call.args[0].slot in inputs:
             array, layout = inputs[call.args[0].slot]
-            inputs[call.slot] = (array, _LAYOUT_OF.get(call.target) or layout)
+            inputs[call.slot] = (array, layout_of(call) or layout)
     return inputs
 
 

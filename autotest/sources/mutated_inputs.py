@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -202,6 +202,19 @@ def special(values: tuple[float, ...], *, everywhere: bool = False) -> Mutation:
     return mutated
 
 
+def meeting(program: Program, source: random.Random) -> Program | None:
+    """The same special number at the first place of several inputs, where most operators bring them together."""
+    chosen = [index for index in inputs(program) if _is_floating(program.arrays[index])]
+    if len(chosen) < 2:
+        return None
+    value = source.choice((float("nan"), float("inf"), float("-inf"), 0.0))
+    for index in chosen:
+        data = np.array(program.arrays[index].data)
+        data.reshape(-1)[0] = value
+        program = with_array(program, index, data)
+    return program
+
+
 def computed(compute: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]], kinds: str = "f") -> Mutation:
     """All values of an input computed from what they were."""
 
@@ -249,10 +262,25 @@ def integers(choose: Callable[[np.ndarray[Any, Any]], tuple[int, ...]], *, most:
 
 def no_gradient(program: Program, source: random.Random) -> Program | None:
     """One input that does not require a gradient any more, beside others that do."""
-    asking = [call.slot for call in program.inputs() if call.kwargs["requires_grad"]]
-    if len(asking) < 2:
-        return None
-    slot = source.choice(asking)
-    calls = list(program.calls)
-    calls[slot] = calls[slot]._replace(kwargs={**calls[slot].kwargs, "requires_grad": False})
-    return dataclasses.replace(program, calls=tuple(calls))
+    asking = _asking(program)
+    return _not_asking(program, {source.choice(asking)}) if len(asking) > 1 else None
+
+
+def no_gradients(program: Program, source: random.Random) -> Program | None:
+    """No input that requires a gradient, so that what is written for inference is called."""
+    asking = _asking(program)
+    return _not_asking(program, asking) if asking else None
+
+
+def _asking(program: Program) -> list[int]:
+    return [call.slot for call in program.inputs() if call.kwargs["requires_grad"]]
+
+
+def _not_asking(program: Program, slots: Collection[int]) -> Program:
+    return dataclasses.replace(
+        program,
+        calls=tuple(
+            call._replace(kwargs={**call.kwargs, "requires_grad": False}) if call.slot in slots else call
+            for call in program.calls
+        ),
+    )

@@ -114,3 +114,21 @@ def into_gaps(program: Program, source: random.Random) -> Program | None:
     written = last._replace(args=(Ref(end), *last.args[1:]))
     read = Call("method", "clone", (copied,), {}, end + 1)
     return assembled([*doubled.calls[:-1], view, written, read], doubled.arrays, doubled.undefined)[0]
+
+
+def out_with_gaps(program: Program, source: random.Random) -> Program | None:
+    """An `out=` that is every second element of a tensor, which is read afterwards."""
+    last = program.calls[-1]
+    given = last.kwargs.get("out")
+    if type(given) is not Ref or program.calls[given.slot].kind != "tensor":
+        return None
+    index = program.calls[given.slot].args[0].index
+    data = program.arrays[index].data
+    if index not in inputs(program) or not data.size or not data.ndim:
+        return None
+    wide = viewed(
+        program, index, np.repeat(data, 2, axis=-1), ("operator", "getitem", ((Ellipsis, slice(None, None, 2)),))
+    )
+    base = next(call.slot for call in wide.inputs() if call.args[0].index == index)
+    read = Call("method", "clone", (Ref(base),), {}, len(wide.calls))
+    return assembled([*wide.calls, read], wide.arrays, wide.undefined)[0]

@@ -77,6 +77,7 @@ PLACES: Final[Mapping[str, Mutation]] = {
     "gaps": layouts.gaps,
     "in place through a view": layouts.through_a_view,
     "in place with gaps": layouts.into_gaps,
+    "out= with gaps": layouts.out_with_gaps,
 }
 #: What tensors hold, and what calls are given besides.
 CONTENTS: Final[Mapping[str, Mutation]] = {
@@ -85,6 +86,7 @@ CONTENTS: Final[Mapping[str, Mutation]] = {
     "NaN": inputs.special((float("nan"),)),
     "infinity": inputs.special((float("inf"), float("-inf"))),
     "infinities only": inputs.special((float("inf"), float("-inf")), everywhere=True),
+    "special numbers that meet": inputs.meeting,
     "negative zero and subnormals": inputs.special((-0.0, 1e-40, -1e-40)),
     "the greatest numbers": inputs.special((3.4e38, -3.4e38, 6.5e4)),
     "zeros": inputs.computed(np.zeros_like, "fiu"),
@@ -96,6 +98,7 @@ CONTENTS: Final[Mapping[str, Mutation]] = {
     "extremes of integers": inputs.integers(lambda data: (-(1 << 63), (1 << 63) - 1), most=2),
     "an index too great": inputs.integers(lambda data: (int(data.max()) + 1, 100, -1, -100)),
     "no gradient of one input": inputs.no_gradient,
+    "no gradients": inputs.no_gradients,
     "another number": arguments.number,
     "counted from the end": arguments.from_the_end,
     "another fraction": arguments.fraction,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from autotest.frameworks import Pair
 from autotest.frameworks.samples import Sample, SampleDatabase
+from autotest.program import Program
 from autotest.results.sweep import Cell
 from autotest.sources.harvested import HarvestedCalls
 from autotest.sweeping.counting import count, count_death
@@ -21,8 +23,10 @@ from autotest.sweeping.units import FIRST, Unit
 
 #: Seconds after which what was found so far is handed in, so that a death costs no more than that.
 _HAND_IN: Final = 0.2
-#: Samples of a unit that are looked at more closely: run twice, written into, differentiated twice.
+#: Samples of a unit that are looked at more closely, whatever they are: run twice, written into, differentiated twice.
 _CLOSELY: Final = 3
+#: How many of a unit's samples are looked at so (but for a second derivative), if their inputs are of unlike kinds.
+_UNLIKE: Final = 8
 #: Samples of these kinds are run in double precision, too.
 _MEASURED: Final = frozenset(("sample", "reference", "hard"))
 
@@ -67,19 +71,32 @@ def judged_samples(
     cell = Cell()
     handed_in = time.monotonic()
     index = -1
+    kinds: set[object] = set()
     for index, sample in enumerate(made):
+        closely = index < _CLOSELY
+        if sample.program is not None and len(kinds) < _UNLIKE:
+            seen = len(kinds)
+            kinds.add(_kind_of_inputs(sample.program))
+            closely |= len(kinds) > seen
         if index < unit.start:
             continue
         if trail is not None:
             trail.sample(unit.number, index)
-        killed = _judge_one(unit, index, sample, judge, cell)
+        killed = _judge_one(unit, index, sample, judge, cell, closely=closely)
         if killed or time.monotonic() - handed_in > _HAND_IN:
             yield Part(index + 1, cell, done=False, deadly=killed)
             cell, handed_in = Cell(), time.monotonic()
     yield Part(index + 1, cell, done=True)
 
 
-def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell) -> str:
+def _kind_of_inputs(program: Program) -> object:
+    """Whether its inputs have dimensions and elements, and the views of them: on that hangs what shares memory."""
+    shapes = [program.arrays[call.args[0].index].data.shape for call in program.inputs()]
+    views = [call.target for call in program.calls if call.note == "view"]
+    return tuple((len(shape), min(math.prod(shape), 2)) for shape in shapes), tuple(views)
+
+
+def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell, *, closely: bool) -> str:
     """Judge one sample and count it, whatever comes of it; returns its arguments if it ended a worker before."""
     ended = unit.ended.get(index)
     if sample.program is None:
@@ -94,9 +111,9 @@ def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell)
         try:
             gaps = unit.kind in ("noncontiguous", "mutation") and index % 2 == 0
             measure = unit.kind in _MEASURED and unit.key.form in FIRST
-            closely = index < _CLOSELY and ended is None
+            closely = closely and ended is None
             # Of a program that was harvested it is asked whether its calls work: it differentiates them once.
-            twice = closely and unit.database != HarvestedCalls.name
+            twice = closely and index < _CLOSELY and unit.database != HarvestedCalls.name
             found = judge.judge(sample.program, closely=closely, twice=twice, gaps=gaps, measure=measure)
         except MemoryError:
             cell.left_out["not enough memory"] += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from autotest.diagnosis.agreement import results as results_of
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Program
+from autotest.program.semantics import written
 from autotest.recording.observation import Observed
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
@@ -101,21 +102,26 @@ def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) 
 def wavers(program: Program, framework: Framework) -> bool:
     """Whether `framework` gives something else when it runs `program` again, gradients included.
 
-    In between, memory of the sizes that the program uses is filled with something else, and other numbers are put
+    In between, memory of the sizes that the program uses and gives is filled with something else, and other numbers are put
     beside its inputs: what reads beyond these does not agree with itself then.
     """
     once = results_of(program, framework)
     for turn in range(_AGAIN):
-        _stir(program, framework, turn)
+        _stir([*program.arrays, *_written_by(once)], framework, turn)
         if _apart(once, results_of(program, framework)):
             return True
     return reads_beyond(program, framework)
 
 
-def _stir(program: Program, framework: Framework, turn: int) -> None:
-    """Make tensors like the inputs of `program`, and let them go."""
+def _written_by(once: Mapping[Place, Any]) -> Iterator[Array]:
+    """As much memory as each result takes: what a call leaves unwritten there holds what lay there before."""
+    return (Array(value.data, value.dtype) for value in once.values() if type(value) is TensorValue)
+
+
+def _stir(arrays: Iterable[Array], framework: Framework, turn: int) -> None:
+    """Make tensors of the sizes of `arrays`, and let them go."""
     filled = [Array(np.full(array.data.shape, 3 * turn + 1).astype(array.data.dtype), array.dtype)
-              for array in program.arrays for _ in range(_COPIES)]  # fmt: skip
+              for array in arrays for _ in range(_COPIES)]  # fmt: skip
     held = [framework.tensor(array) for array in filled]
     del held
 
@@ -156,12 +162,16 @@ def _at(value: Any, path: tuple[int, ...]) -> Any:
 
 
 def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] | None:
-    """Which results are an operand, or share its memory: found out by writing into them. None where that is refused."""
+    """Which results are an operand, or share its memory: found out by writing into them. None where that is refused.
+
+    Operands are the inputs, and what the program itself writes into.
+    """
     framework = ran.framework
+    into = {ref.slot for call in program.calls for ref in written(call)}
     inputs = {
         call.slot: value
         for call, value in zip(program.calls, ran.values, strict=True)
-        if call.kind == "tensor" and call.note != "cotangent"
+        if (call.kind == "tensor" and call.note != "cotangent") or (call.slot in into and framework.is_tensor(value))
     }
     found: set[tuple[str, int, str, int]] = set()
     for slot, path, tensor in list(results(program, ran)):

@@ -50,6 +50,12 @@ def test_two_tests_cover_an_operator_together():
     assert "never a negative value" not in gaps(merged([low, high]))["relu"]
 
 
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided", "offset", "expanded"])
+def test_each_layout_is_counted_as_what_it_is(layout):
+    coverage = covered(lambda: torch.relu(random_tensor(shape=(3, 4), layout=layout)))
+    assert {feature for feature in coverage["relu"] if feature.startswith("layout")} == {f"layout {layout}"}
+
+
 def test_an_argument_that_is_always_the_same_is_named():
     coverage = covered(lambda: torch.sum(random_tensor(ndim=2), dim=random(0, 2), keepdim=True))
     assert gaps(coverage)["sum"] == ["never a negative dim", "keepdim always True"]

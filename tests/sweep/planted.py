@@ -123,6 +123,31 @@ def does_not_see_views(mul_: Any) -> Any:
     return lambda x, y: x if x._base is not None else mul_(x, y)
 
 
+def returns_a_copy(clamp_: Any) -> Any:
+    return lambda *args, **kwargs: clamp_(*args, **kwargs).clone()
+
+
+def copies_single_elements(reshape: Any) -> Any:
+    return lambda x, *args, **kwargs: reshape(x.clone() if x.numel() == 1 else x, *args, **kwargs)
+
+
+def no_nan_is_equal(isclose: Any) -> Any:
+    return lambda *args, equal_nan=False, **kwargs: isclose(*args, **kwargs)
+
+
+def fills_without_strides(minimum: Any) -> Any:
+    def wrong(x: Any, y: Any, *, out: Any = None) -> Any:
+        if out is None or out.is_contiguous():
+            return minimum(x, y, out=out)
+        return out.copy_(minimum(x, y).flatten().flip(0).view_as(out))
+
+    return wrong
+
+
+def inference_writes_into_operand(lgamma: Any) -> Any:
+    return lambda x: lgamma(x) if x.requires_grad else x.lgamma_()
+
+
 def leaves_out_alone(exp: Any) -> Any:
     return lambda x, out=None: exp(x)
 
@@ -236,6 +261,13 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
                               "clone/function/float32", "alias"),
     "an operand is written into": (fault("abs", writes_into_operand), "abs/function/float32", "alias"),
     "in-place on a copy": (FaultyTorch(tensors={"mul_": copies_first}), "mul/in-place/float32", "value"),
+    "in-place that returns a copy": (FaultyTorch(tensors={"clamp_": returns_a_copy}),
+                                     "clamp/in-place/float32", "alias"),
+    "a view of one element is a copy": (fault("reshape", copies_single_elements), "reshape/function/float32", "alias"),
+    "a flag that is about NaN": (fault("isclose", no_nan_is_equal), "isclose/function/float32", "value"),
+    "out= with gaps": (fault("minimum", fills_without_strides), "minimum/out=/float32", "value"),
+    "an operand is written into for inference": (fault("lgamma", inference_writes_into_operand),
+                                                 "lgamma/function/float32", "alias"),
     "out= is left alone": (fault("exp", leaves_out_alone), "exp/out=/float32", "alias"),
     "accepts what torch refuses": (fault("cat", accepts_everything), "cat/function/float32", "errors"),
     "refuses what torch accepts": (fault("tril", refuses_batches), "tril/function/float32", "errors"),

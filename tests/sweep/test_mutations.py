@@ -47,16 +47,22 @@ def in_place() -> Program:
     return Program(tuple(calls), arrays)
 
 
+def into_out() -> Program:
+    arrays = tuple(Array(np.arange(3, dtype="float32") - 1, "float32") for _ in range(2))
+    calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
+    return Program((*calls, Call("function", "abs", (Ref(0),), {"out": Ref(1)}, 2)), arrays)
+
+
 def changed(name: str, seed: int = 1) -> Program:
     """One of the programs, mutated."""
-    mutated = [MUTATIONS[name](made(), random.Random(seed)) for made in (program, in_place)]
+    mutated = [MUTATIONS[name](made(), random.Random(seed)) for made in (program, in_place, into_out)]
     return next(one for one in mutated if one is not None)
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_mutation_changes_the_copy_only(name: str) -> None:
     fitting = 0
-    for original in (program(), in_place()):
+    for original in (program(), in_place(), into_out()):
         before = str(to_json(original)), pack_arrays(original)
         mutated = MUTATIONS[name](original, random.Random(3))
         if mutated is not None:
@@ -73,7 +79,7 @@ def test_the_same_seed_gives_the_same_mutations() -> None:
 
 
 def test_every_mutation_that_fits_has_its_turn() -> None:
-    named = {name.partition(",")[0] for name, _ in mutations([program(), in_place()], 0, 2 * len(MUTATIONS))}
+    named = {name.partition(",")[0] for name, _ in mutations([program(), in_place(), into_out()], 0, 3 * len(MUTATIONS))}
     assert named == set(MUTATIONS)
 
 
@@ -90,6 +96,22 @@ def test_a_call_in_place_with_gaps_leaves_what_lies_between_alone() -> None:
     assert not view.is_contiguous()
     assert np.array_equal(base[..., ::2], data + 0.5)
     assert np.array_equal(base[..., 1::2], data)
+
+
+def test_an_out_with_gaps_leaves_what_lies_between_alone() -> None:
+    ran = replay(changed("out= with gaps"), TORCH)
+    assert ran.error is None
+    assert ran.values[-1].tolist() == [1, -1, 0, 0, 1, 1]
+
+
+def test_special_numbers_meet_in_the_first_place() -> None:
+    drawn = [changed("special numbers that meet", seed).arrays for seed in range(20)]
+    met = {str(one.data[0, 0]) for one, *_ in drawn}
+    assert met == {str(one.data[0, 0]) for _, one, *_ in drawn} == {"nan", "inf", "-inf", "0.0"}
+
+
+def test_no_input_asks_for_a_gradient() -> None:
+    assert [call.kwargs["requires_grad"] for call in changed("no gradients").inputs()] == [False] * 3
 
 
 def test_a_dim_is_counted_from_the_end() -> None:

@@ -141,6 +141,21 @@ def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:
     assert not wavers(program, TORCH)
 
 
+def test_memory_of_the_size_of_a_result_is_filled_before_the_reference_is_run_again() -> None:
+    """What a call leaves unwritten in its result then holds something else."""
+    made: list[tuple[int, ...]] = []
+
+    class Noting(FaultyTorch):
+        def tensor(self, array: Array, *args: Any, **kwargs: Any) -> Any:
+            made.append(array.data.shape)
+            return super().tensor(array, *args, **kwargs)
+
+    array = Array(np.ones((0, 4), "float32"), "float32")
+    calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "sum", (Ref(0),), {}, 1))
+    assert not wavers(Program(calls, (array,)), Noting())
+    assert () in made
+
+
 def test_a_reference_that_reads_beyond_its_inputs_is_no_evidence() -> None:
     def one_further(exp: Any) -> Any:
         return lambda x: exp(x) + x.as_strided((1,), (1,), x.storage_offset() + x.numel())

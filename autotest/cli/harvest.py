@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,12 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("what is to be run? Write it behind two dashes: autotest harvest -- python train.py")
     if command[0].endswith(".py") and not os.access(command[0], os.X_OK):
         command = [sys.executable, *command]
+    # What an earlier harvest wrote is kept for a slip of the pen.
+    if shutil.which(command[0]) is None and not os.path.exists(command[0]):
+        raise UsageError(f"{command[0]}: there is no such command; write it as you type it: python train.py")
     output: Path = arguments.output
     harvesting.begin(output)
     try:
         status = _run(command, harvesting.environment(output, arguments.limit))
-    except FileNotFoundError as error:
-        raise UsageError(f"{command[0]}: there is no such command; write it as you type it: python train.py") from error
     except OSError as error:
         raise UsageError(f"{command[0]} cannot be run: {error.strerror}") from error
     print(f"autotest: {_told(output, command)}", file=sys.stderr)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import torch
 
-from autotest.frameworks.torch_schemas import overloads
+from autotest.frameworks.torch_schemas import overloads, takes_dtype
 from autotest.frameworks.torch_search import Drawer
 
 #: What optional arguments are called that are words, and the words that they take.
@@ -33,6 +33,8 @@ _OF_TYPE: Final[Mapping[str, tuple[Any, ...]]] = {
     "scalar": (2, 0.3),
     "numbers": ((1,), (0, 1)),
 }
+#: The dtypes that a result is asked for in.
+_DTYPES: Final = (torch.float64, torch.int64)
 #: Samples of one operator at most that have fewer optional arguments.
 _FEWER: Final = 40
 #: Signatures that a call by names is tried with.
@@ -79,6 +81,7 @@ def with_options(path: str, samples: Iterable[Any], drawer: Drawer) -> Iterator[
     offered = option_values(drawer)
     function = functools.reduce(getattr, path.split("."), torch)
     values = list(changed_options(function, 1, offered)) or list(_of_schemas(path, offered))
+    values += [("dtype", dtype) for dtype in _DTYPES if takes_dtype(path)]
     for sample in samples:
         for name, value in values:
             if name not in sample.kwargs:

@@ -69,6 +69,15 @@ def overloads(path: str) -> list[tuple[Parameter, ...]]:
     return found
 
 
+def takes_dtype(path: str) -> bool:
+    """Whether the name at `path` computes with a tensor in another dtype when it is asked to."""
+    return any(
+        str(schema.arguments[0].type) == "Tensor" and any(item.name == "dtype" for item in schema.arguments)
+        for schema in _schemas().get(path.rpartition(".")[2], ())
+        if schema.arguments
+    )
+
+
 @functools.cache
 def _schemas() -> Mapping[str, Sequence[Any]]:
     found: dict[str, list[Any]] = collections.defaultdict(list)

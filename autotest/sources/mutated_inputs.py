@@ -202,15 +202,20 @@ def special(values: tuple[float, ...], *, everywhere: bool = False) -> Mutation:
     return mutated
 
 
+#: Numbers of which two give something of their own: one that is equal to none, a difference, a product, a quotient.
+_MEETING: Final = (float("nan"), float("inf"), float("-inf"), 0.0)
+
+
 def meeting(program: Program, source: random.Random) -> Program | None:
-    """The same special number at the first place of several inputs, where most operators bring them together."""
+    """The same special numbers at the first places of several inputs, where most operators bring them together."""
     chosen = [index for index in inputs(program) if _is_floating(program.arrays[index])]
     if len(chosen) < 2:
         return None
-    value = source.choice((float("nan"), float("inf"), float("-inf"), 0.0))
+    first = source.randrange(len(_MEETING))
+    values = (*_MEETING[first:], *_MEETING[:first])
     for index in chosen:
         data = np.array(program.arrays[index].data)
-        data.reshape(-1)[0] = value
+        data.reshape(-1)[: len(values)] = values[: data.size]
         program = with_array(program, index, data)
     return program
 

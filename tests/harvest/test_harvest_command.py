@@ -141,3 +141,10 @@ def test_what_makes_no_sense_is_told(
 ) -> None:
     assert main(["harvest", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_command_that_there_is_not_leaves_an_earlier_harvest_alone(folder: Path) -> None:
+    (folder / "calls.jsonl").write_text("earlier")
+    assert main(["harvest", "--", "no_such_command"]) == 2
+    assert (folder / "calls.jsonl").read_text() == "earlier"
+

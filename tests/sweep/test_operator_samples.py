@@ -12,7 +12,7 @@ from autotest.frameworks.samples import Entry, Sample
 from autotest.frameworks.torch_lowering import arranged
 from autotest.frameworks.torch_operators import OperatorDatabase
 from autotest.frameworks.torch_testing import internal
-from autotest.program import Program, Ref
+from autotest.program import Program, Ref, Root
 from autotest.program.serialisation import pack_arrays, to_json
 from autotest.replaying.replay import replay
 
@@ -186,6 +186,12 @@ def test_schemas_tell_the_optional_arguments_of_built_in_functions(database: Ope
     found = programs(list(database.samples("sort", "function", "float32", "option", 7)))
     given = {name for program in found if replay(program, TORCH).error is None for name in program.calls[-1].kwargs}
     assert {"dim", "descending", "stable"} <= given
+
+
+def test_what_computes_in_another_dtype_is_asked_to(database: OperatorDatabase) -> None:
+    found = programs(list(database.samples("mean", "function", "float32", "option", 7)))
+    given = {program.calls[-1].kwargs.get("dtype") for program in found if replay(program, TORCH).error is None}
+    assert Root("float64") in given
 
 
 def test_items_are_assigned_wherever_they_are_read(database: OperatorDatabase) -> None:

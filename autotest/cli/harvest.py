@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if command[0].endswith(".py") and not os.access(command[0], os.X_OK):
         command = [sys.executable, *command]
     # What an earlier harvest wrote is kept for a slip of the pen.
-    if shutil.which(command[0]) is None and not os.path.exists(command[0]):
+    if shutil.which(command[0]) is None and not Path(command[0]).exists():
         raise UsageError(f"{command[0]}: there is no such command; write it as you type it: python train.py")
     output: Path = arguments.output
     harvesting.begin(output)

@@ -102,8 +102,8 @@ def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) 
 def wavers(program: Program, framework: Framework) -> bool:
     """Whether `framework` gives something else when it runs `program` again, gradients included.
 
-    In between, memory of the sizes that the program uses and gives is filled with something else, and other numbers are put
-    beside its inputs: what reads beyond these does not agree with itself then.
+    In between, memory of the sizes that the program uses and gives is filled with something else, and other numbers
+    are put beside its inputs: what reads beyond these does not agree with itself then.
     """
     once = results_of(program, framework)
     for turn in range(_AGAIN):

@@ -147,4 +147,3 @@ def test_a_command_that_there_is_not_leaves_an_earlier_harvest_alone(folder: Pat
     (folder / "calls.jsonl").write_text("earlier")
     assert main(["harvest", "--", "no_such_command"]) == 2
     assert (folder / "calls.jsonl").read_text() == "earlier"
-

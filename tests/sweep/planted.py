@@ -132,7 +132,7 @@ def copies_single_elements(reshape: Any) -> Any:
 
 
 def no_nan_is_equal(isclose: Any) -> Any:
-    return lambda *args, equal_nan=False, **kwargs: isclose(*args, **kwargs)
+    return lambda *args, **kwargs: isclose(*args, **{**kwargs, "equal_nan": False})
 
 
 def fills_without_strides(minimum: Any) -> Any:

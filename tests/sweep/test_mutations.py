@@ -79,7 +79,8 @@ def test_the_same_seed_gives_the_same_mutations() -> None:
 
 
 def test_every_mutation_that_fits_has_its_turn() -> None:
-    named = {name.partition(",")[0] for name, _ in mutations([program(), in_place(), into_out()], 0, 3 * len(MUTATIONS))}
+    made = mutations([program(), in_place(), into_out()], 0, 3 * len(MUTATIONS))
+    named = {name.partition(",")[0] for name, _ in made}
     assert named == set(MUTATIONS)
 
 

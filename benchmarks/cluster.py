@@ -206,8 +206,8 @@ class _Counted:
         return self._executor.slots
 
     @property
-    def looking(self) -> int:
-        return self._executor.looking
+    def diagnosis_slots(self) -> int:
+        return self._executor.diagnosis_slots
 
     def start(self, task: Task) -> None:
         self._executor.start(task)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Iterator
 
 from autotest.base.errors import StoreUnwritable
-from autotest.campaigns.agenda import Agenda, Looking
+from autotest.campaigns.agenda import Agenda, Diagnosis
 from autotest.campaigns.deadly_calls import DeadlyCalls
 from autotest.campaigns.executor import Executor, Observer, SaveProgress
 from autotest.campaigns.gaps import COUNTED, WINDOW, Gaps, taken
@@ -78,7 +78,7 @@ class Campaign:
         self._turns = Turns(progress.tests, plan.base_seed, self._has_more)
         #: What is being carried out, and since when, by the task object's own identity: trials, and all else.
         self._exploring: dict[int, tuple[Explore, float]] = {}
-        self._looking: dict[int, tuple[Looking, float]] = {}
+        self._diagnosing: dict[int, tuple[Diagnosis, float]] = {}
         self._agenda = Agenda()
         self._diagnosed: list[float] = []
         self._begin = 0.0
@@ -110,22 +110,22 @@ class Campaign:
 
     def _loop(self) -> Iterator[None]:
         while True:
-            while len(self._exploring) + len(self._looking) < self._capacity:
+            while len(self._exploring) + len(self._diagnosing) < self._capacity:
                 task = self._next()
                 if task is None:
                     break
                 if isinstance(task, Explore):
                     self._exploring[id(task)] = task, time.monotonic()
                 else:
-                    self._looking[id(task)] = task, time.monotonic()
+                    self._diagnosing[id(task)] = task, time.monotonic()
                 self._executor.start(task)
-            if not self._exploring and not self._looking:
+            if not self._exploring and not self._diagnosing:
                 return
             for task, result in self._executor.wait(0.1):
                 if isinstance(task, Explore):
                     _, started = self._exploring.pop(id(task))
                 else:
-                    _, started = self._looking.pop(id(task))
+                    _, started = self._diagnosing.pop(id(task))
                 self._take(task, result, time.monotonic() - started)
                 if isinstance(task, Explore):
                     self._turns.ended(self._by_where[task.where].where)
@@ -157,13 +157,13 @@ class Campaign:
         urgent = self._agenda.at_once()
         if urgent is not None:
             return urgent
-        looking = len(self._looking)
-        if looking < self._executor.looking and self._left > 0:
+        diagnosing = len(self._diagnosing)
+        if diagnosing < self._executor.diagnosis_slots and self._left > 0:
             task = self._agenda.next()
             if task is not None:
                 return task
         full = len(self._exploring) >= self._executor.slots
-        if full and looking >= self._executor.looking:
+        if full and diagnosing >= self._executor.diagnosis_slots:
             return None
         exploring = None if full or self._enough else self._explore()
         if exploring is not None or self._left < -self._overtime:
@@ -172,7 +172,7 @@ class Campaign:
 
     @property
     def _capacity(self) -> int:
-        return self._executor.slots + self._executor.looking
+        return self._executor.slots + self._executor.diagnosis_slots
 
     @property
     def _left(self) -> float:
@@ -193,10 +193,10 @@ class Campaign:
             return False
         each = sum(self._diagnosed) / len(self._diagnosed) if self._diagnosed else DIAGNOSIS_SECONDS
         # On a busy machine what is under way tells more than what was measured, or assumed, before.
-        each = max([each, *(time.monotonic() - started for _, started in self._looking.values())])
+        each = max([each, *(time.monotonic() - started for _, started in self._diagnosing.values())])
         waiting = len(self._agenda)
-        needed = (waiting + len(self._looking)) * each
-        if not waiting or needed <= self._left * self._executor.looking:
+        needed = (waiting + len(self._diagnosing)) * each
+        if not waiting or needed <= self._left * self._executor.diagnosis_slots:
             return self._left <= 0  # whoever looks into findings anyway has the time for them
         return self._left <= min(needed / self._capacity, self.plan.seconds / 2)
 

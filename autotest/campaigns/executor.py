@@ -13,13 +13,13 @@ _HANGS: Final = 2
 
 
 class Executor(Protocol):
-    """Carries out tasks: explores in `slots` at a time, and looks into findings in as many more as `looking` says."""
+    """Carries out tasks: explores in `slots` at a time, and diagnoses in `diagnosis_slots` more."""
 
     @property
     def slots(self) -> int: ...
 
     @property
-    def looking(self) -> int: ...
+    def diagnosis_slots(self) -> int: ...
 
     def start(self, task: Task) -> None: ...
 
@@ -38,8 +38,8 @@ class Observer(Protocol):
         """What was found as `key` is `other`, now that it was looked into: another finding, or one of the ledger."""
 
 
-def room_for_looking(jobs: int, hangs: int) -> int:
-    """How many findings may be looked into beside `jobs` workers that explore, while `hangs` of these are hangs."""
+def diagnosis_slots_for(jobs: int, hangs: int) -> int:
+    """How many findings may be diagnosed beside `jobs` workers that explore, while `hangs` of these are hangs."""
     # Most of what they do is to wait for a fresh interpreter; of what hangs, it is all.
     return max(1, jobs // 2) + min(hangs, _HANGS)
 
@@ -53,4 +53,4 @@ def is_of_hang(task: Any) -> bool:
 SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
 
 
-__all__ = ["Executor", "Observer", "SaveProgress", "is_of_hang", "room_for_looking"]
+__all__ = ["Executor", "Observer", "SaveProgress", "diagnosis_slots_for", "is_of_hang"]

@@ -15,7 +15,7 @@ from autotest.results.tasks import Conditions, Result, Task
 class InProcess:
     """Runs tasks one at a time in this process. A framework that dies takes the campaign along."""
 
-    slots, looking = 1, 0
+    slots, diagnosis_slots = 1, 0
 
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
-from autotest.campaigns.executor import is_of_hang, room_for_looking
+from autotest.campaigns.executor import diagnosis_slots_for, is_of_hang
 from autotest.campaigns.exploring import perform
 from autotest.campaigns.known_deaths import in_fork
 from autotest.campaigns.worker_trails import death_told_by, in_a_trial, trail_at
@@ -107,8 +107,8 @@ class Workers:
         return 0 if self._in_turn else min(sum(map(self._seems_to_hang, self._workers.values())), self._jobs)
 
     @property
-    def looking(self) -> int:
-        return room_for_looking(self._jobs, sum(is_of_hang(worker.task) for worker in self._workers.values()))
+    def diagnosis_slots(self) -> int:
+        return diagnosis_slots_for(self._jobs, sum(is_of_hang(worker.task) for worker in self._workers.values()))
 
     def _seems_to_hang(self, worker: _Worker) -> bool:
         usual = max(_LATE, 2 * self._longest)

@@ -156,18 +156,18 @@ class Cluster:
         return self.room()[0]
 
     @property
-    def looking(self) -> int:
+    def diagnosis_slots(self) -> int:
         return self.room()[1]
 
     def room(self, group: str = "") -> tuple[int, int]:
-        """`slots` and `looking`, of all machines or those of `group`.
+        """`slots` and `diagnosis_slots`, of all machines or those of `group`.
 
         Never none: a cluster that has lost all its machines gets others, or the campaign ends with an error.
         """
         known = self._rooms.get(group)
         if known is None:
             working = self._working(group)
-            known = max(1, sum(one.slots for one in working)), max(1, sum(one.looking for one in working))
+            known = max(1, sum(one.slots for one in working)), max(1, sum(one.diagnosis_slots for one in working))
             self._rooms[group] = known
         return known
 
@@ -260,11 +260,11 @@ class Cluster:
                     self._lose(handle, answer.trouble)
 
     def _take(self, agent: RemoteAgent, report: Report) -> None:
-        before = agent.slots, agent.looking
+        before = agent.slots, agent.diagnosis_slots
         agent.late = report.late
         for number, *_ in report.results:
             agent.has_done(number)
-        if (agent.slots, agent.looking) != before:
+        if (agent.slots, agent.diagnosis_slots) != before:
             self._rooms.clear()
         for number, result, files in report.results:
             job = self._jobs.pop(number, None)
@@ -332,7 +332,7 @@ class Part:
         return self._cluster.room(self.group)[0]
 
     @property
-    def looking(self) -> int:
+    def diagnosis_slots(self) -> int:
         return self._cluster.room(self.group)[1]
 
     def start(self, task: Any) -> None:

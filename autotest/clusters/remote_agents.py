@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from autotest.campaigns.executor import is_of_hang, room_for_looking
+from autotest.campaigns.executor import diagnosis_slots_for, is_of_hang
 from autotest.clusters.messages import Facts
 from autotest.results.tasks import Explore
 
@@ -52,13 +52,13 @@ class RemoteAgent:
         return self.workers + self.late
 
     @property
-    def looking(self) -> int:
+    def diagnosis_slots(self) -> int:
         """How many findings it may look into beside exploring."""
-        return room_for_looking(self.workers, self.hangs)
+        return diagnosis_slots_for(self.workers, self.hangs)
 
     def room(self, task: Any) -> int:
         """How many more tasks like this one it can begin at once."""
-        free = self.slots + self.looking - len(self.jobs)
+        free = self.slots + self.diagnosis_slots - len(self.jobs)
         return min(self.slots - self.exploring, free) if isinstance(task, Explore) else free
 
     def give(self, number: int, task: Any) -> None:

@@ -77,7 +77,7 @@ class _Dealt(Generic[T]):
 
     def begin(self, stop: Callable[[], bool]) -> None:
         """Begin as many tasks as there is room for."""
-        while self.more and self.under_way < self.part.slots + self.part.looking:
+        while self.more and self.under_way < self.part.slots + self.part.diagnosis_slots:
             task = None if stop() else next(self._waiting, None)
             if task is None:
                 self.more = False

@@ -64,7 +64,7 @@ def indices(finished: list[tuple[Task, Result]]) -> list[int]:
 
 def test_every_task_is_carried_out_once_on_all_machines_together(started):
     executor = started(a=(2, Idle), b=(3, Idle))
-    assert (executor.slots, executor.looking) == (5, 2)
+    assert (executor.slots, executor.diagnosis_slots) == (5, 2)
     assert indices(carried_out(executor, tasks(40))) == list(range(40))
 
 
@@ -237,12 +237,12 @@ def test_a_hang_that_is_looked_into_does_not_keep_other_findings_waiting(started
     for looked_into in (hang, hang._replace(operator="cosh"), hang._replace(operator="erf")):
         executor.start(DiagnoseDeath(HERE, 3, looked_into, "no answer", thorough=False))
     assert executor.wait(0.01) == []
-    assert (executor.slots, executor.looking) == (2, 1 + 2)
+    assert (executor.slots, executor.diagnosis_slots) == (2, 1 + 2)
     may.set()
     finished: list[tuple[Task, Result]] = []
     while len(finished) < 3:
         finished += executor.wait(0.02)
-    assert (executor.slots, executor.looking) == (2, 1)
+    assert (executor.slots, executor.diagnosis_slots) == (2, 1)
 
 
 def test_a_machine_whose_workers_seem_to_hang_explores_with_as_many_others(started):
@@ -272,7 +272,7 @@ def two_groups(tmp_path: Path) -> Iterator[Cluster]:
 def test_each_group_of_machines_carries_out_its_own_tasks(two_groups):
     assert two_groups.groups == [Idle.GROUP, OTHER]
     parts = {group: two_groups.only(group) for group in two_groups.groups}
-    assert [(part.slots, part.looking) for part in parts.values()] == [(3, 2), (2, 1)]
+    assert [(part.slots, part.diagnosis_slots) for part in parts.values()] == [(3, 2), (2, 1)]
     for part, given in zip(parts.values(), (tasks(30), tasks(12)), strict=True):
         for task in given:
             part.start(task)

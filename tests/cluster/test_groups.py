@@ -159,7 +159,7 @@ def test_books_of_gradients_have_a_column_a_group():
 class _Executor:
     """Has run whatever it is given, unless it was told otherwise."""
 
-    slots, looking = 1, 1
+    slots, diagnosis_slots = 1, 1
 
     def __init__(self, trouble: BaseException | None = None) -> None:
         self._waiting: list[Explore] = []

@@ -39,7 +39,7 @@ class Pretending:
 
     def __init__(self, script, slots=2):
         self.script = script
-        self.slots, self.looking = (slots + 1) // 2, slots // 2
+        self.slots, self.diagnosis_slots = (slots + 1) // 2, slots // 2
         self.waiting = []
         self.tried = collections.defaultdict(list)
         self.log = []

@@ -24,7 +24,7 @@ GAPS = ("negative", "zero", "special", "past a block", "large", "not contiguous"
 class OneAtATime:
     """Trials that take so long that a task ends after one; each gives relu what its row of the plan says."""
 
-    slots, looking = 1, 0
+    slots, diagnosis_slots = 1, 0
 
     def __init__(self, rules_out=(), enough=lambda covered: False):
         self.tried, self.covered = [], {}

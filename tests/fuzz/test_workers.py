@@ -269,8 +269,8 @@ def test_a_death_in_a_fork_of_a_worker_is_its_answer(tmp_path):
 
 def test_a_hang_that_is_looked_into_keeps_nobody_from_looking_into_something_else(losing, tmp_path):
     pool, _ = losing
-    alone = pool.looking
+    alone = pool.diagnosis_slots
     for symptom, more in (("crash", 0), ("hang", 1), ("hang", 2), ("hang", 2)):
         identity = Identity("atan", symptom, "forward", "candidate", "", "")
         pool.start(DiagnoseDeath(Where(tmp_path / "t.py", "t", 0), 1, identity, "", thorough=True))
-        assert pool.looking == alone + more
+        assert pool.diagnosis_slots == alone + more

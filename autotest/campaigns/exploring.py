@@ -12,8 +12,8 @@ from autotest.base.options import DEFAULT_PAIR, Options
 from autotest.campaigns.signatures import signature
 from autotest.comparison import Side
 from autotest.comparison.rejection import Rejection
-from autotest.diagnosis import failed_trial
 from autotest.diagnosis.beyond_known import look_beyond
+from autotest.diagnosis.failed_trial import FailedTrial, scripted
 from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.processes.client import Server
@@ -127,7 +127,7 @@ def _judged(outcome: Outcome, index: int, test: Test, context: RunContext, resul
         # Judging costs many replays: not again for what was found to be no rounding a moment ago.
         identity = identity_of_trial(outcome)
         known = any(other.identity == identity for other in result.suspects)
-        return not known and failed_trial.cleared(test, outcome, context.pair) is not None
+        return not known and FailedTrial(test, outcome, context.pair).cleared() is not None
 
     ledger = context.ledger
     judgement = judge(test, outcome, ledger, is_rounding, lambda: look_beyond(test, outcome, context.pair, ledger))
@@ -199,19 +199,20 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 _leads_to_graph(trail, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
+            trial = FailedTrial(test, outcome, pair)
 
             def is_rounding() -> bool:
-                failed_trial.cleared(test, outcome, pair)  # which leaves what counts, for the finding to be named after
+                trial.cleared()  # which leaves what counts, for the finding to be named after
                 return False
 
             judge(test, outcome, context.ledger, is_rounding, lambda: look_beyond(test, outcome, pair, context.ledger))
             if task.thorough and task.shrink:
-                finding = failed_trial.diagnose(test, outcome, context, task.index)
+                finding = trial.diagnosed(context, task.index)
             else:
                 # On disk first: what comes later runs the candidate again, and may die of it.
-                finding = failed_trial.recorded(test, outcome, context, task.index)
+                finding = trial.recorded(context, task.index)
                 if finding.program is not None and finding.first.symptom != "graph":
-                    finding = failed_trial.scripted(finding, context)
+                    finding = scripted(finding, context)
             found.append(keep(finding, task.where, conditions.directory))
 
     _call(task.where, drive)

@@ -12,19 +12,18 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage
-from autotest.diagnosis import graph_finding, referee, training, update_finding
+from autotest.diagnosis import graph_finding, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.explanation import explain
-from autotest.diagnosis.explanation import sizes as sizes  # noqa: PLC0414 - deaths are told of alike
+from autotest.diagnosis.explanation import explain, sizes
 from autotest.diagnosis.gradient_finding import is_numeric, understood
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
 from autotest.diagnosis.live_modules import wrong_alone
 from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.probing import scout
-from autotest.diagnosis.referee import Opinion, examine
+from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
 from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
 from autotest.diagnosis.verdict import HARMLESS, Blame, Verdict
 from autotest.diagnosis.verification import expecting_a_script, verify
@@ -41,145 +40,178 @@ from autotest.trials.judgement import identity_of_trial
 from autotest.trials.trial import Outcome, Test, run_trial
 
 
-@np.errstate(all="ignore")
-@warnings_ignored()
-def diagnose(test: Test, outcome: Outcome, context: RunContext, index: int) -> Finding:
-    """Everything that can be said of a trial that ended in mismatches."""
-    test = _as_compared(test, outcome)
-    finding = recorded(test, outcome, context, index)
-    if finding.program is None:
-        return finding
-    with contextlib.ExitStack() as stack:
-        if context.options.verify and context.options.shrink:
-            lines = [line for side in context.pair.scripts(finding.program) for line in side.lines]
-            stack.enter_context(expecting_a_script(lines))
-        return _diagnosed(finding, test, outcome, context)
+@dataclasses.dataclass(slots=True)
+class FailedTrial:
+    """A trial of `test` that ended in mismatches: whether they count, and what is to be said of them.
 
-
-def _diagnosed(finding: Finding, test: Test, outcome: Outcome, context: RunContext) -> Finding:
-    if finding.first.symptom == "graph":
-        # Both sides are the candidate's own: no referee, no script that asks the reference.
-        return graph_finding.understood(finding, context, test.settings)
-    if is_numeric(finding.first):
-        # The two sides agree: what disagrees is one side's gradient with its own forward.
-        return understood(finding, context, test.settings)
-    if outcome.update is not None:
-        # A program of the optimizer's steps alone shows more than what the trial compared.
-        return scripted(update_finding.understood(finding, outcome.update, context, test.settings), context)
-    whole = finding
-    try:
-        finding = _understood(finding, test, outcome, context)
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
-        finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
-    told = scripted(finding, context)
-    if told.verified.state is State.MISSED and finding.program is not whole.program:
-        # What a side keeps from call to call is lost where calls are left out.
-        shrinking = ("Shrunk:     not at all: what is smaller does not show it in a fresh interpreter",)
-        unshrunk = dataclasses.replace(
-            finding, program=whole.program, mismatches=whole.mismatches, divergent=None, shrinking=shrinking, happens=()
-        )
-        again = scripted(unshrunk, context)
-        return again if again.verified.holds else told
-    return told
-
-
-def recorded(test: Test, outcome: Outcome, context: RunContext, index: int) -> Finding:
-    """What is known of a failed trial without running anything."""
-    test, pair = _as_compared(test, outcome), context.pair
-    finding = Finding(
-        test=test.id,
-        base_seed=context.options.seed,
-        index=index,
-        seed=outcome.seed,
-        mismatches=tuple(outcome.mismatches),
-        sides=pair.sides,
-        program=None,
-        versions={side.name: side.version for side in (pair.reference, pair.candidate)},
-        settings=dataclasses.asdict(test.settings),
-        choices=list(outcome.choices),
-        shown=identity_of_trial(outcome),
-    )
-    try:
-        program = outcome.program
-    except NotReplayable as error:
-        return dataclasses.replace(finding, verified=Verification.lacking(f"the program cannot be replayed: {error}"))
-    return dataclasses.replace(finding, program=program)
-
-
-def _as_compared(test: Test, outcome: Outcome) -> Test:
-    """`test` without what was found to be known in this trial, see `autotest.diagnosis.beyond_known`."""
-    return dataclasses.replace(test, settings=dataclasses.replace(test.settings, set_aside=outcome.set_aside))
-
-
-@np.errstate(all="ignore")
-@warnings_ignored()
-def cleared(test: Test, outcome: Outcome, pair: Pair) -> Verdict | None:
-    """Why the mismatches of a trial are nobody's fault, or None when some count: `outcome` has these alone then.
-
-    Tolerances that the test gave are law: with these, nothing is cleared.
+    Its program is replayed and examined once for both questions.
     """
-    if test.settings.gives_tolerance or any(item.symptom not in _CLEARABLE for item in outcome.mismatches):
-        return None
-    if outcome.update is not None:  # which was held against single-precision rates already
-        return None
-    test = _as_compared(test, outcome)
-    try:
-        agreement = agree(outcome.program, pair, test.settings)
-        if not agreement.mismatches:
+
+    test: Test
+    outcome: Outcome
+    pair: Pair
+    #: What the replay gave, and what the outcome was `beyond` then.
+    _agreement: Agreement | None = None
+    _beyond: Program | None = None
+    #: What is to be said of an agreement whose first mismatch this is.
+    _opinion: tuple[Mismatch, Opinion] | None = None
+
+    @property
+    def _settings(self) -> Settings:
+        """Those of the test, without what `autotest.diagnosis.beyond_known` found to be known in this trial."""
+        return dataclasses.replace(self.test.settings, set_aside=self.outcome.set_aside)
+
+    def _replayed(self) -> Agreement:
+        known, beyond = self._agreement, self.outcome.beyond
+        # A replay that shows nothing is made again: it may be chance.
+        if known is None or self._beyond is not beyond or not known.mismatches:
+            known = self._agreement = agree(self.outcome.program, self.pair, self._settings)
+            self._beyond = beyond
+        return known
+
+    def _examined(self, agreement: Agreement) -> Opinion:
+        first = agreement.mismatches[0]
+        if self._opinion is None or self._opinion[0] is not first:
+            self._opinion = first, examine(agreement, self.pair, self._settings)
+        return self._opinion[1]
+
+    @np.errstate(all="ignore")
+    @warnings_ignored()
+    def cleared(self) -> Verdict | None:
+        """Why the mismatches are nobody's fault, or None when some count: the outcome has these alone then.
+
+        Tolerances that the test gave are law: with these, nothing is cleared.
+        """
+        outcome, settings = self.outcome, self._settings
+        if settings.gives_tolerance or not may_be_rounding(outcome.mismatches):
             return None
-        if outcome.updates is not None:
-            verdict = training.cleared(agreement, pair, test.settings, outcome.updates)
-            if verdict is not None:
+        if outcome.update is not None:  # which was held against single-precision rates already
+            return None
+        try:
+            agreement = self._replayed()
+            if not agreement.mismatches:
+                return None
+            if outcome.updates is not None:
+                verdict = training.cleared(agreement, self.pair, settings, outcome.updates)
+                if verdict is not None:
+                    return verdict
+            if not may_be_rounding(agreement.mismatches):
+                return None
+            verdict, left = explained(agreement, self._examined(agreement), settings)
+            if not left:
                 return verdict
-        verdict, left = referee.explained(agreement, pair, test.settings)
-        if not left:
-            return verdict
-        counting = {(item.name, item.symptom) for item in left}
-        outcome.mismatches = [
-            item for item in outcome.mismatches if (item.name, item.symptom) in counting
-        ] or outcome.mismatches
-        return None
-    except Exception:  # noqa: BLE001 - what cannot be judged counts
-        return None
+            counting = {(item.name, item.symptom) for item in left}
+            outcome.mismatches = [
+                item for item in outcome.mismatches if (item.name, item.symptom) in counting
+            ] or outcome.mismatches
+            return None
+        except Exception:  # noqa: BLE001 - what cannot be judged counts
+            return None
+
+    @np.errstate(all="ignore")
+    @warnings_ignored()
+    def diagnosed(self, context: RunContext, index: int) -> Finding:
+        """Everything that can be said of the trial, which has this index in the run of `context`."""
+        finding = self.recorded(context, index)
+        if finding.program is None:
+            return finding
+        with contextlib.ExitStack() as stack:
+            if context.options.verify and context.options.shrink:
+                lines = [line for side in context.pair.scripts(finding.program) for line in side.lines]
+                stack.enter_context(expecting_a_script(lines))
+            return self._diagnosed(finding, context)
+
+    def recorded(self, context: RunContext, index: int) -> Finding:
+        """What is known without running anything."""
+        outcome, pair = self.outcome, self.pair
+        finding = Finding(
+            test=self.test.id,
+            base_seed=context.options.seed,
+            index=index,
+            seed=outcome.seed,
+            mismatches=tuple(outcome.mismatches),
+            sides=pair.sides,
+            program=None,
+            versions={side.name: side.version for side in (pair.reference, pair.candidate)},
+            settings=dataclasses.asdict(self._settings),
+            choices=list(outcome.choices),
+            shown=identity_of_trial(outcome),
+        )
+        try:
+            program = outcome.program
+        except NotReplayable as error:
+            why = f"the program cannot be replayed: {error}"
+            return dataclasses.replace(finding, verified=Verification.lacking(why))
+        return dataclasses.replace(finding, program=program)
+
+    def _diagnosed(self, finding: Finding, context: RunContext) -> Finding:
+        settings, update = self._settings, self.outcome.update
+        if finding.first.symptom == "graph":
+            # Both sides are the candidate's own: no referee, no script that asks the reference.
+            return graph_finding.understood(finding, context, settings)
+        if is_numeric(finding.first):
+            # The two sides agree: what disagrees is one side's gradient with its own forward.
+            return understood(finding, context, settings)
+        if update is not None:
+            # A program of the optimizer's steps alone shows more than what the trial compared.
+            return scripted(update_finding.understood(finding, update, context, settings), context)
+        whole = finding
+        try:
+            finding = self._understood(finding, context.options.shrink)
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
+            finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
+        told = scripted(finding, context)
+        if told.verified.state is State.MISSED and finding.program is not whole.program:
+            # What a side keeps from call to call is lost where calls are left out.
+            shrinking = ("Shrunk:     not at all: what is smaller does not show it in a fresh interpreter",)
+            unshrunk = dataclasses.replace(
+                finding,
+                program=whole.program,
+                mismatches=whole.mismatches,
+                divergent=None,
+                shrinking=shrinking,
+                happens=(),
+            )
+            again = scripted(unshrunk, context)
+            return again if again.verified.holds else told
+        return told
+
+    def _understood(self, finding: Finding, seconds: float) -> Finding:
+        """`finding` with its verdict, and with a smaller program when there are `seconds` to shrink it in."""
+        settings, pair = self._settings, self.pair
+        agreement = self._replayed()
+        if not agreement.mismatches:
+            verdict = "no verdict: the recorded program does not show it again when it is replayed"
+            network = wrong_alone(self.outcome.recorder, settings)
+            if network is None:
+                network = seen_live(*self._with_intermediate_gradients())
+            return dataclasses.replace(finding, verdict=(verdict,), network=network)
+        counting = [(item.name, item.symptom) for item in finding.mismatches]
+        # What rounding explains was left out of the finding, and comes last.
+        agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)
+        agreement = _on_inputs(agreement, pair, settings)
+        agreement, opinion = _told_first(agreement, self._examined(agreement), pair, settings)
+        finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
+        if not seconds:
+            return _told(finding, agreement, opinion, pair)
+        failure = failure_of(agreement, opinion, pair, settings)
+        test = dataclasses.replace(self.test, settings=settings)
+        return _Whole(finding, agreement, opinion, failure, test, self.outcome, pair).shrunk(seconds)
+
+    def _with_intermediate_gradients(self) -> tuple[Sequence[Call], Sequence[Mismatch]]:
+        """The calls and mismatches of the trial; where gradients alone differ, of another that keeps all of them."""
+        outcome = self.outcome
+        shown = outcome.recorder.calls, outcome.mismatches
+        if any(item.symptom != "gradient" for item in outcome.mismatches):
+            return shown
+        keeping = dataclasses.replace(self._settings, check_grad="intermediate")
+        again = run_trial(self.test.body, outcome.seed, keeping, self.pair, outcome.choices)
+        return (again.recorder.calls, again.mismatches) if again.mismatches else shown
 
 
-_CLEARABLE = frozenset(("value", "gradient"))
 _STAGES: tuple[Stage, ...] = ("backward", "forward")
 #: Programs with more calls are not run again from their test body.
 _LONG = 60
-
-
-def _understood(finding: Finding, test: Test, outcome: Outcome, context: RunContext) -> Finding:
-    """`finding` with its verdict, and with a smaller program when there is time to shrink."""
-    assert finding.program is not None
-    settings, pair, options = test.settings, context.pair, context.options
-    agreement = agree(finding.program, pair, settings)
-    if not agreement.mismatches:
-        verdict = "no verdict: the recorded program does not show it again when it is replayed"
-        network = wrong_alone(outcome.recorder, settings)
-        if network is None:
-            network = seen_live(*_with_intermediate_gradients(test, outcome, pair))
-        return dataclasses.replace(finding, verdict=(verdict,), network=network)
-    counting = [(item.name, item.symptom) for item in finding.mismatches]
-    # What rounding explains was left out of the finding, and comes last.
-    agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)
-    agreement = _on_inputs(agreement, pair, settings)
-    agreement, opinion = _told_first(agreement, pair, settings)
-    finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
-    if not options.shrink:
-        return _told(finding, agreement, opinion, pair)
-    failure = failure_of(agreement, opinion, pair, settings)
-    return _Whole(finding, agreement, opinion, failure, test, outcome, pair).shrunk(options.shrink)
-
-
-def _with_intermediate_gradients(test: Test, outcome: Outcome, pair: Pair) -> tuple[Sequence[Call], Sequence[Mismatch]]:
-    """The calls and mismatches of the trial; where gradients alone differ, of another that keeps all of them."""
-    shown = outcome.recorder.calls, outcome.mismatches
-    if any(item.symptom != "gradient" for item in outcome.mismatches):
-        return shown
-    keeping = dataclasses.replace(test.settings, check_grad="intermediate")
-    again = run_trial(test.body, outcome.seed, keeping, pair, outcome.choices)
-    return (again.recorder.calls, again.mismatches) if again.mismatches else shown
 
 
 def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:
@@ -193,9 +225,11 @@ def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreemen
     return found if alike else agreement
 
 
-def _told_first(agreement: Agreement, pair: Pair, settings: Settings) -> tuple[Agreement, Opinion]:
-    """`agreement` with a mismatch first that a call is guilty of, where one is; and what is to be said of that."""
-    opinion = examine(agreement, pair, settings)
+def _told_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> tuple[Agreement, Opinion]:
+    """`agreement` with a mismatch first that a call is guilty of, where one is; and what is to be said of that.
+
+    `opinion` is on the mismatch that is first now.
+    """
     first, found = agreement.mismatches[0], agreement.mismatches
     if opinion.located.slot is not None and opinion.verdict.blame not in HARMLESS:
         return agreement, opinion
@@ -286,14 +320,14 @@ def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Set
     first = agreement.mismatches[0]
     calls, slot = agreement.program.calls, opinion.located.slot
     operator = operator_behind(calls, first) if slot is None else operator_of(calls, slot)
-    wide = first.symptom in _CLEARABLE and differs_widely(agreement, pair, settings)
+    wide = may_be_rounding([first]) and differs_widely(agreement, pair, settings)
     return Failure(first.symptom, first.stage, first.side, operator, message_of(first), wide)
 
 
 def _told(finding: Finding, agreement: Agreement, opinion: Opinion, pair: Pair) -> Finding:
     """`finding` about `agreement`'s program, with the verdict on it."""
     verdict, (first, *others) = opinion.verdict, agreement.mismatches
-    if first.symptom in _CLEARABLE:  # what only special numbers show, its trial knows best
+    if may_be_rounding([first]):  # what only special numbers show, its trial knows best
         first = dataclasses.replace(first, special=finding.first.special)
     return dataclasses.replace(
         finding,

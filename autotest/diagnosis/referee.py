@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -54,15 +55,20 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
 
 def cleared(agreement: Agreement, pair: Pair, settings: Settings) -> Verdict | None:
     """Why nothing in `agreement` is anybody's fault, or None when something is."""
-    verdict, left = explained(agreement, pair, settings)
+    if not may_be_rounding(agreement.mismatches):
+        return None
+    verdict, left = explained(agreement, examine(agreement, pair, settings), settings)
     return None if left else verdict
 
 
-def explained(agreement: Agreement, pair: Pair, settings: Settings) -> tuple[Verdict | None, list[Mismatch]]:
-    """Why the first mismatch of `agreement` is nobody's fault, and the mismatches that rounding does not explain."""
-    if any(item.symptom not in ("value", "gradient") for item in agreement.mismatches):
-        return None, agreement.mismatches
-    opinion = examine(agreement, pair, settings)
+def may_be_rounding(mismatches: Sequence[Mismatch]) -> bool:
+    """Whether only numbers differ."""
+    return all(item.symptom in ("value", "gradient") for item in mismatches)
+
+
+def explained(agreement: Agreement, opinion: Opinion, settings: Settings) -> tuple[Verdict | None, list[Mismatch]]:
+    """Why the first mismatch of `agreement`, which `opinion` is on, is nobody's fault; and the mismatches that rounding
+    does not explain."""
     if opinion.verdict.blame not in HARMLESS:
         return None, agreement.mismatches
     if opinion.verdict.blame == "ties":
@@ -152,4 +158,4 @@ def _self_noise(once: Any, again: Any) -> float:
     return float(distance(once.data, again.data).max(initial=0.0))
 
 
-__all__ = ["Opinion", "cleared", "examine", "explained"]
+__all__ = ["Opinion", "cleared", "examine", "explained", "may_be_rounding"]

@@ -44,7 +44,7 @@ def cleared(agreement: Agreement, pair: Pair, settings: Settings, updates: Updat
     begin = next((call.slot for call in program.calls if is_step(call)), None)
     if begin is None or updates.wrong is not None or not updates.checked:
         return None
-    if any(item.symptom not in ("value", "gradient") for item in agreement.mismatches):
+    if not referee.may_be_rounding(agreement.mismatches):
         return None
     before = agree(upto(program, begin), pair, settings)
     if before.mismatches and referee.cleared(before, pair, settings) is None:
@@ -125,7 +125,7 @@ def _is_wrong(slot: int, gradients: Gradients, runs: Sequence[_Run], settings: S
         found = compare_values("", slot, "backward", own, other, settings.gradient_tolerance)
         if not found:
             continue
-        if own is None or other is None or any(item.symptom not in ("value", "gradient") for item in found):
+        if own is None or other is None or not referee.may_be_rounding(found):
             return True
         moved = [run.gradients[slot][at] for run in runs if slot in run.gradients]
         if _ratio(own.data, other.data, [None if one is None else one.data for one in moved], found[0]) > _TIMES:

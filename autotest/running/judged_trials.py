@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
 from autotest.comparison.rejection import ABSENT
-from autotest.diagnosis import failed_trial
 from autotest.diagnosis.beyond_known import look_beyond
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.recording.given import given
 from autotest.replaying import graph_check
 from autotest.report import text
@@ -122,7 +122,8 @@ class JudgedTrials:
 
     def _judge(self, planned: Planned, outcome: Outcome) -> None:
         test, tally = self.test, self.tally
-        judgement = self._judged(outcome)
+        trial = FailedTrial(test, outcome, self.context.pair)
+        judgement = self._judged(trial)
         match judgement:
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1
@@ -130,7 +131,7 @@ class JudgedTrials:
                 if rejection.type == ABSENT:
                     tally.absent[rejection.text] += 1
             case Diverged():
-                raise self._divergence(planned.base, planned.trial, outcome)
+                raise self._divergence(planned.base, planned.trial, trial)
             case Vacuous():
                 raise NothingCompared(text.nothing_compared(test.id, outcome.seed, planned.trial))
             case GradientMissing(complaint):
@@ -146,14 +147,14 @@ class JudgedTrials:
             if len(self.graphed) == graph_check.AT_ONCE:
                 self._agree_in_graph_mode()
 
-    def _judged(self, outcome: Outcome) -> Judgement:
-        ledger, pair = self.context.ledger, self.context.pair
+    def _judged(self, trial: FailedTrial) -> Judgement:
+        test, outcome, ledger = trial.test, trial.outcome, self.context.ledger
         judgement = judge(
-            self.test,
+            test,
             outcome,
             ledger,
-            lambda: self._is_rounding(outcome),
-            lambda: look_beyond(self.test, outcome, pair, ledger),
+            lambda: trial.cleared() is not None,
+            lambda: look_beyond(test, outcome, trial.pair, ledger),
         )
         if isinstance(judgement, Expected):
             self.tally.expected.update(entry.key for entry in judgement.entries)
@@ -162,9 +163,6 @@ class JudgedTrials:
         elif isinstance(judgement, Cleared):
             self.tally.cleared += 1
         return judgement
-
-    def _is_rounding(self, outcome: Outcome) -> bool:
-        return failed_trial.cleared(self.test, outcome, self.context.pair) is not None
 
     def _agree_in_graph_mode(self) -> None:
         """Replay the programs of trials that found nothing in the candidate's graph mode, all at once."""
@@ -177,12 +175,13 @@ class JudgedTrials:
         for (base, index, outcome), mismatches in zip(graphed, report.mismatches, strict=True):
             if mismatches:
                 outcome.mismatches = mismatches
-                if isinstance(self._judged(outcome), Diverged):
-                    raise self._divergence(base, index, outcome)
+                trial = FailedTrial(self.test, outcome, self.context.pair)
+                if isinstance(self._judged(trial), Diverged):
+                    raise self._divergence(base, index, trial)
 
-    def _divergence(self, base: int, index: int, outcome: Outcome) -> Divergence:
+    def _divergence(self, base: int, index: int, trial: FailedTrial) -> Divergence:
         # A stored failure may have another base seed than this run, and is brought back by its own.
-        finding = failed_trial.diagnose(self.test, outcome, self.context.with_base_seed(base), index)
+        finding = trial.diagnosed(self.context.with_base_seed(base), index)
         place, trouble = _keep(finding, self.store)
         return Divergence(text.divergence(finding, place, trouble), finding, place)
 

@@ -12,8 +12,8 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
 from autotest.diagnosis.beyond_known import look_beyond
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.results.ledger import Entry, Ledger
@@ -154,7 +154,7 @@ def beyond(body: Callable[[], Any], faulty: FaultyTorch, ledger: Ledger) -> tupl
     outcome = trial.run_trial(body, 5, test.settings, pair)
     judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
     if isinstance(judgement, Diverged):
-        finding = failed_trial.diagnose(test, outcome, RunContext(pair, Options(verify=False, shrink=0.0)), 0)
+        finding = FailedTrial(test, outcome, pair).diagnosed(RunContext(pair, Options(verify=False, shrink=0.0)), 0)
         return judgement, [item.place for item in finding.mismatches]
     return judgement, []
 

@@ -7,7 +7,7 @@ from typing import Any
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.trials import trial
@@ -28,7 +28,7 @@ def judged(layer_norm: Any) -> tuple[bool, trial.Outcome]:
     outcome = trial.run_trial(normalised, 3, SETTINGS, pair)
     assert outcome.mismatches
     test = trial.Test("test_it.py::test_it", normalised, SETTINGS)
-    return failed_trial.cleared(test, outcome, pair) is not None, outcome
+    return FailedTrial(test, outcome, pair).cleared() is not None, outcome
 
 
 def of_moved_numbers(x: Any, shape: tuple[int, ...]) -> Any:

@@ -11,7 +11,7 @@ import torch
 import autotest as at
 from autotest import torch as dual
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.trials import trial
@@ -38,7 +38,7 @@ def is_cleared(body: Callable[[], Any], path: str, wrong: Callable[..., Any]) ->
     outcome = trial.run_trial(body, 0, SETTINGS, pair)
     assert outcome.mismatches
     test = trial.Test("test_it.py::test_it", body, SETTINGS)
-    return failed_trial.cleared(test, outcome, pair) is not None
+    return FailedTrial(test, outcome, pair).cleared() is not None
 
 
 def test_a_search_on_the_wrong_side_of_equal_numbers_is_no_rounding():

@@ -15,6 +15,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
 from autotest.diagnosis.agreement import agree
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import Shrinker, Shrunk
 from autotest.frameworks import Pair
@@ -83,7 +84,7 @@ def test_a_backward_that_is_told_by_keywords_shrinks_too() -> None:
 
     outcome = run_trial(body, 0, SETTINGS, pair := Pair(TorchFramework(), FaultyTorch({"autograd.grad": without})))
     test = ATest("file.py::test", body, SETTINGS)
-    finding = failed_trial.diagnose(test, outcome, RunContext(pair, Options(verify=False)), 0)
+    finding = FailedTrial(test, outcome, pair).diagnosed(RunContext(pair, Options(verify=False)), 0)
     assert not finding.verdict[0].startswith("no verdict")
     assert finding.program is not None
     assert [call.kind for call in finding.program.calls] == ["tensor", "function"]
@@ -135,7 +136,7 @@ def diagnosed(body: Any, pair: Pair, settings: Settings = SETTINGS) -> Any:
         if outcome.mismatches:
             break
     options = Options(verify=False, shrink=30.0)
-    return failed_trial.diagnose(ATest("it.py::test_it", body, settings), outcome, RunContext(pair, options), 0)
+    return FailedTrial(ATest("it.py::test_it", body, settings), outcome, pair).diagnosed(RunContext(pair, options), 0)
 
 
 def test_a_module_shrinks_by_the_choices_that_made_it() -> None:
@@ -207,7 +208,7 @@ def test_tolerances_of_the_test_are_law_and_the_table_is_not() -> None:
     for settings, clears in ((Settings(auto_backward=False), True), (Settings(auto_backward=False, atol=1e-9), False)):
         outcome = run_trial(body, 0, settings, pair)
         assert outcome.mismatches
-        verdict = failed_trial.cleared(ATest("it.py::test_it", body, settings), outcome, pair)
+        verdict = FailedTrial(ATest("it.py::test_it", body, settings), outcome, pair).cleared()
         assert (verdict is not None) is clears
 
 

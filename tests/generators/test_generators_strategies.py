@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from autotest import Divergence, UsageError, autotest, random_tensor, torch
 from autotest.base.options import Options
-from autotest.running import judged_trials
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.sources.hypothesis_strategies import arrays, strategy
 from generators import GeneratorError, Source, nothing, oneof, pack, random, using
 from generators.source import TRIAL_BITS
@@ -185,13 +185,13 @@ def test_what_one_example_left_is_not_tried_with_another(against, quick) -> None
 def test_only_the_smallest_example_is_looked_into(against, quick, monkeypatch) -> None:
     monkeypatch.setenv("AUTOTEST_SHRINK", "5")
     seconds = []
-    whole = judged_trials.failed_trial.diagnose
+    whole = FailedTrial.diagnosed
 
-    def diagnose(test, outcome, context, index):
+    def diagnosed(trial, context, index):
         seconds.append(context.options.shrink)
-        return whole(test, outcome, dataclasses.replace(context, options=Options(shrink=0, verify=False)), index)
+        return whole(trial, dataclasses.replace(context, options=Options(shrink=0, verify=False)), index)
 
-    monkeypatch.setattr(judged_trials.failed_trial, "diagnose", diagnose)
+    monkeypatch.setattr(FailedTrial, "diagnosed", diagnosed)
     against(FaultyTorch({"relu": plus(1.0)}))
 
     @QUICK

@@ -12,6 +12,7 @@ from autotest import random_tensor, torch
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.gradients.numeric_check import RULE
@@ -34,7 +35,7 @@ def found(monkeypatch, tmp_path):
         pair = Pair(fault, fault)
         outcome = trials.run_trial(body, 0, test.settings, pair)
         options = Options(seed=0, directory=tmp_path, verify=verify, shrink=shrink)
-        return failed_trial.diagnose(test, outcome, RunContext(pair, options), 0)
+        return FailedTrial(test, outcome, pair).diagnosed(RunContext(pair, options), 0)
 
     return diagnosed
 
@@ -103,7 +104,7 @@ def test_there_is_a_script_without_any_shrinking(tmp_path, monkeypatch):
     test = trials.Test("test_it.py::test_it", lambda: torch.relu(random_tensor(ndim=2)), Settings(check_grad="numeric"))
     outcome = trials.run_trial(test.body, 0, test.settings, Pair(fault, fault))
     options = Options(seed=0, directory=tmp_path, verify=False, shrink=20.0)
-    kept = failed_trial.recorded(test, outcome, RunContext(Pair(fault, fault), options), 0)
+    kept = FailedTrial(test, outcome, Pair(fault, fault)).recorded(RunContext(Pair(fault, fault), options), 0)
     finding = failed_trial.scripted(kept, RunContext(Pair(fault, fault), options))
     assert ended(finding.script)[0] == 1
     assert finding.shrinking == ()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
@@ -43,9 +43,9 @@ def diagnosed(planted: Planted, candidate: str = "torch", shrink: float = 0.0) -
     pair = pair_with(planted.candidate(CANDIDATES[candidate]))
     outcome = run_trial(planted.body, 0, SETTINGS, pair)
     test = ATest("file.py::test", planted.body, SETTINGS)
-    if not outcome.mismatches or failed_trial.cleared(test, outcome, pair) is not None:
+    if not outcome.mismatches or FailedTrial(test, outcome, pair).cleared() is not None:
         return None
-    return failed_trial.diagnose(test, outcome, RunContext(pair, Options(verify=False, shrink=shrink)), 0)
+    return FailedTrial(test, outcome, pair).diagnosed(RunContext(pair, Options(verify=False, shrink=shrink)), 0)
 
 
 def score(model: str, candidate: str, every: int = 1) -> Iterator[Named]:

@@ -10,7 +10,7 @@ from autotest import random_tensor
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
@@ -90,8 +90,8 @@ def diagnosed(body: Any, name: str, change: Any) -> Finding:
     pair = pair_with(FaultyTorch({f"nn.{name}": forward(change)}))
     outcome = run_trial(body, 0, SETTINGS, pair)
     assert outcome.mismatches
-    return failed_trial.diagnose(
-        ATest("file.py::test", body, SETTINGS), outcome, RunContext(pair, Options(verify=False, shrink=0.0)), 0
+    return FailedTrial(ATest("file.py::test", body, SETTINGS), outcome, pair).diagnosed(
+        RunContext(pair, Options(verify=False, shrink=0.0)), 0
     )
 
 

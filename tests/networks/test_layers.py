@@ -10,7 +10,7 @@ import pytest
 from autotest import torch
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.live_modules import wrong_alone
 from autotest.report import text
 from autotest.report.layers import ROWS, layer_lines
@@ -127,7 +127,7 @@ def test_no_layer_is_blamed_for_what_a_body_does_beside_its_network() -> None:
     pair = pair_with(FaultyTorch({"nn.Module": attached}))
     outcome = run_trial(body, 0, SETTINGS, pair)
     test = ATest("file.py::test", body, SETTINGS)
-    finding = failed_trial.diagnose(test, outcome, RunContext(pair, Options(verify=False, shrink=0.0)), 0)
+    finding = FailedTrial(test, outcome, pair).diagnosed(RunContext(pair, Options(verify=False, shrink=0.0)), 0)
     assert finding.operator == "state_dict"
     assert finding.network is not None
     assert (finding.network.path, finding.network.alone) == ("", False)
@@ -206,8 +206,8 @@ def test_a_fault_that_no_replay_shows_again_is_told_by_the_module_that_is_wrong_
 
     pair = pair_with()
     outcome = run_trial(body, 0, SETTINGS, pair)
-    finding = failed_trial.diagnose(
-        ATest("file.py::test", body, SETTINGS), outcome, RunContext(pair, Options(verify=False, shrink=0.0)), 0
+    finding = FailedTrial(ATest("file.py::test", body, SETTINGS), outcome, pair).diagnosed(
+        RunContext(pair, Options(verify=False, shrink=0.0)), 0
     )
     assert finding.network is not None
     assert finding.network.path == path

@@ -14,6 +14,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis import failed_trial, lockstep
 from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.locating import locate
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import Shrinker
@@ -70,7 +71,7 @@ def failed(body: Callable[[], Any], candidate: FaultyTorch) -> tuple[Outcome, Ag
 
 def diagnosed(outcome: Outcome, pair: Pair, body: Callable[[], Any]) -> Finding:
     options = Options(verify=False, shrink=60.0)
-    return failed_trial.diagnose(ATest("file.py::test", body, SETTINGS), outcome, RunContext(pair, options), 0)
+    return FailedTrial(ATest("file.py::test", body, SETTINGS), outcome, pair).diagnosed(RunContext(pair, options), 0)
 
 
 FAULTS = {"forward": {"erf": plus(0.1)}, "backward": {"erf": with_gradient(lambda gradient: gradient * 2)}}

@@ -10,7 +10,7 @@ import pytest
 from autotest import random_tensor, torch
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.verification import run_script
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
@@ -73,7 +73,7 @@ def test_the_script_of_a_fault_shows_it_in_a_fresh_interpreter(body: Callable[..
     outcome = run_trial(test, 0, SETTINGS, pair)
     assert outcome.mismatches
     options = Options(verify=False, shrink=shrink)
-    finding = failed_trial.diagnose(ATest("file.py::test", test, SETTINGS), outcome, RunContext(pair, options), 0)
+    finding = FailedTrial(ATest("file.py::test", test, SETTINGS), outcome, pair).diagnosed(RunContext(pair, options), 0)
     assert finding.script is not None, finding.verified
     status, output = run_script(finding.script)
     assert status == 1, output

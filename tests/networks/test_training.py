@@ -15,7 +15,7 @@ from autotest import random_tensor, torch
 from autotest.base.errors import UsageError
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Framework
 from autotest.frameworks.oneflow import OneFlowFramework
 from autotest.report import text
@@ -115,7 +115,7 @@ def passes(body: Callable[[], Any], candidate: Framework) -> bool:
     assert outcome.rejection is None
     return (
         not outcome.mismatches
-        or failed_trial.cleared(ATest("file.py::test", body, SETTINGS), outcome, pair) is not None
+        or FailedTrial(ATest("file.py::test", body, SETTINGS), outcome, pair).cleared() is not None
     )
 
 
@@ -189,7 +189,7 @@ def test_the_report_shows_the_steps_alone_with_the_optimizer_that_is_wrong(tmp_p
     pair = pair_with(FaultyTorch({"optim.Adam": off_by_one_percent("eps")}))
     outcome = run_trial(body, 0, Settings(n=1), pair)
     context = RunContext(pair, Options(verify=False, shrink=5.0, directory=tmp_path))
-    finding = failed_trial.diagnose(ATest("file.py::test", body, Settings(n=1)), outcome, context, 0)
+    finding = FailedTrial(ATest("file.py::test", body, Settings(n=1)), outcome, pair).diagnosed(context, 0)
     assert finding.operator == "optim.Adam"
     assert finding.program is not None
     targets = [call.target for call in finding.program.calls]

@@ -1,0 +1,80 @@
+"""A trial that differs is replayed and examined once, to judge it and to tell of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from autotest import random_tensor
+from autotest import torch as dual
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.diagnosis import failed_trial
+from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Program
+from autotest.results.finding import Finding
+from autotest.trials.context import RunContext
+from autotest.trials.trial import Test as ATest
+from autotest.trials.trial import run_trial
+from tests.support.faulty import FaultyTorch, plus
+
+PAIR = Pair(TorchFramework(), FaultyTorch({"tanh": plus(0.1)}))
+
+
+def differing() -> FailedTrial:
+    def body() -> Any:
+        return dual.tanh(random_tensor(2, 3, 4, requires_grad=False))
+
+    outcome = run_trial(body, 0, Settings(), PAIR)
+    assert outcome.mismatches
+    return FailedTrial(ATest("file.py::test", body, Settings()), outcome, PAIR)
+
+
+def told_of(trial: FailedTrial) -> Finding:
+    return trial.diagnosed(RunContext(PAIR, Options(verify=False, shrink=0.0)), 0)
+
+
+def test_a_trial_is_replayed_and_examined_once_to_be_judged_and_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def counted(name: str) -> Any:
+        whole = getattr(failed_trial, name)
+
+        def counting(*args: Any) -> Any:
+            asked.append(name)
+            return whole(*args)
+
+        return counting
+
+    for name in ("agree", "examine"):
+        monkeypatch.setattr(failed_trial, name, counted(name))
+    trial = differing()
+    assert trial.cleared() is None
+    assert told_of(trial).blame == "candidate"
+    assert asked == ["agree", "examine"]
+
+
+def test_a_replay_that_showed_nothing_is_made_again_for_the_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    replays: list[Program] = []
+
+    def sometimes(program: Program, pair: Pair, settings: Settings) -> Agreement:
+        replays.append(program)
+        found = agree(program, pair, settings)
+        return Agreement(program, found.record, []) if len(replays) == 1 else found
+
+    monkeypatch.setattr(failed_trial, "agree", sometimes)
+    trial = differing()
+    assert trial.cleared() is None
+    assert told_of(trial).blame == "candidate"
+    assert len(replays) == 2
+
+
+def test_what_else_differs_is_replayed_by_itself() -> None:
+    trial = differing()
+    assert trial.cleared() is None
+    trial.outcome.beyond = Program((), (), frozenset())
+    assert told_of(trial).verdict == ("no verdict: the recorded program does not show it again when it is replayed",)

@@ -14,7 +14,7 @@ from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array
 from autotest.program.dtypes import is_differentiable
-from autotest.replaying.module_alone import copied, cotangent, fields_of, flat, gradients_of
+from autotest.replaying.module_alone import cotangent, fields_of, flat, gradients_of
 
 
 @dataclasses.dataclass(slots=True)
@@ -86,7 +86,7 @@ def run(
 def state_of(framework: Framework, model: Any) -> dict[str, TensorValue]:
     """Copies of the parameters and buffers of `model`, by name."""
     own = framework.state(model)
-    return dict(zip(own, map(copied, freeze(framework, list(own.values()))), strict=True))
+    return dict(zip(own, (value.copied() for value in freeze(framework, list(own.values()))), strict=True))
 
 
 class _Watched:
@@ -100,7 +100,7 @@ class _Watched:
     def seen(self, path: str, module: Any, given: Any, result: Any) -> None:
         framework = self._framework
         ends = flat(framework, given), flat(framework, result)
-        frozen = [[copied(value) for value in freeze(framework, end)] for end in ends]
+        frozen = [[value.copied() for value in freeze(framework, end)] for end in ends]
         for tensor in [*ends[0], *ends[1]]:
             if framework.can_backpropagate(tensor) and not framework.holds_gradient(tensor):
                 framework.retain_gradient(tensor)

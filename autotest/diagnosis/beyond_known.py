@@ -20,7 +20,7 @@ from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Array, Call, Captured, Program, Ref, map_operand, refs
 from autotest.program.calls import first_use
-from autotest.program.rewriting import assembled, bypassed
+from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class
 from autotest.recording.recorder import Recorder
 from autotest.replaying.naming import operator_shown
@@ -94,7 +94,7 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
     """The program with the reference's value where `first` is, or the settings that do not compare it there."""
     program = agreement.program
     if first.symptom in _ENDS:
-        return _upto(program, first.slot), settings
+        return upto(program, first.slot), settings
     aside = dataclasses.replace(
         settings, set_aside=(*settings.set_aside, f"{first.symptom} {operator_shown(program, first, pair)}")
     )
@@ -137,10 +137,6 @@ def _computed_from(program: Program, slot: int) -> list[int]:
         if not is_backward(call) and any(ref.slot in found for ref in refs(call)):
             found.append(call.slot)
     return found[1:]
-
-
-def _upto(program: Program, end: int) -> Program:
-    return Program(program.calls[:end], program.arrays, frozenset(slot for slot in program.undefined if slot < end))
 
 
 def _reading_the_owner(program: Program, call: Call) -> Program:

@@ -1,53 +1,94 @@
-"""The choices of a failing trial -> plainer ones to force, the boldest first."""
+"""Runs a test body again on plainer choices than those of a failing trial, while it fails in the same way."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from autotest.base.errors import AutotestError
+from autotest.diagnosis.agreement import Agreement
+from autotest.diagnosis.shrinking import Failure
+from autotest.frameworks import Pair
 from autotest.program.reduction import Cost
+from autotest.trials.trial import Outcome, Test, run_trial
+from generators import Choice, simplest
+from generators.source import Primitive
 
-#: ``[kind, value, low, high]`` of a logged choice.
-Choice = Sequence[Any]
+#: Runs of the test body at most, before its program is shrunk.
+EXECUTIONS = 80
 
 
-def choice_cost(choices: Sequence[Choice]) -> Cost:
+def shrink_choices(test: Test, outcome: Outcome, pair: Pair, failure: Failure, seconds: float) -> tuple[Outcome, int]:
+    """The trial with the plainest choices that fails in the same way, and how many were run.
+
+    What a test draws for a module's sizes must fit together, and only the test itself knows how.
+    """
+    deadline = time.monotonic() + seconds
+    best, executions = outcome, 0
+    seen: set[str] = set()
+    improved = True
+    while improved:
+        improved = False
+        for forced in _plainer(best.choices):
+            if executions >= EXECUTIONS or time.monotonic() > deadline:
+                return best, executions
+            if repr(forced) in seen or _cost(forced) >= _cost(best.choices):
+                continue
+            seen.add(repr(forced))
+            executions += 1
+            tried = _forced(test, outcome.seed, pair, forced)
+            if tried is None or _cost(tried.choices) >= _cost(best.choices):
+                continue
+            if _same(tried, failure):
+                best, improved = tried, True
+                break
+    return best, executions
+
+
+def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[Choice]) -> Outcome | None:
+    try:
+        return run_trial(test.body, seed, test.settings, pair, forced=forced)
+    except AutotestError:
+        return None
+    except Exception:  # noqa: BLE001 - a body may not bear what it never draws by itself
+        return None
+
+
+def _same(outcome: Outcome, failure: Failure) -> bool:
+    if not outcome.mismatches:
+        return False
+    return failure.shown_by(Agreement(outcome.recorder.snapshot(), outcome.recorder, outcome.mismatches))
+
+
+def _cost(choices: Sequence[Choice]) -> Cost:
     """What shrinking the choices of a trial makes less: how many there are, then how far they are from simple."""
-    distances = [abs(float(choice[1]) - float(simplest(choice))) for choice in choices if choice[0] != "bits"]
+    distances = [abs(choice.value - _plainest(choice)) for choice in choices if choice.kind != "bits"]
     return len(choices), sum(1 for distance in distances if distance), sum(min(distance, 1e6) for distance in distances)
 
 
-def simplest(choice: Choice) -> Any:
-    """The plainest value that `choice` could have had."""
-    kind, _, low, high = choice
-    if kind == "boolean":
-        return False
-    if kind == "uniform":
-        return min(max(0.0, low), high)
-    return min(max(0, low), high - 1)
-
-
-def choices(made: Sequence[Choice]) -> Iterator[list[Choice]]:
+def _plainer(made: Sequence[Choice]) -> Iterator[list[Choice]]:
     """Plainer choices to force: all plain, then blocks of them, then each one halfway."""
-    plain = [_with_value(choice, simplest(choice)) for choice in made]
+    plain = [_with_value(choice, _plainest(choice)) for choice in made]
     block = len(made)
     while block:
         for start in range(0, len(made), block):
             yield [*made[:start], *plain[start : start + block], *made[start + block :]]
         block //= 2
     for at, choice in enumerate(made):
-        kind, value, _, _ = choice
-        if kind in ("integer", "index"):
-            goal = simplest(choice)
+        if choice.kind in ("integer", "index"):
+            goal, value = _plainest(choice), choice.value
             for new in dict.fromkeys((goal + 1, goal + (value - goal) // 2, value - 1)):
                 if goal < new < value:
                     yield [*made[:at], _with_value(choice, new), *made[at + 1 :]]
 
 
-def _with_value(choice: Choice, value: Any) -> Choice:
-    kind, old, low, high = choice
+def _plainest(choice: Choice) -> Primitive:
+    return simplest(choice.kind, choice.low, choice.high)
+
+
+def _with_value(choice: Choice, value: Primitive) -> Choice:
     # An array is one choice of 64 bits, and its contents are for the program's own shrinking.
-    return choice if kind == "bits" else (kind, type(old)(value), low, high)
+    return choice if choice.kind == "bits" else choice._replace(value=type(choice.value)(value))
 
 
-__all__ = ["Choice", "choice_cost", "choices", "simplest"]
+__all__ = ["shrink_choices"]

@@ -9,15 +9,16 @@ import itertools
 import time
 from collections.abc import Iterator
 
-from autotest.base.settings import Settings
 from autotest.diagnosis.locating import operands
-from autotest.diagnosis.probing import HANGS, Ending, Probe
+from autotest.diagnosis.probing import HANGS, Ending, Probe, ProbeOptions
 from autotest.frameworks import Framework, Pair
 from autotest.processes.client import Server
 from autotest.processes.endings import Pace
 from autotest.program import Program, call_reduction, operator_of, reduction
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import needed, without
+
+_USUAL = ProbeOptions()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,12 +37,9 @@ def shrink(
     pair: Pair,
     server: Server,
     *,
+    options: ProbeOptions = _USUAL,
     seconds: float,
-    deadline: float = 10.0,
     jobs: int = 2,
-    times: int = 1,
-    graph: Settings | None = None,
-    lasting: bool = True,
     hangs: bool = False,
 ) -> Smaller | None:
     """Shrink `program`, whose last call kills the candidate; None when it does not do so here.
@@ -51,17 +49,13 @@ def shrink(
         pair: its reference gives the operands of the last call. Where this process has imported both sides, programs
             are run in forks of it, which cost next to nothing, if the program dies in these, too.
         server: starts the processes that programs are run in otherwise.
+        options: how programs are run. Where its graph mode kills, it is not known which call does so. After the first
+            program, many times what programs take here is enough to say that one hangs.
         seconds: after the first run, when the smallest so far is the answer.
-        deadline: seconds after which a program counts as hanging; after the first, where that takes less, many times
-            what programs take here.
         jobs: processes at once.
-        times: how often a program is run before it counts as surviving.
-        graph: what its test asks for, where it kills in the candidate's graph mode; which call does so is then not
-            known.
-        lasting: whether a process that survives one program is given the next one; not where it dies of what an
-            earlier one left behind.
         hangs: whether the program was seen to hang for the whole deadline, so that it need not be again.
     """
+    graph = options.graph
     pace = Pace() if graph is None else None  # what a graph takes says little of another one: many are compiled
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
@@ -69,11 +63,7 @@ def shrink(
         forks = _forks(pair, stack) if graph is None and not hangs else []
         for one in (*forks, server):
             children = [
-                stack.enter_context(
-                    contextlib.closing(
-                        Probe(one, deadline, times, graph, lasting=lasting, pace=pace if hangs else None)
-                    )
-                )
+                stack.enter_context(contextlib.closing(Probe(one, options, pace if hangs else None)))
                 for _ in range(jobs)
             ]
             begun = time.monotonic()
@@ -122,7 +112,7 @@ class _Search:
         self._children, self._pool, self._end = children, pool, end
         #: What the last call is to be; "" for anything.
         self._operator = operator
-        self._seen: set[str] = set()
+        self._seen: set[bytes] = set()
         self._executions = 0
 
     def run(self, first: list[Program]) -> Smaller:
@@ -157,19 +147,12 @@ class _Search:
         return False
 
     def _fresh(self, one: reduction.Pass) -> Iterator[Program]:
-        candidates = one(self._best)
-        while True:
-            try:
-                program = next(candidates, None)
-            except (ValueError, KeyError, IndexError, TypeError):
-                return
-            if program is None:
-                return
+        for program in reduction.candidates(one, self._best):
             if not program.calls:
                 continue
             if self._operator and operator_of(program.calls, len(program.calls) - 1) != self._operator:
                 continue
-            digest = repr((program.calls, [(a.dtype, a.data.shape, a.data.tobytes()) for a in program.arrays]))
+            digest = reduction.digest(program)
             if digest not in self._seen and reduction.cost(program) < reduction.cost(self._best):
                 self._seen.add(digest)
                 yield program

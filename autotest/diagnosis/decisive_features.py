@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from autotest.diagnosis.decisive_numbers import number_clauses
+from autotest.diagnosis.decisive_numbers import OnNumbers, Result, number_clauses
 from autotest.emission import cotangents, names
 from autotest.program import Call, Program, leaves
 from autotest.program.inputs import Input, inputs_of, with_inputs
@@ -21,9 +21,7 @@ class OutOfTime(Exception):
     """Raised by what runs programs when there is no time left for it; what was found until then is told."""
 
 
-#: What becomes of a program: it fails in the same way, the sides agree, or neither (the reference refuses it, ...).
-Ending: TypeAlias = Literal["fails", "passes", "neither"]
-Run: TypeAlias = Callable[[Program], Ending]
+Run: TypeAlias = Callable[[Program], Result]
 
 _LAYOUTS = ("transposed", "strided", "offset", "expanded")
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
@@ -76,13 +74,13 @@ class _Features:
 
     # -- what becomes of others --
 
-    def _with(self, others: Iterable[Input]) -> Ending:
+    def _with(self, others: Iterable[Input]) -> Result:
         try:
             return self._run(with_inputs(self._program, others))
         except (GeneratorError, ValueError, KeyError, IndexError):
             return "neither"  # surgery that the program does not bear
 
-    def _holding(self, item: Input) -> Callable[[np.ndarray[Any, Any]], Ending]:
+    def _holding(self, item: Input) -> OnNumbers:
         """What becomes of the program on other numbers in `item`."""
         return lambda data: self._with([item.with_data(data)])
 
@@ -140,7 +138,7 @@ class _Features:
             return
         rank = ranks.pop()
         shapes = [item.array.data.shape for item in self._inputs]
-        lower: Ending = "neither"
+        lower: Result = "neither"
         if rank > 1 or all(shape == (1,) for shape in shapes):
             merged = [(shape[0] * shape[1], *shape[2:]) if rank > 1 else () for shape in shapes]
             pairs = zip(self._inputs, merged, strict=True)
@@ -173,7 +171,7 @@ class _Features:
                     beyond = "" if more == ["passes", "passes"] else " or more"
                     yield f"{only} {size} elements{beyond}" if elements else f"{only} a dimension of {size}{beyond}"
 
-    def _resized(self, size: int, other: int) -> Ending:
+    def _resized(self, size: int, other: int) -> Result:
         """What becomes of it where every dimension of `size` is one of `other`: cut, or with its numbers repeated."""
         changed = []
         for item in self._inputs:
@@ -195,7 +193,7 @@ class _Features:
             if "passes" in others and "fails" not in others:
                 yield f"only in {own}"
 
-    def _as(self, own: str, other: str) -> Ending:
+    def _as(self, own: str, other: str) -> Result:
         changed = []
         for item in self._inputs:
             if item.array.dtype == own:
@@ -251,4 +249,4 @@ def _grown(data: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
     return np.ones((*data.shape[:axis], 1, *data.shape[axis + 1 :]), data.dtype)
 
 
-__all__ = ["Ending", "OutOfTime", "Run", "decisive_features"]
+__all__ = ["OutOfTime", "Run", "decisive_features"]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from autotest.program import Array
 
 Numbers = np.ndarray[Any, Any]
-#: What becomes of the failing program on other numbers: ``"fails"`` alike, ``"passes"`` or ``"neither"``.
-Run = Callable[[Numbers], str]
+#: What becomes of a program: it fails in the same way, the sides agree, or neither (the reference refuses it, ...).
+Result: TypeAlias = Literal["fails", "passes", "neither"]
+#: What becomes of the failing program on other numbers.
+OnNumbers: TypeAlias = Callable[[Numbers], Result]
 
 #: Ordinary numbers, to stand in the place of others.
 _ORDINARY = (1.0, 0.5, 2.5, -3.0)
@@ -25,7 +27,7 @@ _LEAST = 0.05
 _NEAR = 20.0
 
 
-def number_clauses(array: Array, name: str, run: Run, *, special_only: bool) -> Iterator[str]:
+def number_clauses(array: Array, name: str, run: OnNumbers, *, special_only: bool) -> Iterator[str]:
     """What the failure needs of the numbers in `array`; of input `name`, where there are several."""
     data = array.data
     if not data.size or data.dtype.kind not in "fiu":
@@ -43,7 +45,7 @@ def number_clauses(array: Array, name: str, run: Run, *, special_only: bool) -> 
             yield f"only where elements{f' of {name}' if name else ''} are equal"
 
 
-def _passes(variants: Sequence[Numbers], run: Run) -> bool:
+def _passes(variants: Sequence[Numbers], run: OnNumbers) -> bool:
     """Whether the failure is gone on all `variants` that can be run, of which there is one."""
     endings = [run(one) for one in variants]
     return "passes" in endings and "fails" not in endings
@@ -53,7 +55,7 @@ def _without(data: Numbers, gone: Numbers, instead: Sequence[float]) -> list[Num
     return [np.where(gone, np.asarray(one, data.dtype), data) for one in instead]
 
 
-def _special(data: Numbers, run: Run) -> str:
+def _special(data: Numbers, run: OnNumbers) -> str:
     if data.dtype.kind != "f":
         return ""
     tiny = np.finfo(data.dtype).tiny
@@ -72,7 +74,7 @@ def _special(data: Numbers, run: Run) -> str:
     return "near zero" if run(_without(data, zero, (1e-3,))[0]) == "fails" else "zero"
 
 
-def _extreme(data: Numbers, run: Run) -> str:
+def _extreme(data: Numbers, run: OnNumbers) -> str:
     if data.dtype.kind == "f":
         return ""
     limits = np.iinfo(data.dtype)
@@ -82,7 +84,7 @@ def _extreme(data: Numbers, run: Run) -> str:
     return "zero" if (data == 0).any() and _passes(_without(data, data == 0, (1, 2, 5)), run) else ""
 
 
-def _magnitude(data: Numbers, run: Run) -> str:
+def _magnitude(data: Numbers, run: OnNumbers) -> str:
     """Beyond which number, or between which, where a multiple of the numbers passes."""
     finite = np.where(np.isfinite(data), data, 0)
     place = int(np.argmax(np.abs(finite)))
@@ -114,11 +116,11 @@ def _held(data: Numbers, factor: float) -> bool:
     return bool(limits.min <= data.min() * factor and data.max() * factor <= limits.max)
 
 
-def _fails_negated(data: Numbers, run: Run) -> bool:
+def _fails_negated(data: Numbers, run: OnNumbers) -> bool:
     return data.dtype.kind != "u" and run(-data) == "fails"
 
 
-def _edge(passing: float, failing: float, scaled: Callable[[float], Numbers], run: Run) -> float:
+def _edge(passing: float, failing: float, scaled: Callable[[float], Numbers], run: OnNumbers) -> float:
     """The factor between the two at which it turns."""
     for _ in range(_STEPS):
         middle = math.sqrt(passing * failing)
@@ -141,7 +143,7 @@ def _between(least: float | None, most: float | None, sign: str) -> str:
     return f"from about {low} to {high}" if sign == "+" else f"from about -{high} to -{low}"
 
 
-def _ordinary(data: Numbers, run: Run) -> str:
+def _ordinary(data: Numbers, run: OnNumbers) -> str:
     negative = data < 0
     least = data.min()
     above = (
@@ -157,7 +159,7 @@ def _ordinary(data: Numbers, run: Run) -> str:
     return ""
 
 
-def _equal(data: Numbers, run: Run) -> bool:
+def _equal(data: Numbers, run: OnNumbers) -> bool:
     """Whether equal numbers are needed: neither rising, nor falling, nor mixed ones show it."""
     count = data.size
     if len(np.unique(data)) == count or count > 1000:

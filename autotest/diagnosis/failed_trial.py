@@ -14,6 +14,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage
 from autotest.diagnosis import graph_finding, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.choice_reduction import shrink_choices
 from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain, sizes
@@ -24,7 +25,7 @@ from autotest.diagnosis.live_modules import wrong_alone
 from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
-from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of, shrink_choices
+from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of
 from autotest.diagnosis.verdict import HARMLESS, Blame, Verdict
 from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
@@ -289,7 +290,7 @@ class _Whole:
         lines = [sizes(self.finding.program, smallest.program, shrunk.executions + tried, shrunk.complete)]
         happens: tuple[str, ...] = ()
         if time.monotonic() - begin < 2 * seconds:
-            happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.ending)
+            happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.result_of)
             lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
         told = _told(self.finding, smallest, final, pair)
         return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)

@@ -118,7 +118,7 @@ def _shrunk(
             shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)
             shrunk = shrinker.shrink()
             found = shrunk.agreement
-            happens = decisive_features(found.program, shrinker.values(found), shrinker.ending)
+            happens = decisive_features(found.program, shrinker.values(found), shrinker.result_of)
         told = (sizes(finding.program, found.program, shrunk.executions, shrunk.complete),)
     forward = anatomy(found.program)
     return dataclasses.replace(

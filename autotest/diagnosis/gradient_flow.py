@@ -8,14 +8,12 @@ from typing import Any
 
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, compare_values
+from autotest.diagnosis.agreement import Place
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_module_call, writes, written
 from autotest.replaying.replay import replay
-
-#: Slot of a result, and the path of a tensor in it: "", "[1]", ".weight".
-Place = tuple[int, str]
 
 
 @dataclasses.dataclass(slots=True)
@@ -95,7 +93,7 @@ def _gradients(tensors: dict[Place, Any], framework: Framework) -> dict[Place, T
     frozen = freeze(framework, [values[place] for place in present])
     found: dict[Place, TensorValue | None] = dict.fromkeys(values)
     found.update(
-        (place, dataclasses.replace(value, data=value.data.copy()))
+        (place, value.copied())
         for place, value in zip(present, frozen, strict=True)
         if value is not None  # another process has looked for it, and there is none
     )

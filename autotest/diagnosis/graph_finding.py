@@ -123,7 +123,7 @@ def _shrunk(
         shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)
         shrunk = shrinker.shrink()
         smallest = shrunk.agreement
-        happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.ending)
+        happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.result_of)
     told = sizes(start.program, smallest.program, shrunk.executions, shrunk.complete)
     return dataclasses.replace(finding, shrinking=(told,), happens=happens), smallest
 

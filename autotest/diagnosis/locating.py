@@ -15,7 +15,7 @@ from autotest.diagnosis.operands import Held, operands_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.isolation import isolated
-from autotest.program.rewriting import widened
+from autotest.program.rewriting import upto, widened
 from autotest.program.semantics import is_backward, is_module_call, is_step
 
 
@@ -142,8 +142,3 @@ def _step(program: Program, pair: Pair, settings: Settings) -> int | None:
     if low == len(steps) or agree(upto(program, steps[low]), pair, settings).mismatches:
         return None
     return steps[low]
-
-
-def upto(program: Program, end: int) -> Program:
-    """The calls of `program` below `end`."""
-    return Program(program.calls[:end], program.arrays, frozenset(slot for slot in program.undefined if slot < end))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -193,4 +192,4 @@ def gradients_before(framework: Framework, optimizer: Any) -> list[TensorValue |
     found = [framework.gradient(tensor) for tensor in framework.optimized(optimizer)]
     held = iter(freeze(framework, [one for one in found if one is not None]))
     values = [None if one is None else next(held) for one in found]
-    return [None if one is None else dataclasses.replace(one, data=one.data.copy()) for one in values]
+    return [None if one is None else one.copied() for one in values]

@@ -55,7 +55,7 @@ def _read(slots: list[int], values: list[Any], framework: Framework) -> dict[int
     """Copies, since what comes later may write into them; what is no data (an optimizer, a context) is missing."""
     tensors = [slot for slot in slots if isinstance(values[slot], framework.tensor_types)]
     frozen = freeze(framework, [values[slot] for slot in tensors])
-    found: dict[int, Any] = {slot: _copied(value) for slot, value in zip(tensors, frozen, strict=True)}
+    found: dict[int, Any] = {slot: value.copied() for slot, value in zip(tensors, frozen, strict=True)}
     for slot in slots:
         value = values[slot]
         if isinstance(value, PLAIN):
@@ -70,15 +70,11 @@ def _given(call: Call, values: list[Any], framework: Framework) -> Any:
     if result is None and in_place(call):
         result = values[next(refs(call)).slot]
     frozen = freeze(framework, [result])[0]
-    return _copied(frozen) if type(frozen) is TensorValue else frozen
+    return frozen.copied() if type(frozen) is TensorValue else frozen
 
 
 def _state(module: Any, framework: Framework) -> ModuleState:
     own = framework.state(module)
     frozen = freeze(framework, list(own.values()))
-    state = {name: _copied(value) for name, value in zip(own, frozen, strict=True)}
+    state = {name: value.copied() for name, value in zip(own, frozen, strict=True)}
     return ModuleState(state, bool(framework.member(module, "training")))
-
-
-def _copied(value: TensorValue) -> TensorValue:
-    return dataclasses.replace(value, data=value.data.copy())

@@ -32,29 +32,31 @@ class Ending:
     accepted: bool
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProbeOptions:
+    """How a program is run before it counts as surviving."""
+
+    #: Seconds after which it counts as hanging.
+    deadline: float = _DEADLINE
+    #: How often it is run.
+    times: int = 1
+    #: With these settings, in the candidate's graph mode, after eager mode has agreed under them.
+    graph: Settings | None = None
+    #: Whether a process that survives one program is given the next one; not where it dies of what an earlier one left.
+    lasting: bool = True
+
+
+_USUAL = ProbeOptions()
+
+
 class Probe:
     """A process that runs programs until one kills it, and is then started anew."""
 
-    def __init__(
-        self,
-        server: Server,
-        deadline: float = _DEADLINE,
-        times: int = 1,
-        graph: Settings | None = None,
-        *,
-        lasting: bool = True,
-        pace: Pace | None = None,
-    ) -> None:
-        """A program that takes more than `deadline` seconds hangs; it survives when it did `times` times.
-
-        With `graph`, these times are in the candidate's graph mode, after eager mode has agreed under these settings.
-        Each program has a process of its own unless it is `lasting`. With a `pace`, many times what the reference
-        takes, or what took another program, is enough to say that one hangs.
-        """
+    def __init__(self, server: Server, options: ProbeOptions = _USUAL, pace: Pace | None = None) -> None:
+        """With a `pace`, many times what the reference takes, or what took another program, says that one hangs."""
         #: May be set later: a first program then has the whole deadline.
         self.pace = pace
-        self._server, self._deadline, self._times, self._graph = server, deadline, times, graph
-        self._lasting = lasting
+        self._server, self._options = server, options
         self._process = self._started()
         self._ready = False
         #: Starts while another one works, once it is known that there are deaths.
@@ -65,7 +67,7 @@ class Probe:
 
     def run(self, program: Program, deadline: float | None = None) -> Ending:
         """How `program` ends; raises `OSError` where there is no process to run it in."""
-        return self._server.tried(lambda: self._run(program, deadline or self._deadline))
+        return self._server.tried(lambda: self._run(program, deadline or self._options.deadline))
 
     def _run(self, program: Program, deadline: float) -> Ending:
         if self._process.lost:
@@ -73,7 +75,7 @@ class Probe:
             self._process, self._ready = self._started(), False
         connection = self._process.connection
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            connection.send((program, self._times, self._graph))
+            connection.send((program, self._options.times, self._options.graph))
         if not self._ready:
             self._ready = _said(connection, START_UP) is True
             if not self._ready:
@@ -81,10 +83,10 @@ class Probe:
         begun = time.monotonic()
         accepted = _said(connection, deadline)
         reference = time.monotonic() - begun
-        patience = deadline if self.pace is None else self.pace.patience(self._times * reference, deadline)
+        patience = deadline if self.pace is None else self.pace.patience(self._options.times * reference, deadline)
         if accepted is not None and _said(connection, patience) is True:
             self._took(time.monotonic() - begun)
-            if not self._lasting:
+            if not self._options.lasting:
                 self._replace()
             return Ending("", accepted)
         status = self._process.status(0.0 if connection.poll(0) is False else 5.0)
@@ -154,8 +156,7 @@ def scout(pair: Pair, survived: Program) -> Iterator[Callable[[Program], bool]]:
     """A function that tells whether the candidate survives a program, asked in a process of its own.
 
     A framework that is not known to die is not asked, nor one that no other process can make: their programs run here
-    at once. `survived` is a program that
-    this process has run.
+    at once. `survived` is a program that this process has run.
     """
     if not pair.candidate.fragile or pair.names is None:
         yield lambda program: True
@@ -185,4 +186,4 @@ def _probe(pair: Pair, survived: Program, stack: contextlib.ExitStack) -> Probe:
     return probe
 
 
-__all__ = ["HANGS", "Ending", "Probe", "scout"]
+__all__ = ["HANGS", "Ending", "Probe", "ProbeOptions", "scout"]

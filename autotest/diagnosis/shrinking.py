@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from autotest.base.errors import AutotestError
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis import choice_reduction
 from autotest.diagnosis.agreement import Agreement, agree, results
-from autotest.diagnosis.decisive_features import Ending, OutOfTime
+from autotest.diagnosis.decisive_features import OutOfTime
+from autotest.diagnosis.decisive_numbers import Result
 from autotest.diagnosis.operands import values_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
@@ -25,7 +24,6 @@ from autotest.program.rewriting import widened, with_arrays
 from autotest.program.semantics import backward_arguments, in_place, pushes_gradients
 from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
-from autotest.trials.trial import Outcome, Test, run_trial
 
 #: Runs a program, and says in what it fails.
 Judge = Callable[[Program, Pair, Settings], Agreement]
@@ -38,8 +36,6 @@ EXECUTIONS = 600
 _CALLS = 16
 #: Spans of so many calls, or more, are left out together before single calls are.
 _THINNEST = 4
-#: Runs of the test body at most, before its program is shrunk.
-CHOICE_EXECUTIONS = 80
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -117,7 +113,7 @@ class Shrinker:
         self._limit = limit
         length = len(start.program.calls)
         self._budget = _CALLS * (limit + length * math.log2(length + 2))
-        self._seen: set[bytes] = {_digest(start.program)}
+        self._seen: set[bytes] = {reduction.digest(start.program)}
         self.result = Shrunk(start, [start])
 
     def shrink(self, first: Sequence[Program] = ()) -> Shrunk:
@@ -138,13 +134,10 @@ class Shrinker:
         self.result.complete = not self._over
         return self.result
 
-    def _bounded(self, one: Callable[[Program], Iterator[Program]], *, ended: bool = True) -> Iterator[Program]:
-        candidates = one(self.result.agreement.program)
+    def _bounded(self, one: reduction.Pass, *, ended: bool = True) -> Iterator[Program]:
+        candidates = reduction.candidates(one, self.result.agreement.program)
         while not (ended and self._over):
-            try:
-                candidate = next(candidates, None)
-            except (ValueError, KeyError, IndexError, TypeError):
-                return  # surgery that the program does not bear; another pass goes on
+            candidate = next(candidates, None)
             if candidate is None:
                 return
             yield candidate
@@ -194,7 +187,7 @@ class Shrinker:
         mended = self._runnable(program)
         return mended is not None and self._failure.shown_by(self._judge(mended, self._pair, self._settings))
 
-    def ending(self, program: Program) -> Ending:
+    def result_of(self, program: Program) -> Result:
         """What becomes of `program`, as it is. Raises `OutOfTime` when as much time again is over as shrinking had."""
         if time.monotonic() > self._latest:
             raise OutOfTime
@@ -229,7 +222,7 @@ class Shrinker:
         best = self.result.agreement
         if not program.calls or reduction.cost(program) >= reduction.cost(best.program):
             return False
-        digest = _digest(program)
+        digest = reduction.digest(program)
         if digest in self._seen:
             return False
         self._seen.add(digest)
@@ -291,55 +284,4 @@ def _mended(program: Program, push: Call, framework: Framework) -> Program | Non
     return with_arrays(program, arrays)
 
 
-def _digest(program: Program) -> bytes:
-    arrays = [(array.dtype, array.data.shape, array.data.tobytes()) for array in program.arrays]
-    return repr((program.calls, arrays)).encode()
-
-
-def shrink_choices(test: Test, outcome: Outcome, pair: Pair, failure: Failure, seconds: float) -> tuple[Outcome, int]:
-    """The trial with the plainest choices that fails in the same way, and how many were run.
-
-    What a test draws for a module's sizes must fit together, and only the test itself knows how.
-    """
-    deadline = time.monotonic() + seconds
-    best, executions = outcome, 0
-    seen: set[str] = set()
-    improved = True
-    while improved:
-        improved = False
-        for forced in choice_reduction.choices(best.choices):
-            if executions >= CHOICE_EXECUTIONS or time.monotonic() > deadline:
-                return best, executions
-            if repr(forced) in seen or choice_reduction.choice_cost(forced) >= choice_reduction.choice_cost(
-                best.choices
-            ):
-                continue
-            seen.add(repr(forced))
-            executions += 1
-            tried = _forced(test, outcome.seed, pair, forced)
-            if tried is None or choice_reduction.choice_cost(tried.choices) >= choice_reduction.choice_cost(
-                best.choices
-            ):
-                continue
-            if _same(tried, failure):
-                best, improved = tried, True
-                break
-    return best, executions
-
-
-def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[choice_reduction.Choice]) -> Outcome | None:
-    try:
-        return run_trial(test.body, seed, test.settings, pair, forced=forced)  # type: ignore[arg-type]
-    except AutotestError:
-        return None
-    except Exception:  # noqa: BLE001 - a body may not bear what it never draws by itself
-        return None
-
-
-def _same(outcome: Outcome, failure: Failure) -> bool:
-    if not outcome.mismatches:
-        return False
-    return failure.shown_by(Agreement(outcome.recorder.snapshot(), outcome.recorder, outcome.mismatches))
-
-
-__all__ = ["Failure", "Shrinker", "Shrunk", "differs_widely", "mend", "message_of", "shrink_choices"]
+__all__ = ["Failure", "Shrinker", "Shrunk", "differs_widely", "mend", "message_of"]

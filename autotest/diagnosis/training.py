@@ -14,13 +14,12 @@ from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, Place, agree, results
 from autotest.diagnosis.double_precision import RUNS, as_array, nudged
-from autotest.diagnosis.locating import upto
 from autotest.diagnosis.lockstep import Gradients, first_divergent, gradients_before, gradients_of_steps
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.verdict import Verdict
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program
-from autotest.program.rewriting import with_arrays
+from autotest.program.rewriting import upto, with_arrays
 from autotest.program.semantics import is_step
 from autotest.replaying.rates import with_rates
 from autotest.replaying.updates import Updates

@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from autotest.base.errors import NotReplayable, UsageError
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
-from autotest.diagnosis.verdict import Evidence, Verdict, judge
+from autotest.diagnosis.verdict import Evidence, Verdict, Wrong, judge
 from autotest.frameworks import Pair
 from autotest.replaying.naming import operator_shown
 from autotest.results.identity import DEADLY
@@ -28,8 +28,7 @@ else:
     import tomli as tomllib
 
 FILE = "verdicts.toml"
-Wrong = Literal["candidate", "reference", "both", "nobody"]
-_WRONG = ("candidate", "reference", "both", "nobody")
+_WRONG: tuple[Wrong, ...] = ("candidate", "reference", "both", "nobody")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

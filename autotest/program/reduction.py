@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -31,6 +32,18 @@ def cost(program: Program) -> Cost:
         sum(_oddness(item) for item in literals),
         sum(_disorder(array) for array in program.arrays),
     )
+
+
+def digest(program: Program) -> bytes:
+    """The same for programs that are the same."""
+    arrays = [(array.dtype, array.data.shape, array.data.tobytes()) for array in program.arrays]
+    return repr((program.calls, arrays)).encode()
+
+
+def candidates(one: Pass, program: Program) -> Iterator[Program]:
+    """What a pass makes of `program`, as far as it gets on with it; another pass may go on."""
+    with contextlib.suppress(ValueError, KeyError, IndexError, TypeError):
+        yield from one(program)
 
 
 def _oddness(item: Any) -> float:

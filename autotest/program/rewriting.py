@@ -97,6 +97,11 @@ def bypassed(program: Program, slot: int, instead: Operand) -> Program:
     return assembled(calls, program.arrays, program.undefined)[0]
 
 
+def upto(program: Program, end: int) -> Program:
+    """The calls of `program` below `end`."""
+    return Program(program.calls[:end], program.arrays, frozenset(slot for slot in program.undefined if slot < end))
+
+
 def with_arrays(program: Program, arrays: Iterable[Array]) -> Program:
     """`program` on other arrays; calls that make tensors of them say their dtypes."""
     new = tuple(arrays)

@@ -16,3 +16,7 @@ class TensorValue:
     dtype: str
     device: str
     requires_grad: bool
+
+    def copied(self) -> TensorValue:
+        """The same in memory of its own: what a framework shows may be what a later call writes into."""
+        return dataclasses.replace(self, data=self.data.copy())

@@ -6,13 +6,14 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.diagnosis import graph_death
 from autotest.diagnosis.explanation import sizes
+from autotest.diagnosis.probing import ProbeOptions
 from autotest.diagnosis.verdict import Evidence, judge
 from autotest.diagnosis.verification import verify
 from autotest.emission.checker import Runs
@@ -266,7 +267,8 @@ def _with_graph_script(finding: Finding, conditions: Conditions, server: Server)
     if not conditions.shrink or finding.verified.state is State.MISSED:
         return finding
     settings = Settings(**finding.settings)
-    smaller = _shrunk(finding, conditions, server, seconds=4 * conditions.shrink, graph=settings)
+    options = ProbeOptions(conditions.deadline, graph=settings)
+    smaller = _shrunk(finding, conditions, server, options, seconds=4 * conditions.shrink)
     if isinstance(smaller, str):
         return dataclasses.replace(finding, shrinking=(smaller,))
     line = sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
@@ -290,8 +292,8 @@ def _smaller(
     seconds = (2 if hangs else 4) * conditions.shrink
     said = ""
     for times in dict.fromkeys(runs.calls for runs in ways):
-        lasting = not finding.happens
-        smaller = _shrunk(finding, conditions, server, seconds=seconds, times=times, lasting=lasting, hangs=hangs)
+        options = ProbeOptions(conditions.deadline, times, lasting=not finding.happens)
+        smaller = _shrunk(finding, conditions, server, options, seconds=seconds, hangs=hangs)
         if not isinstance(smaller, str):
             break
         said = smaller
@@ -303,14 +305,22 @@ def _smaller(
     return (), dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,)), dying
 
 
-def _shrunk(finding: Finding, conditions: Conditions, server: Server, **how: Any) -> Smaller | str:
-    """A smaller program that dies alike, `how` being further arguments of `crashing.shrink`; or why there is none."""
-    from autotest.diagnosis import crashing  # brings thread pools, which a run without a death does not need
+def _shrunk(
+    finding: Finding,
+    conditions: Conditions,
+    server: Server,
+    options: ProbeOptions,
+    *,
+    seconds: float,
+    hangs: bool = False,
+) -> Smaller | str:
+    """A smaller program that dies alike, the arguments being those of `crashing.shrink`; or why there is none."""
+    from autotest.diagnosis.crashing import shrink  # brings thread pools, which a run without a death does not need
 
     assert finding.program is not None
-    deadline = conditions.deadline
+    pair = pair_of(conditions)
     try:
-        smaller = crashing.shrink(finding.program, pair_of(conditions), server, deadline=deadline, **how)
+        smaller = shrink(finding.program, pair, server, options=options, seconds=seconds, hangs=hangs)
     except (OSError, NotReplayable) as error:
         return f"Shrunk:     not at all ({error})"
     return "Shrunk:     not at all, since its program alone survives" if smaller is None else smaller

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from autotest.diagnosis import crashing
+from autotest.diagnosis.probing import ProbeOptions
 from autotest.frameworks import Pair, chosen
 from autotest.processes.client import Server
 from autotest.program import Array, Call, Captured, Program, Ref
@@ -78,7 +79,7 @@ def test_what_only_waits_in_a_fork_of_this_process_is_shrunk_where_it_dies(
     pair.candidate.resolve("cosh")(pair.candidate.tensor(Array(np.ones(1, np.float32), "float32")))
     calls = [Call("function", name, (Ref(slot),), {}, slot + 1) for slot, name in enumerate(("exp", "sinh"))]
     program = Program((tensor(0, 0), *calls), (Array(np.ones((2, 1), np.float32), "float32"),))
-    smaller = crashing.shrink(program, pair, server, seconds=60.0, deadline=20.0, jobs=1)
+    smaller = crashing.shrink(program, pair, server, options=ProbeOptions(20.0), seconds=60.0, jobs=1)
     assert smaller is not None
     assert not smaller.in_forks
     assert [call.target for call in smaller.program.calls] == ["float32", "sinh"]
@@ -93,6 +94,6 @@ def test_what_dies_now_and_then_shrinks_when_every_program_is_run_often(
     calls = [Call("function", name, (Ref(slot),), {}, slot + 1) for slot, name in enumerate(("exp", "sinh"))]
     program = Program((tensor(0, 0), *calls), (Array(np.ones((4, 3), np.float32), "float32"),))
     assert crashing.shrink(program, pair, server, seconds=60.0, jobs=1) is None
-    smaller = crashing.shrink(program, pair, server, seconds=60.0, jobs=1, times=30)
+    smaller = crashing.shrink(program, pair, server, options=ProbeOptions(times=30), seconds=60.0, jobs=1)
     assert smaller is not None
     assert [call.target for call in smaller.program.calls] == ["float32", "sinh"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from autotest.diagnosis import crashing
+from autotest.diagnosis.probing import ProbeOptions
 from autotest.frameworks import chosen
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes.client import Server
@@ -256,7 +257,7 @@ def test_what_was_seen_to_hang_is_traced_and_shrunk_without_waiting_for_the_dead
         traced = trace(where, Attempt(range(1)), conditions, server, hangs=True)
         assert traced.death == no_answer(day)
         assert traced.program.calls[-1].target == "atan"
-        smaller = crashing.shrink(traced.program, chosen(), server, seconds=60.0, deadline=day, hangs=True)
+        smaller = crashing.shrink(traced.program, chosen(), server, options=ProbeOptions(day), seconds=60.0, hangs=True)
     assert [call.target for call in smaller.program.calls] == ["float32", "atan"]
 
 

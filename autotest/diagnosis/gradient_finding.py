@@ -10,10 +10,8 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.diagnosis.agreement import Agreement
-from autotest.diagnosis.decisive_features import decisive_features
-from autotest.diagnosis.explanation import sizes
-from autotest.diagnosis.probing import scout
-from autotest.diagnosis.shrinking import Failure, Judge, Shrinker, mend
+from autotest.diagnosis.shrinking import Failure, Judge, mend
+from autotest.diagnosis.shrunk_finding import Judging, shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script
 from autotest.frameworks import Framework, Pair
@@ -47,7 +45,8 @@ def understood(finding: Finding, context: RunContext, settings: Settings) -> Fin
         # What is smaller must not slide to the edge of a domain, where a gradient is NaN: unless it was so before.
         for finite in (True, False):
             for started, judge in _starts(finding, pair, framework, settings, finite):
-                return _scripted(_shrunk(finding, started, pair, settings, options, judge), pair, framework, options)
+                smaller = _shrunk(finding, started, Judging(pair, settings, judge), options.shrink)
+                return _scripted(smaller, pair, framework, options)
         return dataclasses.replace(
             finding, verified=Verification.lacking("it does not show along this trial's cotangents")
         )
@@ -98,37 +97,18 @@ def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wron
 def _mismatch(wrong: Wrong, framework: Framework, side: Side) -> Mismatch:
     told = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
     message = f"{told}\n(of the sum of what is pushed back from, by central differences in float64)"
-    name, slot = gradient_of(wrong.name), wrong.place.slot
+    name, slot = gradient_of(wrong.name), wrong.leaf.slot
     return Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE)
 
 
-def _shrunk(
-    finding: Finding, start: Agreement, pair: Pair, settings: Settings, options: Options, judge: Judge
-) -> Finding:
+def _shrunk(finding: Finding, start: Agreement, judging: Judging, seconds: float) -> Finding:
     """`finding` about the smallest program found that fails alike."""
-    assert finding.program is not None
-    found = start
-    told: tuple[str, ...] = ()
-    happens: tuple[str, ...] = ()
-    if options.shrink:
-        first = start.mismatches[0]
-        # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
-        failure = Failure(first.symptom, first.stage, first.side, operator="", message="")
-        with scout(pair, start.program) as survives:
-            shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)
-            shrunk = shrinker.shrink()
-            found = shrunk.agreement
-            happens = decisive_features(found.program, shrinker.values(found), shrinker.result_of)
-        told = (sizes(finding.program, found.program, shrunk.executions, shrunk.complete),)
+    first = start.mismatches[0]
+    # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
+    failure = Failure(first.symptom, first.stage, first.side, operator="", message="")
+    finding, found = shrunk(finding, start, failure, judging, seconds)
     forward = anatomy(found.program)
-    return dataclasses.replace(
-        finding,
-        program=found.program,
-        mismatches=tuple(found.mismatches),
-        shrinking=told,
-        happens=happens,
-        divergent=None if forward is None else forward.first,
-    )
+    return dataclasses.replace(finding, divergent=None if forward is None else forward.first)
 
 
 def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Options) -> Finding:
@@ -139,20 +119,19 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
     assert wrong is not None
     scripts = pair.scripts(program)
     sides = scripts[:1] if finding.first.side == "reference" else scripts
-    versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     push = next((call for call in reversed(program.calls) if pushes_gradients(call)), None)
     what = gradient_of(wrong.name) if push is not None else "forward mode"
     title = f"{finding.operator}: {what} of {framework.name} is not the derivative of its own forward."
-    header = (f"{versions}; {finding.origin}.",)
+    header = (finding.provenance,)
     parts = anatomy(program) if push is None else None
-    array = wrong.place.index if parts is None else parts.leaf.index
+    array = wrong.leaf.index if parts is None else parts.leaf.index
     about = Derivative(program, sides, array, title, header, RULE.eps, RULE.atol, RULE.rtol)
     if parts is not None:
         script = forward_script(about, along=parts.along, results=parts.results, tangents=parts.tangents)
     else:
         assert push is not None
         outputs, pushed = ([item.slot for item in leaves(one) if type(item) is Ref] for one in backward_arguments(push))
-        leaf = wrong.place.slot, wrong.place.suffix
+        leaf = wrong.leaf.slot, wrong.leaf.suffix
         script = derivative_script(about, leaf=leaf, results=outputs, cotangents=pushed)
     finding = dataclasses.replace(finding, script=script, blame=finding.first.side)
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding

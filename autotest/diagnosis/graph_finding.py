@@ -12,11 +12,9 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree
-from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.double_precision import DoublePrecision
-from autotest.diagnosis.explanation import sizes
-from autotest.diagnosis.probing import scout
-from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
+from autotest.diagnosis.shrinking import Failure, Judge
+from autotest.diagnosis.shrunk_finding import Judging, shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.checker import Runs
 from autotest.emission.graph_script import Compared, Division, graph_script
@@ -46,15 +44,10 @@ def understood(finding: Finding, context: RunContext, settings: Settings) -> Fin
         if not found.mismatches:
             why = "no script: the program alone agrees, or cannot be run again"
             return dataclasses.replace(finding, verified=Verification.lacking(why))
-        if options.shrink:
-            finding, found = _shrunk(finding, found, pair, settings, options, judge)
-        finding = dataclasses.replace(
-            finding,
-            program=found.program,
-            mismatches=tuple(found.mismatches),
-            verdict=(*finding.verdict[:1], *_three_ways(found, pair)),
-            blame="candidate",
-        )
+        judging = Judging(pair, settings, judge)
+        finding, found = shrunk(finding, found, _failure(found), judging, options.shrink)
+        told = (*finding.verdict[:1], *_three_ways(found, pair))
+        finding = dataclasses.replace(finding, verdict=told, blame="candidate")
         return _scripted(finding, found, pair, settings, options)
     except (NotReplayable, CannotStage) as error:
         return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
@@ -112,20 +105,11 @@ def _has_empty(program: Program) -> bool:
     return any(0 in array.data.shape for array in program.arrays)
 
 
-def _shrunk(
-    finding: Finding, start: Agreement, pair: Pair, settings: Settings, options: Options, judge: Judge
-) -> tuple[Finding, Agreement]:
+def _failure(start: Agreement) -> Failure:
     first = start.mismatches[0]
     # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
     operator = "" if is_gradient(first.name) else operator_of(start.program.calls, first.slot)
-    failure = Failure(first.symptom, first.stage, first.side, operator=operator, message="")
-    with scout(pair, start.program) as survives:
-        shrinker = Shrinker(start, failure, pair, settings, options.shrink, survives=survives, judge=judge)
-        shrunk = shrinker.shrink()
-        smallest = shrunk.agreement
-        happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.result_of)
-    told = sizes(start.program, smallest.program, shrunk.executions, shrunk.complete)
-    return dataclasses.replace(finding, shrinking=(told,), happens=happens), smallest
+    return Failure(first.symptom, first.stage, first.side, operator=operator, message="")
 
 
 def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings, options: Options) -> Finding:
@@ -133,7 +117,6 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
     if not pair.candidate.script().graph:
         raise NotReplayable(f"none is written for {pair.candidate.graph_mode}")
     staged = stage(found.record)
-    versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     names = [mismatch.name for mismatch in found.mismatches]
     raised = found.mismatches[0].detail == "raised"
     results = graph_check.results(staged)
@@ -149,7 +132,7 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
         pair,
         compared,
         title=f"{finding.operator}: {pair.candidate.graph_mode} of {pair.candidate.name} differs from its eager mode.",
-        header=[f"{versions}; {finding.test}, trial {finding.index} of base seed {finding.base_seed}."],
+        header=[finding.provenance],
     )
     finding = dataclasses.replace(finding, script=script)
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding

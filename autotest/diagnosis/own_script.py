@@ -29,14 +29,12 @@ def own_script(finding: Finding, pair: Pair) -> str | None:
         terms = _terms(program, pair, first.slot, name[len(own) :])
         if terms is None and not (elsewhere and candidate.inner == "torch"):  # type: ignore[attr-defined]
             return None
-        versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
-        about = f"{finding.test}, trial {finding.index} of base seed {finding.base_seed}."
         reference, other = pair.sides
         differs = f"{first.name} differs in {first.symptom} between {reference} and {other}"
         shows = f"{other} raises where {reference} does not" if first.symptom == "exception" else differs
         asked = Asked(
             f"{finding.operator}: {shows}.",
-            [f"{versions}; {about}", *finding.verdict[:1]],
+            [finding.provenance, *finding.verdict[:1]],
             first.symptom,
             name,
             first.statistics,

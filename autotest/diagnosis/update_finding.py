@@ -7,9 +7,8 @@ import dataclasses
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.explanation import sizes
-from autotest.diagnosis.probing import scout
-from autotest.diagnosis.shrinking import Failure, Shrinker
+from autotest.diagnosis.shrinking import Failure
+from autotest.diagnosis.shrunk_finding import Judging, shrunk
 from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.program.semantics import is_step
@@ -29,27 +28,12 @@ def understood(finding: Finding, update: Update, context: RunContext, settings: 
     agreement = agree(update.program, pair, judged)
     if not agreement.mismatches:
         return finding
-    lines: tuple[str, ...] = ()
-    if context.options.shrink:
-        first = agreement.mismatches[0]
-        failure = Failure(first.symptom, first.stage, first.side, "", "")
-        with scout(pair, update.program) as survives:
-            shrinker = Shrinker(
-                agreement, failure, pair, judged, context.options.shrink, survives=survives, judge=_in_double
-            )
-            shrunk = shrinker.shrink()
-        assert finding.program is not None
-        lines = (sizes(finding.program, shrunk.agreement.program, shrunk.executions, shrunk.complete),)
-        agreement = shrunk.agreement
+    first = agreement.mismatches[0]
+    failure = Failure(first.symptom, first.stage, first.side, "", "")
+    judging = Judging(pair, judged, _in_double)
+    finding, agreement = shrunk(finding, agreement, failure, judging, context.options.shrink, features=False)
     steps = [call.slot for call in agreement.program.calls if is_step(call)]
-    return dataclasses.replace(
-        finding,
-        program=agreement.program,
-        mismatches=tuple(agreement.mismatches),
-        divergent=steps[-1] if steps else None,
-        settings=dataclasses.asdict(judged),
-        shrinking=lines,
-    )
+    return dataclasses.replace(finding, divergent=steps[-1] if steps else None, settings=dataclasses.asdict(judged))
 
 
 def _in_double(program: Program, pair: Pair, settings: Settings) -> Agreement:

@@ -55,10 +55,9 @@ def emit(
     shows = _SHOWS.get(
         "unlike" if unlike else first.symptom, "{name} differs in {symptom} between {reference} and {candidate}"
     ).format(name=first.name, symptom=first.symptom, reference=reference.name, candidate=candidate.name)
-    versions = ", ".join(f"{name} {version}" for name, version in finding.versions.items())
     title = f"{finding.operator}: {shows}."
     header = [
-        f"{versions}; {finding.origin}.",
+        finding.provenance,
         *finding.verdict[:1],
         *([often(runs)] if runs.often else []),
     ]

@@ -12,7 +12,7 @@ from autotest.frameworks import Framework
 from autotest.gradients.exemptions import Rule
 from autotest.gradients.function import Real, from_reals, reals, slope
 from autotest.gradients.programs import Replays, differentiated
-from autotest.gradients.reverse_mode import Place, Wrong, constant, is_kink, is_wide
+from autotest.gradients.reverse_mode import CapturedLeaf, Wrong, constant, is_kink, is_wide
 from autotest.program import Array, Call, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.replaying.replay import replay
@@ -68,7 +68,7 @@ def _with_tangent(wide: Program, upto: int, roots: list[int], leaf: Call) -> tup
 class Forward:
     """Where a program from `forwarding` has what."""
 
-    leaf: Place
+    leaf: CapturedLeaf
     #: The captured array of the tangent.
     along: int
     results: list[int]
@@ -90,10 +90,10 @@ def anatomy(program: Program) -> Forward | None:
     if len(sources) != 2 or not all(call.kind == "tensor" for call in sources):
         return None
     leaf, along = sources
-    place = Place(leaf.slot, "", leaf.args[0].index)
+    captured = CapturedLeaf(leaf.slot, "", leaf.args[0].index)
     results = [pairs[call.args[0].slot] for call in reads]
     first = next(call.slot for call in program.calls if Ref(dual.slot) in refs(call))
-    return Forward(place, along.args[0].index, results, [call.slot for call in reads], first)
+    return Forward(captured, along.args[0].index, results, [call.slot for call in reads], first)
 
 
 def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> Wrong | None:

@@ -26,8 +26,8 @@ _WIDE = frozenset(("float64", "complex128"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
-    """A leaf of a program: whose gradient it is, and which captured array its contents come from."""
+class CapturedLeaf:
+    """A leaf of a program whose contents are a captured array."""
 
     slot: int
     #: Of a module's parameter its path, ``.weight``.
@@ -39,7 +39,7 @@ class Place:
 class Wrong:
     """An element of a gradient that is not the derivative."""
 
-    place: Place
+    leaf: CapturedLeaf
     #: The leaf's name, ``x0`` or ``m2.weight``.
     name: str
     row: GradientRow
@@ -70,7 +70,7 @@ def pushing(program: Program, framework: Framework, order: int) -> Program | Non
     calls = [*wide.calls[: last.slot], last]
     overwritten: list[Call] = []
     arrays = list(wide.arrays)
-    direct = {place.slot for place in _places(Program(tuple(calls), wide.arrays))}
+    direct = {leaf.slot for leaf in _captured_leaves(Program(tuple(calls), wide.arrays))}
     for leaf in runner.leaves:
         if leaf.suffix or leaf.slot in direct:
             continue
@@ -103,15 +103,15 @@ def constant(program: Program, slot: int, array: Array, device: str) -> Program:
     return Program(calls, (*program.arrays, array), program.undefined)
 
 
-def _places(program: Program) -> Iterator[Place]:
+def _captured_leaves(program: Program) -> Iterator[CapturedLeaf]:
     """The leaves of `program` whose contents are a captured array."""
     for call in program.calls:
         if call.kind == "tensor" and call.kwargs["requires_grad"]:
-            yield Place(call.slot, "", call.args[0].index)
+            yield CapturedLeaf(call.slot, "", call.args[0].index)
         elif call.kind == "overwrite":
-            yield Place(call.args[0].slot, "", call.args[1].index)
+            yield CapturedLeaf(call.args[0].slot, "", call.args[1].index)
         elif call.kind == "load_state":
-            yield from (Place(call.args[0].slot, f".{name}", item.index) for name, item in call.args[1].items())
+            yield from (CapturedLeaf(call.args[0].slot, f".{name}", item.index) for name, item in call.args[1].items())
 
 
 def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> Wrong | None:
@@ -158,19 +158,19 @@ class _Pushed:
 
     def wrong(self) -> Wrong | None:
         own = names(self._program)
-        for place in _places(self._program):
-            tensor = self._run.values[place.slot]
-            if place.suffix:
-                tensor = self._framework.parameters(tensor).get(place.suffix[1:])
+        for leaf in _captured_leaves(self._program):
+            tensor = self._run.values[leaf.slot]
+            if leaf.suffix:
+                tensor = self._framework.parameters(tensor).get(leaf.suffix[1:])
             if tensor is None or not self._framework.can_backpropagate(tensor):
                 continue
-            row = self._row(place, tensor, own[place.slot] + place.suffix)
+            row = self._row(leaf, tensor, own[leaf.slot] + leaf.suffix)
             if row is not None:
-                return Wrong(place, own[place.slot] + place.suffix, row)
+                return Wrong(leaf, own[leaf.slot] + leaf.suffix, row)
         return None
 
-    def _row(self, place: Place, tensor: Any, name: str) -> GradientRow | None:
-        array = self._program.arrays[place.index]
+    def _row(self, leaf: CapturedLeaf, tensor: Any, name: str) -> GradientRow | None:
+        array = self._program.arrays[leaf.index]
         gradient = self._framework.gradient(tensor)
         analytic = np.zeros(array.data.shape, array.data.dtype)
         if gradient is not None:
@@ -183,8 +183,8 @@ class _Pushed:
                 return GradientRow(name, "", False, 0.0, 0.0, "", "", 0.0, 0.0, 0.0, note)
             analytic = value.data
         own = reals(analytic)
-        for at in self._suspects(place.index, own):
-            below, centre, above = (self._total(place.index, at, step) for step in (-1.0, 0.0, 1.0))
+        for at in self._suspects(leaf.index, own):
+            below, centre, above = (self._total(leaf.index, at, step) for step in (-1.0, 0.0, 1.0))
             eps = self._rule.eps
             numeric = np.array((above - below) / (2 * eps))
             mine = np.array(own[at])
@@ -251,4 +251,4 @@ def is_kink(analytic: float, left: float, right: float, rule: Rule) -> bool:
     return between and not abs(right - left) <= slack
 
 
-__all__ = ["Place", "Wrong", "constant", "is_kink", "is_wide", "pushing", "wrong_gradient"]
+__all__ = ["CapturedLeaf", "Wrong", "constant", "is_kink", "is_wide", "pushing", "wrong_gradient"]

@@ -41,7 +41,7 @@ def divergence(finding: Finding, place: str, trouble: str) -> str:
         *_reproducer(finding, place),
         *([f"  ({trouble})"] if trouble else []),
         *_origin(finding),
-        "Versions:   " + ", ".join(f"{name} {version}" for name, version in finding.versions.items()),
+        f"Versions:   {finding.versions_in_words}",
     ]
     return "\n".join(lines)
 

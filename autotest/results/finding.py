@@ -65,6 +65,16 @@ class Finding:
         return self.test if self.index < 0 else f"{self.test}, trial {self.index} of base seed {self.base_seed}"
 
     @property
+    def versions_in_words(self) -> str:
+        """``torch 2.0.1, oneflow 0.9.0``."""
+        return ", ".join(f"{name} {version}" for name, version in self.versions.items())
+
+    @property
+    def provenance(self) -> str:
+        """With which versions it was found, and where: a line of its script."""
+        return f"{self.versions_in_words}; {self.origin}."
+
+    @property
     def first(self) -> Mismatch:
         """The mismatch that the finding is named after: the first in program order."""
         return self.mismatches[0]

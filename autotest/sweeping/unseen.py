@@ -61,9 +61,8 @@ def _script(finding: Finding, shown: Unseen, pair: Pair) -> str | None:
         "alias": f"{name} shares memory with an operand on one of {reference} and {candidate} only",
         "repeat": f"{candidate} gives another {name} each time",
     }[check]
-    versions = ", ".join(f"{side} {version}" for side, version in finding.versions.items())
     try:
-        notes = [f"{versions}; {finding.origin}."]
+        notes = [finding.provenance]
         about = About(program, pair.scripts(program), f"{finding.operator}: {what}.", notes)
         if check == "strides":
             return unseen.other_strides(about, name)

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, Symptom, TensorValue
 from autotest.comparison.rejection import first_line, is_out_of_memory
-from autotest.emission import names
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, operator_of
@@ -37,15 +36,7 @@ class Agreement:
     mismatches: list[Mismatch]
     #: Why the reference refused, which makes the program worth nothing.
     refused: str = ""
-    _names: dict[int, str] | None = None
     _results: dict[Place, tuple[Any, Any]] | None = None
-
-    def place(self, mismatch: Mismatch) -> Place:
-        """Where `mismatch` is, independent of names."""
-        if self._names is None:
-            self._names = names(self.program)
-        own = self._names.get(mismatch.slot, "")
-        return mismatch.slot, mismatch.name[len(own) :] if mismatch.name.startswith(own) else ""
 
     def read(self) -> dict[Place, tuple[Any, Any]]:
         """Each result of either side, by its place."""
@@ -62,6 +53,11 @@ class Agreement:
             own, theirs = dict(_flat(item.suffix, one)), dict(_flat(item.suffix, other))
             found |= {(item.slot, suffix): (value, theirs.get(suffix)) for suffix, value in own.items()}
         return found
+
+
+def place_of(mismatch: Mismatch) -> Place:
+    """Where `mismatch` is, independent of names."""
+    return mismatch.slot, mismatch.place
 
 
 def agree(program: Program, pair: Pair, settings: Settings) -> Agreement:

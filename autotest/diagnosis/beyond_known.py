@@ -14,7 +14,7 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis.agreement import Agreement, Place, agree
+from autotest.diagnosis.agreement import Agreement, Place, agree, place_of
 from autotest.diagnosis.inputs import as_inputs
 from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
@@ -100,7 +100,7 @@ def _put_right(agreement: Agreement, first: Mismatch, pair: Pair, settings: Sett
     )
     if any(item.name == first.name and item.symptom != first.symptom for item in agreement.mismatches):
         return program, aside  # what else is wrong with it is looked at before its value is another's
-    place = agreement.place(first)
+    place = place_of(first)
     slot = locate(program, pair, settings, first).slot
     if first.stage == "backward" and slot not in (reached := _computed_from(program, place[0])):
         slot = next(iter(reached), slot)  # that one has a wrong gradient, too, but not this one

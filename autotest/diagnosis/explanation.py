@@ -12,7 +12,7 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import TensorValue, limits
 from autotest.comparison.elementwise import distance
-from autotest.diagnosis.agreement import Agreement
+from autotest.diagnosis.agreement import Agreement, place_of
 from autotest.emission import cotangents, names, program_text
 from autotest.program import LAYOUT, Array, Program, leaves, map_operand
 from autotest.program.rewriting import with_arrays
@@ -162,7 +162,7 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
         return ["Would pass: with special_values=False"]
     if first.statistics is None:
         return []
-    expected, actual = shrunk.read().get(shrunk.place(first), (None, None))
+    expected, actual = shrunk.read().get(place_of(first), (None, None))
     if type(expected) is not TensorValue or type(actual) is not TensorValue:
         return []
     if expected.data.shape != actual.data.shape or expected.data.dtype.kind != "f":

@@ -11,7 +11,7 @@ from autotest.base.errors import NotReplayable
 from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
-from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.agreement import Agreement, agree, place_of
 from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.shrinking import Failure, Judge
 from autotest.diagnosis.shrunk_finding import Judging, shrunk
@@ -62,7 +62,7 @@ def _three_ways(found: Agreement, pair: Pair) -> list[str]:
     if numbers is None or not np.isfinite(numbers.greatest_abs):
         return []
     double = DoublePrecision(found.program, pair)
-    wide = double.sides[0].get(double.wide_place(found.place(first)))
+    wide = double.sides[0].get(double.wide_place(place_of(first)))
     if not isinstance(wide, TensorValue) or wide.data.ndim != len(numbers.abs_index):
         return []
     truth = wide.data[numbers.abs_index]

@@ -11,7 +11,7 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import distance
-from autotest.diagnosis.agreement import Agreement, Place, results
+from autotest.diagnosis.agreement import Agreement, Place, place_of, results
 from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.locating import Located, locate
@@ -49,7 +49,7 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
         verdict = verdict if again.weak else again
     if pair.others:
         shown = focus.mismatches[0]
-        verdict = weighed(verdict, votes(focus, focus.place(shown), shown, pair, settings), pair.sides)
+        verdict = weighed(verdict, votes(focus, place_of(shown), shown, pair, settings), pair.sides)
     return Opinion(verdict, located, double)
 
 
@@ -80,7 +80,7 @@ def explained(agreement: Agreement, opinion: Opinion, settings: Settings) -> tup
 def _is_rounding(item: Mismatch, agreement: Agreement, opinion: Opinion, settings: Settings) -> bool:
     """Whether rounding explains `item`, where it explains the first mismatch."""
     double, located = opinion.double, opinion.located
-    place = agreement.place(item)
+    place = place_of(item)
     measured = double.measured(place, item, settings, agreement)
     if measured is None or not measured.wide_agrees:
         return False
@@ -100,7 +100,7 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     evidence = Evidence(first.symptom, pair.sides, each_agrees=located.slot is None)
     if first.symptom in ("exception", "accepted", "out of memory"):
         return evidence
-    place = focus.place(first)
+    place = place_of(first)
     evidence = dataclasses.replace(evidence, **_noise(focus, place, pair, first))
     if max(evidence.noise) > evidence.tolerated:
         return evidence

@@ -12,7 +12,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, compare_values
 from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis import referee
-from autotest.diagnosis.agreement import Agreement, Place, agree, results
+from autotest.diagnosis.agreement import Agreement, Place, agree, place_of, results
 from autotest.diagnosis.double_precision import RUNS, as_array, nudged
 from autotest.diagnosis.lockstep import Gradients, first_divergent, gradients_before, gradients_of_steps
 from autotest.diagnosis.roundoff import ROUNDOFF
@@ -133,7 +133,7 @@ def _is_wrong(slot: int, gradients: Gradients, runs: Sequence[_Run], settings: S
 
 
 def _ratio_at(agreement: Agreement, item: Mismatch, runs: Sequence[_Run]) -> float:
-    place = agreement.place(item)
+    place = place_of(item)
     expected, actual = (as_array(one) for one in agreement.read().get(place, (None, None)))
     if expected is None or actual is None:
         return float("inf")

@@ -11,7 +11,7 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis import referee
-from autotest.diagnosis.agreement import Agreement, raised, refused
+from autotest.diagnosis.agreement import Agreement, place_of, raised, refused
 from autotest.diagnosis.oracles import ties
 from autotest.frameworks import Absent, Framework, Pair
 from autotest.program import Program
@@ -244,7 +244,7 @@ class Judge:
         numbers = [item for item in agreement.mismatches if item.symptom in ("value", "gradient")]
         if len(numbers) in (0, len(agreement.mismatches)):
             return agreement.mismatches
-        if not ties(agreement, agreement.place(numbers[0]), self._pair):
+        if not ties(agreement, place_of(numbers[0]), self._pair):
             return agreement.mismatches
         found.rounded = True
         return [item for item in agreement.mismatches if item not in numbers]

@@ -104,7 +104,7 @@ def test_what_only_the_whole_program_shows_is_told_of_by_it(against, monkeypatch
     monkeypatch.setenv("AUTOTEST_VERIFY", "1")
     monkeypatch.setenv("AUTOTEST_SHRINK", "5")
     monkeypatch.setattr(failed_trial, "verify", verify)
-    against(subtle.wrong_second_call())
+    against(subtle.wrong_after_the_first_call())
 
     def body():
         x = random_tensor(shape=(2, 3), requires_grad=False)

@@ -191,19 +191,19 @@ def add_in_place() -> Any:
 # -- results ------------------------------------------------------------------------------------------------
 
 
-def _second_call(abs_: Any) -> Any:
+def _after_the_first(abs_: Any) -> Any:
     called = []
 
     def later(x: Any) -> Any:
         called.append(x)
-        return abs_(x) + (0.0 if len(called) % 2 else 1.0)
+        return abs_(x) + (1.0 if len(called) > 1 else 0.0)
 
     return later
 
 
-def wrong_second_call() -> FaultyTorch:
-    """Every second call is wrong; which is the second depends on all that was called before."""
-    return _planted("wrong_second_call", {"abs": _second_call})
+def wrong_after_the_first_call() -> FaultyTorch:
+    """Every call but the first that its process makes is wrong: a program of one call is right by itself."""
+    return _planted("wrong_after_the_first_call", {"abs": _after_the_first})
 
 
 def list_for_tuple() -> FaultyTorch:

@@ -28,7 +28,7 @@ def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, f
     return [*_what_matters(shrunk.program, fails), *nearest(shrunk.program, passing), *_tolerance(shrunk, settings)]
 
 
-def sizes(before: Program, after: Program, executions: int, complete: bool) -> str:
+def shrunk_line(before: Program, after: Program, executions: int, complete: bool) -> str:
     """A line that says how much smaller a program has become."""
     old, new = (
         f"{len(program.calls)} calls and {sum(array.data.size for array in program.arrays)} elements"

@@ -1,40 +1,30 @@
-"""From a failed trial to a finding: programs, verdict, script, verification."""
+"""Says whether the mismatches of a trial count, and makes a finding of them: verdict, smaller program, script."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage
-from autotest.diagnosis import graph_finding, training, update_finding
+from autotest.diagnosis import gradient_finding, graph_finding, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
-from autotest.diagnosis.choice_reduction import shrink_choices
-from autotest.diagnosis.decisive_features import decisive_features
-from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.explanation import explain, sizes
-from autotest.diagnosis.gradient_finding import is_numeric, understood
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
 from autotest.diagnosis.live_modules import wrong_alone
 from autotest.diagnosis.own_script import own_script
-from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
-from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of
-from autotest.diagnosis.verdict import HARMLESS, Blame, Verdict
+from autotest.diagnosis.shrunk_trial import WholeTrial, failure_of, with_opinion
+from autotest.diagnosis.verdict import HARMLESS, Verdict
 from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
 from autotest.frameworks import Pair, warnings_ignored
-from autotest.program import Call, Program, operator_of
-from autotest.program.semantics import is_class
-from autotest.report.activity import doing
+from autotest.program import Call, Program
 from autotest.results.finding import Finding
-from autotest.results.identity import operator_behind
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
 from autotest.trials.judgement import identity_of_trial
@@ -149,16 +139,16 @@ class FailedTrial:
         settings, update = self._settings, self.outcome.update
         if finding.first.symptom == "graph":
             # Both sides are the candidate's own: no referee, no script that asks the reference.
-            return graph_finding.understood(finding, context, settings)
-        if is_numeric(finding.first):
+            return graph_finding.diagnosed(finding, context, settings)
+        if gradient_finding.is_numeric(finding.first):
             # The two sides agree: what disagrees is one side's gradient with its own forward.
-            return understood(finding, context, settings)
+            return gradient_finding.diagnosed(finding, context, settings)
         if update is not None:
             # A program of the optimizer's steps alone shows more than what the trial compared.
-            return scripted(update_finding.understood(finding, update, context, settings), context)
+            return scripted(update_finding.diagnosed(finding, update, context, settings), context)
         whole = finding
         try:
-            finding = self._understood(finding, context.options.shrink)
+            finding = self._with_verdict(finding, context.options.shrink)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
             finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
         told = scripted(finding, context)
@@ -177,7 +167,7 @@ class FailedTrial:
             return again if again.verified.holds else told
         return told
 
-    def _understood(self, finding: Finding, seconds: float) -> Finding:
+    def _with_verdict(self, finding: Finding, seconds: float) -> Finding:
         """`finding` with its verdict, and with a smaller program when there are `seconds` to shrink it in."""
         settings, pair = self._settings, self.pair
         agreement = self._replayed()
@@ -191,13 +181,13 @@ class FailedTrial:
         # What rounding explains was left out of the finding, and comes last.
         agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)
         agreement = _on_inputs(agreement, pair, settings)
-        agreement, opinion = _told_first(agreement, self._examined(agreement), pair, settings)
+        agreement, opinion = _guilty_first(agreement, self._examined(agreement), pair, settings)
         finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
         if not seconds:
-            return _told(finding, agreement, opinion, pair)
+            return with_opinion(finding, agreement, opinion, pair)
         failure = failure_of(agreement, opinion, pair, settings)
         test = dataclasses.replace(self.test, settings=settings)
-        return _Whole(finding, agreement, opinion, failure, test, self.outcome, pair).shrunk(seconds)
+        return WholeTrial(finding, agreement, opinion, failure, test, self.outcome, pair).shrunk(seconds)
 
     def _with_intermediate_gradients(self) -> tuple[Sequence[Call], Sequence[Mismatch]]:
         """The calls and mismatches of the trial; where gradients alone differ, of another that keeps all of them."""
@@ -211,8 +201,6 @@ class FailedTrial:
 
 
 _STAGES: tuple[Stage, ...] = ("backward", "forward")
-#: Programs with more calls are not run again from their test body.
-_LONG = 60
 
 
 def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:
@@ -226,7 +214,7 @@ def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreemen
     return found if alike else agreement
 
 
-def _told_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> tuple[Agreement, Opinion]:
+def _guilty_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> tuple[Agreement, Opinion]:
     """`agreement` with a mismatch first that a call is guilty of, where one is; and what is to be said of that.
 
     `opinion` is on the mismatch that is first now.
@@ -247,107 +235,14 @@ def _told_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Se
     return agreement, opinion
 
 
-def _as_good(verdict: Verdict) -> tuple[Blame, ...]:
-    """The verdicts on a smaller program with which it may stand for one that was judged `verdict`."""
-    decided: tuple[Blame, ...] = ("candidate", "reference", "both")
-    return ("inconclusive", "semantic difference", *decided) if verdict.weak else (verdict.blame,)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Whole:
-    """A failure as its trial left it, with what is known of it: where shrinking starts from."""
-
-    finding: Finding
-    agreement: Agreement
-    opinion: Opinion
-    failure: Failure
-    test: Test
-    outcome: Outcome
-    pair: Pair
-
-    def shrunk(self, seconds: float) -> Finding:
-        """The finding about the smallest program that fails alike and has the same verdict."""
-        with doing("shrinking"), scout(self.pair, self.agreement.program) as survives:
-            return self._shrunk(seconds, survives)
-
-    def _shrunk(self, seconds: float, survives: Callable[[Program], bool]) -> Finding:
-        assert self.finding.program is not None
-        pair, settings, alone = self.pair, self.test.settings, self.opinion.located.alone
-        begin = time.monotonic()
-        start, tried = self._plainer(seconds / 2)
-        left = max(1.0, seconds - (time.monotonic() - begin))
-        shrinker = Shrinker(start, self.failure, pair, settings, left, survives=survives, judge=self._judged)
-        shrunk = shrinker.shrink([alone.program] if alone is not None else [])
-        smallest, final = shrunk.agreement, self.opinion
-        for smallest in reversed(shrunk.history):
-            # Never slide to another failure: what is told of is the smallest one that has the first one's verdict, or
-            # that says whose it is where the first one could not.
-            final = examine(smallest, pair, settings)
-            if final.verdict.blame in _as_good(self.opinion.verdict):
-                break
-        else:
-            smallest, final = self.agreement, self.opinion
-        lines = [sizes(self.finding.program, smallest.program, shrunk.executions + tried, shrunk.complete)]
-        happens: tuple[str, ...] = ()
-        if time.monotonic() - begin < 2 * seconds:
-            happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.result_of)
-            lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
-        told = _told(self.finding, smallest, final, pair)
-        return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)
-
-    def _judged(self, program: Program, pair: Pair, settings: Settings) -> Agreement:
-        """What `program` fails in: what the whole one does first, since it may fail in more."""
-        found, failure = agree(program, pair, settings), self.failure
-        found.mismatches.sort(key=lambda item: (item.symptom, item.stage) != (failure.symptom, failure.stage))
-        return found
-
-    def _plainer(self, seconds: float) -> tuple[Agreement, int]:
-        """The same trial on plainer choices, where the program alone does not know what goes together; and the runs."""
-        alone = self.opinion.located.alone
-        focus = self.agreement.program if alone is None else alone.program
-        if alone is not None and not any(is_class(call) for call in focus.calls):
-            return self.agreement, 0
-        if alone is not None and len(self.agreement.program.calls) > _LONG:
-            return self.agreement, 0  # to run the body again and again takes longer than to make that one call smaller
-        plain, tried = shrink_choices(self.test, self.outcome, self.pair, self.failure, seconds)
-        if plain is self.outcome:
-            return self.agreement, tried
-        found = agree(plain.program, self.pair, self.test.settings)
-        return (found, tried) if self.failure.shown_by(found) else (self.agreement, tried)
-
-
-def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> Failure:
-    """In what way the first mismatch of `agreement` fails, for everything smaller to fail alike."""
-    first = agreement.mismatches[0]
-    calls, slot = agreement.program.calls, opinion.located.slot
-    operator = operator_behind(calls, first) if slot is None else operator_of(calls, slot)
-    wide = may_be_rounding([first]) and differs_widely(agreement, pair, settings)
-    return Failure(first.symptom, first.stage, first.side, operator, message_of(first), wide)
-
-
-def _told(finding: Finding, agreement: Agreement, opinion: Opinion, pair: Pair) -> Finding:
-    """`finding` about `agreement`'s program, with the verdict on it."""
-    verdict, (first, *others) = opinion.verdict, agreement.mismatches
-    if may_be_rounding([first]):  # what only special numbers show, its trial knows best
-        first = dataclasses.replace(first, special=finding.first.special)
-    return dataclasses.replace(
-        finding,
-        program=agreement.program,
-        mismatches=(first, *others),
-        verdict=(verdict.line, *verdict.numbers, *differing_defaults(agreement.program, pair)),
-        blame=verdict.blame,
-        divergent=opinion.located.hint if opinion.located.slot is None else opinion.located.slot,
-    )
-
-
 @np.errstate(all="ignore")
 def scripted(finding: Finding, context: RunContext) -> Finding:
     """Add the standalone script, and whether a fresh interpreter sees the same."""
     assert finding.program is not None
-    if is_numeric(finding.first):
+    if gradient_finding.is_numeric(finding.first):
         options = dataclasses.replace(context.options, shrink=0.0)
         unshrunk = dataclasses.replace(context, options=options)
-        return understood(finding, unshrunk, Settings.kept(finding.settings))
+        return gradient_finding.diagnosed(finding, unshrunk, Settings.kept(finding.settings))
     own = own_script(finding, context.pair)
     if own is not None:
         told = dataclasses.replace(finding, script=own)

@@ -10,10 +10,10 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.comparison.elementwise import distance
-from autotest.diagnosis import scipy_counterparts
 from autotest.diagnosis.agreement import Place, results
-from autotest.diagnosis.numpy_vote import vote
+from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.roundoff import ROUNDOFF
+from autotest.diagnosis.scipy_counterparts import scipy_result
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
@@ -135,11 +135,11 @@ def _answers(asked: _Asked, pair: Pair, suffix: str) -> Iterator[tuple[str, Any]
     NumPy's counterparts are written from what is documented; the reference's own second implementations repeat how the
     first one deals with what is not finite, and are heard where there is no counterpart.
     """
-    found = _part(vote(asked.path, *asked.plain), suffix)
+    found = _part(numpy_result(asked.path, *asked.plain), suffix)
     if found is not None:
         yield "NumPy", found
         return
-    special = _part(scipy_counterparts.vote(asked.path, *asked.plain), suffix)
+    special = _part(scipy_result(asked.path, *asked.plain), suffix)
     if special is not None:
         yield "SciPy", special
         return

@@ -36,7 +36,7 @@ def is_numeric(mismatch: Mismatch) -> bool:
     return mismatch.symptom == "gradient" and mismatch.stage == "replay"
 
 
-def understood(finding: Finding, context: RunContext, settings: Settings) -> Finding:
+def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Finding:
     """`finding` with its verdict, and shrunk and scripted as far as its program bears it."""
     pair, options = context.pair, context.options
     framework = pair.reference if finding.first.side == "reference" else pair.candidate
@@ -137,4 +137,4 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding
 
 
-__all__ = ["is_numeric", "understood"]
+__all__ = ["diagnosed", "is_numeric"]

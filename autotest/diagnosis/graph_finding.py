@@ -30,7 +30,7 @@ from autotest.results.verification import Verification
 from autotest.trials.context import RunContext
 
 
-def understood(finding: Finding, context: RunContext, settings: Settings) -> Finding:
+def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Finding:
     """`finding` shrunk and scripted, as far as its program bears it."""
     pair, options = context.pair, context.options
     program, mode = finding.program, pair.candidate.graph_mode
@@ -173,4 +173,4 @@ def _division(staged: StagedProgram) -> Division:
     )
 
 
-__all__ = ["script_of", "understood"]
+__all__ = ["diagnosed", "script_of"]

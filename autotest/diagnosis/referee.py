@@ -14,8 +14,9 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Agreement, Place, place_of, results
 from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.forward_oracles import opinions
+from autotest.diagnosis.gradient_oracle import numeric_gradient
 from autotest.diagnosis.locating import Located, locate
-from autotest.diagnosis.oracles import numeric_gradient, ties
+from autotest.diagnosis.ties import ties
 from autotest.diagnosis.verdict import HARMLESS, Evidence, Verdict, judge
 from autotest.diagnosis.voting import votes, weighed
 from autotest.frameworks import Pair

@@ -1,4 +1,4 @@
-"""What SciPy has to say about special functions, where it is installed."""
+"""What SciPy computes for a special function, where it is installed."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _NAMES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def vote(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of operator `name`; None without an opinion, and where there is no SciPy."""
+def scipy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of operator `name`; None where it has none, or is not installed."""
     own = _NAMES.get(plain_name(name))
     if own is None or kwargs or not args:
         return None

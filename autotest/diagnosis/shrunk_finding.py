@@ -8,7 +8,7 @@ from typing import NamedTuple
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.decisive_features import decisive_features
-from autotest.diagnosis.explanation import sizes
+from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
 from autotest.frameworks import Pair
@@ -37,7 +37,7 @@ def shrunk(
             result = shrinker.shrink()
             found = result.agreement
             happens = decisive_features(found.program, shrinker.values(found), shrinker.result_of) if features else ()
-        told = sizes(finding.program, found.program, result.executions, result.complete)
+        told = shrunk_line(finding.program, found.program, result.executions, result.complete)
         finding = dataclasses.replace(finding, shrinking=(told,), happens=happens)
     return dataclasses.replace(finding, program=found.program, mismatches=tuple(found.mismatches)), found
 

@@ -18,7 +18,7 @@ from autotest.results.finding import Finding
 from autotest.trials.context import RunContext
 
 
-def understood(finding: Finding, update: Update, context: RunContext, settings: Settings) -> Finding:
+def diagnosed(finding: Finding, update: Update, context: RunContext, settings: Settings) -> Finding:
     """`finding` about a program of the optimizer's steps on the recorded parameters and gradients."""
     pair = context.pair
     judged = dataclasses.replace(settings, rtol=update.tolerance, atol=update.floor)

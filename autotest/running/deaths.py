@@ -12,7 +12,7 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.diagnosis import graph_death
-from autotest.diagnosis.explanation import sizes
+from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import ProbeOptions
 from autotest.diagnosis.verdict import Evidence, judge
 from autotest.diagnosis.verification import verify
@@ -271,7 +271,7 @@ def _with_graph_script(finding: Finding, conditions: Conditions, server: Server)
     smaller = _shrunk(finding, conditions, server, options, seconds=4 * conditions.shrink)
     if isinstance(smaller, str):
         return dataclasses.replace(finding, shrinking=(smaller,))
-    line = sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
+    line = shrunk_line(finding.program, smaller.program, smaller.executions, smaller.complete)
     first = dataclasses.replace(finding.first, slot=_last_result(smaller.program.calls))
     less = dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,))
     death = graph_death.of_program(smaller.program, pair_of(conditions), settings, finding.origin)
@@ -300,7 +300,7 @@ def _smaller(
     else:
         return (said,), None, ways
     dying = [runs for runs in ways if runs.calls == times and (smaller.in_forks or not runs.forked)]
-    line = sizes(finding.program, smaller.program, smaller.executions, smaller.complete)
+    line = shrunk_line(finding.program, smaller.program, smaller.executions, smaller.complete)
     first = dataclasses.replace(first, slot=max(0, len(smaller.program.calls) - 1))
     return (), dataclasses.replace(finding, mismatches=(first,), program=smaller.program, shrinking=(line,)), dying
 

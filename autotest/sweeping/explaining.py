@@ -16,10 +16,10 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Symptom
 from autotest.diagnosis.agreement import Agreement, agree
-from autotest.diagnosis.failed_trial import failure_of
 from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import Shrinker
+from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.emission import emit, program_text
 from autotest.frameworks import Pair, chosen
 from autotest.processes.client import Process, Server

@@ -12,7 +12,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, place_of, raised, refused
-from autotest.diagnosis.oracles import ties
+from autotest.diagnosis.ties import ties
 from autotest.frameworks import Absent, Framework, Pair
 from autotest.program import Program
 from autotest.program.rewriting import assembled

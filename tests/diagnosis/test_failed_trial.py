@@ -10,7 +10,7 @@ from autotest import random_tensor
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis import failed_trial, shrunk_trial
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
@@ -78,3 +78,13 @@ def test_what_else_differs_is_replayed_by_itself() -> None:
     assert trial.cleared() is None
     trial.outcome.beyond = Program((), (), frozenset())
     assert told_of(trial).verdict == ("no verdict: the recorded program does not show it again when it is replayed",)
+
+
+def test_what_cannot_be_made_smaller_is_not_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def again(*args: Any) -> Any:
+        raise AssertionError("examined again")
+
+    monkeypatch.setattr(shrunk_trial, "examine", again)
+    monkeypatch.setattr(shrunk_trial.Shrinker, "shrink", lambda shrinker, first: shrinker.result)
+    finding = differing().diagnosed(RunContext(PAIR, Options(verify=False, shrink=5.0)), 0)
+    assert finding.blame == "candidate"

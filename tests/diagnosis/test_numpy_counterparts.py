@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from autotest.diagnosis.numpy_vote import vote
+from autotest.diagnosis.numpy_oracle import numpy_result
 
 F = torch.nn.functional
 RANDOM = np.random.Generator(np.random.SFC64(0))
@@ -60,7 +60,7 @@ def tensors(value: Any) -> Any:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "function", "args", "kwargs"), CASES)
 def test_torch_agrees(name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> None:
-    said = vote(name, args, kwargs)
+    said = numpy_result(name, args, kwargs)
     given = function(*map(tensors, args), **kwargs)
     several = isinstance(given, tuple)
     assert said is not None
@@ -80,4 +80,4 @@ def test_torch_agrees(name: str, function: Callable[..., Any], args: Any, kwargs
     ],
 )
 def test_numpy_has_no_opinion_where_the_answer_is_anybodys(name: str, args: Any) -> None:
-    assert vote(name, args, {}) is None
+    assert numpy_result(name, args, {}) is None

@@ -18,6 +18,7 @@ from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import Shrinker, Shrunk
+from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Program
@@ -42,7 +43,7 @@ def shrunk(bug: Bug, seconds: float = 60.0) -> tuple[Shrunk, Program]:
     pair = Pair(TorchFramework(), bug.faulty())
     agreement = agree(failing(bug.body, pair).program, pair, SETTINGS)
     opinion = examine(agreement, pair, SETTINGS)
-    failure = failed_trial.failure_of(agreement, opinion, pair, SETTINGS)
+    failure = failure_of(agreement, opinion, pair, SETTINGS)
     alone = [opinion.located.alone.program] if opinion.located.alone is not None else []
     return Shrinker(agreement, failure, pair, SETTINGS, seconds).shrink(alone), agreement.program
 
@@ -123,7 +124,7 @@ def test_an_end_in_the_middle_keeps_what_was_found() -> None:
     pair = Pair(TorchFramework(), bug.faulty())
     agreement = agree(failing(bug.body, pair).program, pair, SETTINGS)
     opinion = examine(agreement, pair, SETTINGS)
-    failure = failed_trial.failure_of(agreement, opinion, pair, SETTINGS)
+    failure = failure_of(agreement, opinion, pair, SETTINGS)
     result = Shrinker(agreement, failure, pair, SETTINGS, 60.0, limit=5).shrink()
     assert not result.complete
     assert result.executions == 5

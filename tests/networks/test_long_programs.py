@@ -12,12 +12,13 @@ import autotest as at
 from autotest import torch as dual
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial, lockstep
+from autotest.diagnosis import lockstep
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.locating import locate
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import Shrinker
+from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program.rewriting import needed
@@ -211,7 +212,7 @@ def test_shrinking_of_what_no_call_shows_alone_grows_no_faster_than_n_log_n(perf
     for calls in (150, 600, 2400):
         _, agreement, pair = failed(far_apart(calls), FaultyTorch({"narrow": _copying}))
         opinion = examine(agreement, pair, SETTINGS)
-        failure = failed_trial.failure_of(agreement, opinion, pair, SETTINGS)
+        failure = failure_of(agreement, opinion, pair, SETTINGS)
         performed.clear()
         shrunk = Shrinker(agreement, failure, pair, SETTINGS, 600.0).shrink()
         length = len(agreement.program.calls)

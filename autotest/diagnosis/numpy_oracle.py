@@ -1,4 +1,4 @@
-"""What NumPy has to say about an operator: the third voter."""
+"""What NumPy computes for a call of an operator, where it has a counterpart."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _ALIASES: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 
 
-def vote(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of operator `name`, a tuple of arrays for several; None without an opinion."""
+def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of operator `name`, a tuple of arrays for several; None where it has none."""
     folder, _, plain = name.rpartition(".")
     if folder in ("fft", "special") or (folder, plain) == ("Tensor", "unfold"):
         return None  # of which norm and others mean something else

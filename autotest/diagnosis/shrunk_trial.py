@@ -1,0 +1,124 @@
+"""Makes what a failed trial did smaller: the choices of its test body, then its program."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+from autotest.base.settings import Settings
+from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.choice_reduction import shrink_choices
+from autotest.diagnosis.decisive_features import decisive_features
+from autotest.diagnosis.defaults import differing_defaults
+from autotest.diagnosis.explanation import explain, shrunk_line
+from autotest.diagnosis.probing import scout
+from autotest.diagnosis.referee import Opinion, examine, may_be_rounding
+from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of
+from autotest.diagnosis.verdict import Blame, Verdict
+from autotest.frameworks import Pair
+from autotest.program import Program, operator_of
+from autotest.program.semantics import is_class
+from autotest.report.activity import doing
+from autotest.results.finding import Finding
+from autotest.results.identity import operator_behind
+from autotest.trials.trial import Outcome, Test
+
+#: Programs with more calls are not run again from their test body.
+_LONG = 60
+
+
+def _as_good(verdict: Verdict) -> tuple[Blame, ...]:
+    """The verdicts on a smaller program with which it may stand for one that was judged `verdict`."""
+    decided: tuple[Blame, ...] = ("candidate", "reference", "both")
+    return ("inconclusive", "semantic difference", *decided) if verdict.weak else (verdict.blame,)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WholeTrial:
+    """A failed trial before anything of it was made smaller, and what is known of it."""
+
+    finding: Finding
+    agreement: Agreement
+    opinion: Opinion
+    failure: Failure
+    test: Test
+    outcome: Outcome
+    pair: Pair
+
+    def shrunk(self, seconds: float) -> Finding:
+        """The finding about the smallest program that fails alike and has the same verdict."""
+        with doing("shrinking"), scout(self.pair, self.agreement.program) as survives:
+            return self._shrunk(seconds, survives)
+
+    def _shrunk(self, seconds: float, survives: Callable[[Program], bool]) -> Finding:
+        assert self.finding.program is not None
+        pair, settings, alone = self.pair, self.test.settings, self.opinion.located.alone
+        begin = time.monotonic()
+        start, tried = self._plainer(seconds / 2)
+        left = max(1.0, seconds - (time.monotonic() - begin))
+        shrinker = Shrinker(start, self.failure, pair, settings, left, survives=survives, judge=self._judged)
+        shrunk = shrinker.shrink([alone.program] if alone is not None else [])
+        smallest, final = shrunk.agreement, self.opinion
+        for smallest in reversed(shrunk.history):
+            # Never slide to another failure: what is told of is the smallest one that has the first one's verdict, or
+            # that says whose it is where the first one could not.
+            final = self.opinion if smallest is self.agreement else examine(smallest, pair, settings)
+            if final.verdict.blame in _as_good(self.opinion.verdict):
+                break
+        else:
+            smallest, final = self.agreement, self.opinion
+        lines = [shrunk_line(self.finding.program, smallest.program, shrunk.executions + tried, shrunk.complete)]
+        happens: tuple[str, ...] = ()
+        if time.monotonic() - begin < 2 * seconds:
+            happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.result_of)
+            lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
+        told = with_opinion(self.finding, smallest, final, pair)
+        return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)
+
+    def _judged(self, program: Program, pair: Pair, settings: Settings) -> Agreement:
+        """What `program` fails in: what the whole one does first, since it may fail in more."""
+        found, failure = agree(program, pair, settings), self.failure
+        found.mismatches.sort(key=lambda item: (item.symptom, item.stage) != (failure.symptom, failure.stage))
+        return found
+
+    def _plainer(self, seconds: float) -> tuple[Agreement, int]:
+        """The same trial on plainer choices, where the program alone does not know what goes together; and the runs."""
+        alone = self.opinion.located.alone
+        focus = self.agreement.program if alone is None else alone.program
+        if alone is not None and not any(is_class(call) for call in focus.calls):
+            return self.agreement, 0
+        if alone is not None and len(self.agreement.program.calls) > _LONG:
+            return self.agreement, 0  # to run the body again and again takes longer than to make that one call smaller
+        plain, tried = shrink_choices(self.test, self.outcome, self.pair, self.failure, seconds)
+        if plain is self.outcome:
+            return self.agreement, tried
+        found = agree(plain.program, self.pair, self.test.settings)
+        return (found, tried) if self.failure.shown_by(found) else (self.agreement, tried)
+
+
+def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> Failure:
+    """In what way the first mismatch of `agreement` fails, for everything smaller to fail alike."""
+    first = agreement.mismatches[0]
+    calls, slot = agreement.program.calls, opinion.located.slot
+    operator = operator_behind(calls, first) if slot is None else operator_of(calls, slot)
+    wide = may_be_rounding([first]) and differs_widely(agreement, pair, settings)
+    return Failure(first.symptom, first.stage, first.side, operator, message_of(first), wide)
+
+
+def with_opinion(finding: Finding, agreement: Agreement, opinion: Opinion, pair: Pair) -> Finding:
+    """`finding` about `agreement`'s program, with the verdict on it."""
+    verdict, (first, *others) = opinion.verdict, agreement.mismatches
+    if may_be_rounding([first]):  # what only special numbers show, its trial knows best
+        first = dataclasses.replace(first, special=finding.first.special)
+    return dataclasses.replace(
+        finding,
+        program=agreement.program,
+        mismatches=(first, *others),
+        verdict=(verdict.line, *verdict.numbers, *differing_defaults(agreement.program, pair)),
+        blame=verdict.blame,
+        divergent=opinion.located.hint if opinion.located.slot is None else opinion.located.slot,
+    )
+
+
+__all__ = ["WholeTrial", "failure_of", "with_opinion"]

@@ -15,10 +15,10 @@ from autotest.diagnosis.shrunk_finding import Judging, shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script
 from autotest.frameworks import Framework, Pair
-from autotest.gradients.forward_mode import anatomy, forwarding, wrong_tangent
+from autotest.gradients.forward_mode import in_forward_mode, parts_of, wrong_tangent
 from autotest.gradients.larger_inputs import enlarged
 from autotest.gradients.numeric_check import NOT_THE_DERIVATIVE, RULE, verdict
-from autotest.gradients.reverse_mode import Wrong, pushing, wrong_gradient
+from autotest.gradients.reverse_mode import Wrong, in_reverse_mode, wrong_gradient
 from autotest.program import Program, Ref, leaves
 from autotest.program.paths import gradient_of
 from autotest.program.rewriting import WIDER
@@ -64,9 +64,9 @@ def _starts(
     larger = enlarged(finding.program, pair.reference)
     judge = _judge(framework, finding.first.side, finite)
     for program in (finding.program, *([larger.program] if larger is not None and str(larger) else [])):
-        forms = [pushing(program, framework, order) for order in range(1, settings.grad_order + 1)]
+        forms = [in_reverse_mode(program, framework, order) for order in range(1, settings.grad_order + 1)]
         mended = [mend(form, framework) for form in forms if form is not None]
-        for form in (*mended, *(forwarding(program, framework) if settings.check_grad == "forward" else ())):
+        for form in (*mended, *(in_forward_mode(program, framework) if settings.check_grad == "forward" else ())):
             found = None if form is None else judge(form, pair, settings)
             if found is not None and found.mismatches:
                 yield found, judge
@@ -107,7 +107,7 @@ def _shrunk(finding: Finding, start: Agreement, judging: Judging, seconds: float
     # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
     failure = Failure(first.symptom, first.stage, first.side, operator="", message="")
     finding, found = shrunk(finding, start, failure, judging, seconds)
-    forward = anatomy(found.program)
+    forward = parts_of(found.program)
     return dataclasses.replace(finding, divergent=None if forward is None else forward.first)
 
 
@@ -123,7 +123,7 @@ def _scripted(finding: Finding, pair: Pair, framework: Framework, options: Optio
     what = gradient_of(wrong.name) if push is not None else "forward mode"
     title = f"{finding.operator}: {what} of {framework.name} is not the derivative of its own forward."
     header = (finding.provenance,)
-    parts = anatomy(program) if push is None else None
+    parts = parts_of(program) if push is None else None
     array = wrong.leaf.index if parts is None else parts.leaf.index
     about = Derivative(program, sides, array, title, header, RULE.eps, RULE.atol, RULE.rtol)
     if parts is not None:

@@ -38,7 +38,7 @@ def flow(program: Program, framework: Framework) -> Flow:
     leaves: dict[Place, Any] = {}
     #: Modules by where they were made, of which those that are called tell of their parameters at each push.
     modules: dict[int, int] = {}
-    read = {ref.slot for call in program.calls if hands_on(call) for ref in refs(call)}
+    read = {ref.slot for call in program.calls if may_pass_gradients(call) for ref in refs(call)}
 
     def look(at: int, values: list[Any]) -> None:
         if not at:
@@ -133,7 +133,7 @@ def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:
     upstream = _agreeing_upstream(program, of_slot)
     found, hidden = [], []
     for call in reversed(program.calls[:pushed]):
-        if not hands_on(call) or not all(of_slot.get(call.slot, ())):
+        if not may_pass_gradients(call) or not all(of_slot.get(call.slot, ())):
             continue
         read = dict.fromkeys(ref.slot for ref in refs(call))
         outgoing = [agreed for slot in read for agreed in of_slot.get(slot, ())]
@@ -152,18 +152,18 @@ def _agreeing_upstream(program: Program, of_slot: dict[int, list[bool]]) -> list
     agreeing: list[bool] = []
     for call in program.calls:
         known = of_slot.get(call.slot)
-        before = (agreeing[ref.slot] for ref in refs(call)) if hands_on(call) else ()
+        before = (agreeing[ref.slot] for ref in refs(call)) if may_pass_gradients(call) else ()
         agreeing.append(all(before if known is None else known))
     return agreeing
 
 
-def hands_on(call: Call) -> bool:
+def may_pass_gradients(call: Call) -> bool:
     """Whether gradients may pass through `call`."""
     return call.kind in OPERATIONS and not is_backward(call) and not is_class(call)
 
 
 def _is_computed(call: Call) -> bool:
-    return hands_on(call) and call.target not in ("parameters", "named_parameters", "state_dict")
+    return may_pass_gradients(call) and call.target not in ("parameters", "named_parameters", "state_dict")
 
 
 def _first_wrong_push(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from autotest.base.settings import Settings
+from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Mismatch
 from autotest.comparison.ratio import over_tolerance
-from autotest.diagnosis.agreement import Agreement
-from autotest.diagnosis.gradient_flow import hands_on, suspects
+from autotest.diagnosis.agreement import Agreement, Place
+from autotest.diagnosis.gradient_flow import may_pass_gradients, suspects
 from autotest.diagnosis.locating import Located
 from autotest.frameworks import Pair
 from autotest.program import Call, operator_of, refs
@@ -21,51 +22,61 @@ from autotest.results.layers import ByLayer, Layer, without_root
 
 def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Settings) -> ByLayer | None:
     """Where in the networks of a program its first mismatch begins; None where it has no networks."""
-    program, first = agreement.program, agreement.mismatches[0]
-    calls = program.calls
+    calls, first = agreement.program.calls, agreement.mismatches[0]
     paths = without_root(call.scope for call in calls)
     if not paths:
         return None
     slot = located.hint if located.slot is None else located.slot
-    outside = located.slot is not None and not calls[located.slot].scope and hands_on(calls[located.slot])
+    outside = located.slot is not None and not calls[located.slot].scope and may_pass_gradients(calls[located.slot])
     if outside:
         # What a body does beside its networks is none of their layers' fault; where it made one, that is told.
         slot = _seen_at(calls, [first]) if is_class(calls[first.slot]) else None
     elif slot is None or not calls[slot].scope:
         slot = _seen_at(calls, agreement.mismatches)
-    rows = dict.fromkeys(paths[call.scope] for call in calls if call.scope and hands_on(call))
-    forward: dict[str, list[float]] = {path: [] for path in rows}
-    backward: dict[str, list[float]] = {path: [] for path in rows}
-    operators: dict[str, dict[str, None]] = {path: {} for path in rows}
-    read = agreement.read()
-    pushed: dict[Any, Any] = {}
-    if first.stage == "backward":
-        with contextlib.suppress(Exception):  # a table is no reason to lose what it is about
-            pushed = dict(suspects(program, pair, settings).pairs)
-    gradients: dict[int, list[float]] = {}
-    for (at, _), (one, other) in pushed.items():
-        gradients.setdefault(at, []).append(over_tolerance(one, other, settings.tolerance))
-    for (at, suffix), (one, other) in read.items():
-        if is_gradient(suffix):
-            gradients.setdefault(at, []).append(over_tolerance(one, other, settings.tolerance))
-    values: dict[int, list[float]] = {}
-    for (at, suffix), (one, other) in read.items():
-        if not is_gradient(suffix):
-            values.setdefault(at, []).append(over_tolerance(one, other, settings.tolerance))
-    for call in calls:
-        if not call.scope or not hands_on(call):
-            continue
-        path = paths[call.scope]
-        operators[path][operator_of(calls, call.slot)] = None
-        forward[path] += values.get(call.slot, [])
-        for ref in refs(call):
-            backward[path] += gradients.get(ref.slot, [])
-    layers = tuple(
-        Layer(path, ", ".join([*operators[path]][:3]), _greatest(forward[path]), _greatest(backward[path]))
-        for path in rows
-    )
     path = "" if slot is None else paths.get(calls[slot].scope, "")
-    return ByLayer(path, located.alone is not None and not outside, first.stage, layers)
+    table = _table(agreement, paths, pair, settings)
+    return ByLayer(path, located.alone is not None and not outside, first.stage, table)
+
+
+@dataclasses.dataclass(slots=True)
+class _Row:
+    """The calls of one module: their operators, and the errors of what they gave and of the gradients they passed."""
+
+    operators: dict[str, None] = dataclasses.field(default_factory=dict)
+    forward: list[float] = dataclasses.field(default_factory=list)
+    backward: list[float] = dataclasses.field(default_factory=list)
+
+
+def _table(agreement: Agreement, paths: Mapping[str, str], pair: Pair, settings: Settings) -> tuple[Layer, ...]:
+    """How far the sides are apart in each module, `paths` being those of the scopes of calls."""
+    calls, read = agreement.program.calls, agreement.read()
+    pushed: Mapping[Place, tuple[Any, Any]] = {}
+    if agreement.mismatches[0].stage == "backward":
+        with contextlib.suppress(Exception):  # a table is no reason to lose what it is about
+            pushed = suspects(agreement.program, pair, settings).pairs
+    held = [item for item in read.items() if is_gradient(item[0][1])]
+    values = _errors([item for item in read.items() if not is_gradient(item[0][1])], settings.tolerance)
+    gradients = _errors([*pushed.items(), *held], settings.tolerance)
+    rows: dict[str, _Row] = {}
+    for call in calls:
+        if call.scope and may_pass_gradients(call):
+            row = rows.setdefault(paths[call.scope], _Row())
+            row.operators[operator_of(calls, call.slot)] = None
+            row.forward += values.get(call.slot, [])
+            for ref in refs(call):
+                row.backward += gradients.get(ref.slot, [])
+    return tuple(
+        Layer(path, ", ".join([*row.operators][:3]), max(row.forward, default=None), max(row.backward, default=None))
+        for path, row in rows.items()
+    )
+
+
+def _errors(pairs: Iterable[tuple[Place, tuple[Any, Any]]], tolerance: Tolerance) -> dict[int, list[float]]:
+    """By slot, how many times what is tolerated the sides of `pairs` are apart."""
+    found: dict[int, list[float]] = {}
+    for (slot, _), (one, other) in pairs:
+        found.setdefault(slot, []).append(over_tolerance(one, other, tolerance))
+    return found
 
 
 def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer | None:
@@ -84,7 +95,7 @@ def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer 
 
 def _is_result(call: Call) -> bool:
     """Whether a network computed what `call` gave: a view may be one of parameters that an optimizer stepped since."""
-    return bool(call.scope) and hands_on(call) and not may_share_memory(call)
+    return bool(call.scope) and may_pass_gradients(call) and not may_share_memory(call)
 
 
 def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | None:
@@ -102,7 +113,7 @@ def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | Non
 
 def _in_networks(calls: Sequence[Call], slot: int) -> Iterator[int]:
     """The call of `slot` where a network made it, or the first call in a network that reads what it gave."""
-    if calls[slot].scope and hands_on(calls[slot]):
+    if calls[slot].scope and may_pass_gradients(calls[slot]):
         yield slot
     else:
         yield from _readers(calls, slot)
@@ -111,13 +122,9 @@ def _in_networks(calls: Sequence[Call], slot: int) -> Iterator[int]:
 def _readers(calls: Sequence[Call], slot: int) -> Iterator[int]:
     """The first call in a network that reads what `slot` gave, and hands gradients back to it."""
     for call in calls[slot + 1 :]:
-        if call.scope and hands_on(call) and any(ref.slot == slot for ref in refs(call)):
+        if call.scope and may_pass_gradients(call) and any(ref.slot == slot for ref in refs(call)):
             yield call.slot
             return
-
-
-def _greatest(ratios: Sequence[float]) -> float | None:
-    return max(ratios, default=None)
 
 
 __all__ = ["by_layer", "seen_live"]

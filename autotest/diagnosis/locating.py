@@ -63,7 +63,7 @@ def _backward(program: Program, pair: Pair, settings: Settings, first: Mismatch)
     """The first call of the backward whose gradients differ although what comes into it agrees."""
     found = suspects(program, pair, settings)
     rounding: Located | None = None
-    for some in _more_and_more(found.slots):
+    for some in _in_growing_parts(found.slots):
         held = operands_at(program, pair.reference, some)
         for slot in some:
             if slot not in held:
@@ -83,7 +83,7 @@ def _backward(program: Program, pair: Pair, settings: Settings, first: Mismatch)
     return Located(raised, hint=found.slots[0] if found.slots else None)
 
 
-def _more_and_more(slots: Sequence[int]) -> Iterator[Sequence[int]]:
+def _in_growing_parts(slots: Sequence[int]) -> Iterator[Sequence[int]]:
     """`slots` in parts that grow: the first is nearly always the one, and the operands of all may be many."""
     start, size = 0, 4
     while start < len(slots):

@@ -42,8 +42,8 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
     # A program of that call alone is told about as it stands.
     focus = alone if alone is not None and len(alone.program.calls) < len(program.calls) else agreement
     double = DoublePrecision(program, pair)
-    bench = double if focus is agreement else DoublePrecision(focus.program, pair)
-    verdict = judge(_evidence(focus, located, pair, settings, bench))
+    of_focus = double if focus is agreement else DoublePrecision(focus.program, pair)
+    verdict = judge(_evidence(focus, located, pair, settings, of_focus))
     if verdict.weak and focus is not agreement:
         # Alone, a call may lack what decides: a whole program has more to differentiate, or other dtypes.
         again = judge(_evidence(agreement, located, pair, settings, double))

@@ -11,7 +11,7 @@ from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.exemptions import Rule
 from autotest.gradients.function import Real, from_reals, reals, slope
-from autotest.gradients.programs import Replays, differentiated
+from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.reverse_mode import CapturedLeaf, Wrong, constant, is_kink, is_wide
 from autotest.program import Array, Call, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
@@ -21,10 +21,10 @@ from autotest.results.gradient_rows import failing, row_of
 _MODE = "autograd.forward_ad"
 
 
-def forwarding(program: Program, framework: Framework) -> Iterator[Program]:
+def in_forward_mode(program: Program, framework: Framework) -> Iterator[Program]:
     """For each input of `program` that requires grad, the program in double precision that gives it a tangent."""
     wide, upto, roots, _ = differentiated(program)
-    runner = Replays(wide, upto, roots, framework)
+    runner = ProgramFunction(wide, upto, roots, framework)
     for call in wide.calls[:upto]:
         if call.kind != "tensor" or not call.kwargs["requires_grad"]:
             continue
@@ -65,8 +65,8 @@ def _with_tangent(wide: Program, upto: int, roots: list[int], leaf: Call) -> tup
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Forward:
-    """Where a program from `forwarding` has what."""
+class ForwardParts:
+    """Where a program from `in_forward_mode` has what."""
 
     leaf: CapturedLeaf
     #: The captured array of the tangent.
@@ -77,8 +77,8 @@ class Forward:
     first: int
 
 
-def anatomy(program: Program) -> Forward | None:
-    """What `forwarding` put into `program`; None when shrinking took some of it away."""
+def parts_of(program: Program) -> ForwardParts | None:
+    """What `in_forward_mode` put into `program`; None when shrinking took some of it away."""
     dual = next((call for call in program.calls if call.target == f"{_MODE}.make_dual"), None)
     pairs = {call.slot: call.args[0].slot for call in program.calls if call.target == f"{_MODE}.unpack_dual"}
     reads = [call for call in program.calls if call.kind == "getattr" and call.target == "tangent"]
@@ -93,7 +93,7 @@ def anatomy(program: Program) -> Forward | None:
     captured = CapturedLeaf(leaf.slot, "", leaf.args[0].index)
     results = [pairs[call.args[0].slot] for call in reads]
     first = next(call.slot for call in program.calls if Ref(dual.slot) in refs(call))
-    return Forward(captured, along.args[0].index, results, [call.slot for call in reads], first)
+    return ForwardParts(captured, along.args[0].index, results, [call.slot for call in reads], first)
 
 
 def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> Wrong | None:
@@ -101,7 +101,7 @@ def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite:
 
     `finite` asks that the tangent and the derivative are finite numbers there.
     """
-    parts = anatomy(program)
+    parts = parts_of(program)
     if parts is None or not is_wide(program):
         return None
     try:
@@ -110,7 +110,7 @@ def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite:
         return None
 
 
-def _wrong(program: Program, parts: Forward, framework: Framework, rule: Rule, finite: bool) -> Wrong | None:
+def _wrong(program: Program, parts: ForwardParts, framework: Framework, rule: Rule, finite: bool) -> Wrong | None:
     own = names(program)
     centre, tangents = _run(program, parts, framework, 0.0)
     below, above = (_run(program, parts, framework, step)[0] for step in (-rule.eps, rule.eps))
@@ -137,7 +137,9 @@ def _wrong(program: Program, parts: Forward, framework: Framework, rule: Rule, f
     return None
 
 
-def _run(program: Program, parts: Forward, framework: Framework, step: float) -> tuple[list[Real], list[Real | None]]:
+def _run(
+    program: Program, parts: ForwardParts, framework: Framework, step: float
+) -> tuple[list[Real], list[Real | None]]:
     """Results and their tangents with the leaf moved `step` times along its own tangent."""
     arrays = list(program.arrays)
     array, along = arrays[parts.leaf.index], arrays[parts.along]
@@ -154,4 +156,4 @@ def _run(program: Program, parts: Forward, framework: Framework, step: float) ->
     )
 
 
-__all__ = ["Forward", "anatomy", "forwarding", "wrong_tangent"]
+__all__ = ["ForwardParts", "in_forward_mode", "parts_of", "wrong_tangent"]

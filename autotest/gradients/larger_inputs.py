@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.gradients.programs import Replays, differentiated
+from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.program import Array, Program, leaves, map_operand
 from autotest.program.rewriting import with_arrays
 
@@ -82,7 +82,7 @@ def _measured(program: Program, framework: Framework) -> _Measured | None:
         return None
     try:
         wide, push, roots, back = differentiated(program)
-        runner = Replays(wide, push, roots, framework)
+        runner = ProgramFunction(wide, push, roots, framework)
         outputs = framework.values(runner())
     except Exception:  # noqa: BLE001 - the framework's, whatever it is
         return None

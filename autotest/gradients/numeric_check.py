@@ -26,7 +26,7 @@ NOT_THE_DERIVATIVE = "not the derivative of its own forward"
 
 
 @dataclasses.dataclass(slots=True)
-class Numbers:
+class NumericResult:
     """What the numeric check of one trial came to."""
 
     mismatches: list[Mismatch] = dataclasses.field(default_factory=list)
@@ -38,16 +38,16 @@ class Numbers:
     unchecked: str = ""
 
 
-def held_against_numbers(record: Record, settings: Settings) -> Numbers:
+def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
     """Check the gradients of each side of a trial as `settings` ask."""
-    result = Numbers()
+    result = NumericResult()
     pair = record.pair
     sides: tuple[Side, Side] = ("reference", "candidate")
     same = type(pair.reference) is type(pair.candidate) and pair.reference.name == pair.candidate.name
     try:
         program = record.program()
     except NotReplayable as error:
-        return Numbers(unchecked=str(error))
+        return NumericResult(unchecked=str(error))
     larger: Enlarged | None = None
     for side, framework in zip(sides[: 1 if same else 2], (pair.reference, pair.candidate), strict=False):
         try:

@@ -55,7 +55,7 @@ def check_program(
     shown = names(program)
     outputs = [shown[back[slot]] for slot in roots]
     try:
-        runner = Replays(wide, upto, roots, framework)
+        runner = ProgramFunction(wide, upto, roots, framework)
         varied = runner.leaves
         inputs = [leaf.tensor for leaf in varied]
         slots = {shown[back[leaf.slot]] + leaf.suffix: back[leaf.slot] for leaf in varied}
@@ -99,7 +99,7 @@ def differentiated(program: Program) -> Differentiated:
     return Differentiated(wide, places[push.slot], list(roots), {new: old for old, new in places.items()})
 
 
-class Replays:
+class ProgramFunction:
     """Carries the calls of a program out again and again, on leaves that stay the same tensors."""
 
     def __init__(self, program: Program, upto: int, roots: Sequence[int], framework: Framework) -> None:
@@ -185,4 +185,4 @@ class Replays:
         return self._framework.tensor(array, device=device, requires_grad=requires_grad)
 
 
-__all__ = ["Leaf", "NotNumeric", "Replays", "check_program", "differentiated"]
+__all__ = ["Leaf", "NotNumeric", "ProgramFunction", "check_program", "differentiated"]

@@ -13,7 +13,7 @@ from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.exemptions import Rule
 from autotest.gradients.function import Real, from_reals, overlaps, real_shape, reals
-from autotest.gradients.programs import Replays, differentiated
+from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.program import Array, Call, Captured, Program, Ref, leaves
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.program.semantics import backward_arguments, pushes_gradients, returns_gradients
@@ -50,7 +50,7 @@ class Wrong:
         return math.isfinite(self.row.analytic) and math.isfinite(self.row.numeric)
 
 
-def pushing(program: Program, framework: Framework, order: int) -> Program | None:
+def in_reverse_mode(program: Program, framework: Framework, order: int) -> Program | None:
     """`program` in double precision up to where gradients of `order` are in the leaves; None when it has no such form.
 
     What autograd takes for a constant (``detach``, ``no_grad``) becomes one, since differences would see through it;
@@ -61,7 +61,7 @@ def pushing(program: Program, framework: Framework, order: int) -> Program | Non
         return None
     wide, first, roots, recorded = differentiated(program)
     back = {old: new for new, old in recorded.items()}
-    runner = Replays(wide, first, roots, framework)
+    runner = ProgramFunction(wide, first, roots, framework)
     last = wide.calls[back[pushes[order - 1]]]
     if order == 1:
         last = _backward(last)
@@ -115,7 +115,7 @@ def _captured_leaves(program: Program) -> Iterator[CapturedLeaf]:
 
 
 def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> Wrong | None:
-    """The first leaf of what `pushing` gave whose gradient is wrong; None when all are right, or it does not run.
+    """The first leaf of a program `in_reverse_mode` whose gradient is wrong; None when all are right, or it fails.
 
     `finite` asks that the gradient and the derivative are finite numbers there.
     """
@@ -251,4 +251,4 @@ def is_kink(analytic: float, left: float, right: float, rule: Rule) -> bool:
     return between and not abs(right - left) <= slack
 
 
-__all__ = ["CapturedLeaf", "Wrong", "constant", "is_kink", "is_wide", "pushing", "wrong_gradient"]
+__all__ = ["CapturedLeaf", "Wrong", "constant", "in_reverse_mode", "is_kink", "is_wide", "wrong_gradient"]

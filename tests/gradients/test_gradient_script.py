@@ -16,7 +16,7 @@ from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.gradients.numeric_check import RULE
-from autotest.gradients.reverse_mode import pushing, wrong_gradient
+from autotest.gradients.reverse_mode import in_reverse_mode, wrong_gradient
 from autotest.trials import trial as trials
 from autotest.trials.context import RunContext
 from tests.support import faults
@@ -128,7 +128,7 @@ def test_constants_of_autograd_are_constants_of_the_script():
         return x * size * x.detach()
 
     framework = TorchFramework()
-    assert wrong_gradient(pushing(trial(body).program, framework, 1), framework, RULE) is None
+    assert wrong_gradient(in_reverse_mode(trial(body).program, framework, 1), framework, RULE) is None
 
 
 @pytest.mark.parametrize("grad_order", [1, 2])
@@ -140,10 +140,10 @@ def test_right_gradients_have_nothing_to_show(grad_order):
     framework = TorchFramework()
     program = trial(body, grad_order=grad_order).program
     for order in range(1, grad_order + 1):
-        assert wrong_gradient(pushing(program, framework, order), framework, RULE) is None
+        assert wrong_gradient(in_reverse_mode(program, framework, order), framework, RULE) is None
 
 
 def test_a_value_at_a_kink_is_not_wrong():
     framework = TorchFramework()
     program = trial(lambda: torch.relu(random_tensor(shape=(3, 4), low=0, high=1) * 0)).program
-    assert wrong_gradient(pushing(program, framework, 1), framework, RULE) is None
+    assert wrong_gradient(in_reverse_mode(program, framework, 1), framework, RULE) is None

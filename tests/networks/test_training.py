@@ -180,7 +180,7 @@ def test_the_report_says_which_default_of_an_optimizer_is_another_one() -> None:
     pair = pair_with(FaultyTorch({"optim.AdamW": replacement}))
     outcome = run_trial(body, 0, SETTINGS, pair)
     context = RunContext(pair, Options(verify=False, shrink=0.0))
-    finding = failed_trial.diagnose(ATest("file.py::test", body, SETTINGS), outcome, context, 0)
+    finding = FailedTrial(ATest("file.py::test", body, SETTINGS), outcome, pair).diagnosed(context, 0)
     assert "default of weight_decay in optim.AdamW: torch 0.01, faulty 0.0" in finding.verdict
 
 

@@ -15,7 +15,7 @@ from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Call, Ref
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
-from autotest.replaying.module_alone import Told, call_alone, copied
+from autotest.replaying.module_alone import Told, call_alone
 from autotest.results.layers import ByLayer, without_root
 
 #: Modules that are tried, at most: each costs two calls.
@@ -62,7 +62,7 @@ def _differs(record: Record, call: Call, settings: Settings) -> Stage | None:
     try:
         if pair.reference.draws(own) or pair.candidate.draws(other):
             return None
-        operands = [copied(value) for value in freeze(pair.reference, given)]
+        operands = [value.copied() for value in freeze(pair.reference, given)]
         with _same_state(pair, own, other):
             mine, theirs = (call_alone(side, module, operands, backward=True) for side, module in sides)
             left = [_state(side, module) for side, module in sides]
@@ -89,7 +89,7 @@ def _arrays(state: Mapping[str, TensorValue]) -> dict[str, Array]:
 
 def _state(framework: Framework, module: Any) -> dict[str, TensorValue]:
     held = framework.state(module)
-    return dict(zip(held, map(copied, freeze(framework, [*held.values()])), strict=True))
+    return dict(zip(held, (value.copied() for value in freeze(framework, [*held.values()])), strict=True))
 
 
 def _stage(mine: Told, theirs: Told, left: Sequence[Mapping[str, TensorValue]], settings: Settings) -> Stage | None:

@@ -90,8 +90,4 @@ def gradients_of(framework: Framework, tensors: Sequence[Any]) -> list[TensorVal
     """Copies of the gradients that `tensors` hold; None for one that holds none."""
     held = [framework.gradient(tensor) if framework.can_backpropagate(tensor) else None for tensor in tensors]
     frozen = iter(freeze(framework, [gradient for gradient in held if gradient is not None]))
-    return [None if gradient is None else copied(next(frozen)) for gradient in held]
-
-
-def copied(value: TensorValue) -> TensorValue:
-    return dataclasses.replace(value, data=value.data.copy())
+    return [None if gradient is None else next(frozen).copied() for gradient in held]

@@ -7,7 +7,9 @@ import functools
 import importlib
 import os
 import sys
+import traceback
 from pathlib import Path
+from types import ModuleType
 
 from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.base.options import environment_now
@@ -41,12 +43,14 @@ def framework(name: str) -> Framework:
     target, given = _target(name)
     module_name, _, attribute = target.partition(":")
     _look_here_too(module_name)
+    what = f"the adapter of framework {name!r} ({target})"
+    module = _imported(module_name, what)
     try:
-        made = getattr(importlib.import_module(module_name), attribute)(*given)
+        made = getattr(module, attribute)(*given)
     except FrameworkMissing:  # which says in one sentence what is wrong
         raise
     except ImportError as error:
-        raise FrameworkMissing(f"the adapter of framework {name!r} ({target}) cannot be imported: {error}") from error
+        raise FrameworkMissing(f"{what} cannot be imported: {error}") from error
     except AttributeError as error:
         raise UsageError(f"{target!r} names no factory of a framework: {error}") from error
     except TypeError as error:
@@ -54,8 +58,20 @@ def framework(name: str) -> Framework:
             raise  # by the factory's own code
         raise UsageError(f"{target!r} is no factory of a framework, which needs no arguments: {error}") from error
     if not isinstance(made, Framework):
-        raise UsageError(f"{target!r} made a {type(made).__name__}; expected an autotest.frameworks.Framework")
+        kind = type(made).__name__
+        raise UsageError(f"{target!r} made something of type {kind}; expected an autotest.frameworks.Framework")
     return made
+
+
+def _imported(module_name: str, what: str) -> ModuleType:
+    try:
+        return importlib.import_module(module_name)
+    except ImportError as error:
+        raise FrameworkMissing(f"{what} cannot be imported: {error}") from error
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+        raise FrameworkMissing(f"{what} cannot be imported: {said}") from error
 
 
 def _look_here_too(module_name: str) -> None:

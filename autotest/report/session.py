@@ -90,9 +90,12 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     cleared = sum(item["cleared"] for item in items)
     versions = {name: version for item in items for name, version in item["versions"].items()}
     seeds = sorted({item["base_seed"] for item in items})
+    absent = sum(one["absent"] for item in items for one in item["candidates"].values())
     ran = f"{several(len(items), 'test')} ran {several(sum(map(_trials, items)), 'trial')}"
+    rejected = f"{sum(rejections.values()) - absent} rejected by the reference"
+    lacking = f", {absent} in need of what is absent" if absent else ""
     lines = [
-        f"{ran}: {accepted + len(found)} accepted, {sum(rejections.values())} rejected by the reference",
+        f"{ran}: {accepted + len(found)} accepted, {rejected}{lacking}",
         "; ".join([f"base seed {', '.join(map(str, seeds))}", *_told(versions)]),
     ]
     if rejections:

@@ -182,6 +182,8 @@ def _seeds(framework: Framework) -> None:
 
     try:
         first = drawn(3)
+    except Absent:
+        raise
     except Exception as error:
         raise Absent(framework.name, f"rand ({first_line(error)[:80]})") from error
     again, other = drawn(3), drawn(4)

@@ -63,6 +63,8 @@ def _gradients_like_leaves(framework: Framework) -> None:
             x = tensor_of(framework, third, dtype, requires_grad=True)
             framework.synchronize()
         except Exception as error:
+            if dtype == "float32":  # which every framework has
+                raise
             raise Absent(framework.name, dtype) from error
         made = framework.invoke("operator", "mul", (x, 1.0), {})
         framework.invoke("method", "backward", (made, tensor_of(framework, third, dtype)), {})

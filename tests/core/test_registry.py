@@ -33,12 +33,20 @@ def test_a_factory_in_any_module_will_do():
         ("no_such_module_anywhere:made", FrameworkMissing, "cannot be imported"),
         ("onefow", UsageError, "no framework is called 'onefow'. Did you mean 'oneflow'"),
         ("torch+compiled", UsageError, r"Did you mean 'torch\+compile'"),
-        ("builtins:object", UsageError, "made a object; expected an autotest.frameworks.Framework"),
+        ("builtins:object", UsageError, "made something of type object; expected an autotest.frameworks.Framework"),
     ],
 )
 def test_a_bad_name_is_refused_in_one_sentence(name, error, says):
     with pytest.raises(error, match=says):
         registry.framework(name)
+
+
+def test_an_adapter_that_cannot_be_imported_says_where(tmp_path, monkeypatch):
+    (tmp_path / "broken_adapter.py").write_text("import os\n\nraise RuntimeError('no driver')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    said = r"adapter of framework 'broken_adapter:made' .* RuntimeError: no driver \(.*broken_adapter.py, line 3\)"
+    with pytest.raises(FrameworkMissing, match=said):
+        registry.framework("broken_adapter:made")
 
 
 def test_making_an_adapter_imports_nothing():

@@ -129,6 +129,23 @@ def test_several_candidates_have_a_line_each(suite, run, quick):
     )
 
 
+def test_what_a_candidate_lacks_is_not_counted_as_refused_by_the_reference():
+    heard = {
+        "test": "test_it.py::test_it",
+        "accepted": 4,
+        "rejections": {"matmul: RuntimeError": 3, "exp: Absent: one has no exp": 2},
+        "expected": {},
+        "cleared": 0,
+        "base_seed": 0,
+        "versions": {},
+        "found": [],
+        "covered": {},
+        "candidates": {"one": {"accepted": 4, "absent": 2, "found": ""}},
+    }
+    first, *_ = session.summary([heard])
+    assert first == "1 test ran 9 trials: 4 accepted, 3 rejected by the reference, 2 in need of what is absent"
+
+
 def differs(candidate, place):
     return {
         "candidate": candidate,

@@ -49,7 +49,6 @@ def test_the_old_second_argument_is_told_by_its_name():
         ({"rtol": {"float15": 1}}, r"expected dtypes among float16, .*compared exactly"),
         ({"rtol": {"int64": 1}}, r"expected dtypes among"),
         ({"rtol": {"flaot32": 1}}, r"Did you mean 'float32'\?"),
-        ({"rtol": {torch.float32: 1}}, r"; write 'float32'"),
         ({"atol": {"float16": -1}}, r"atol\['float16'\]=-1\): expected a finite number >= 0"),
         ({"atol": {}}, "atol={}"),
         ({"grad_rtol": "much"}, "grad_rtol='much'"),
@@ -66,6 +65,12 @@ def test_the_old_second_argument_is_told_by_its_name():
 def test_what_makes_no_sense_is_refused_by_name(arguments, says):
     with pytest.raises(UsageError, match=says):
         autotest(**arguments)
+
+
+def test_a_dtype_is_told_by_its_name(against):
+    against()
+    with pytest.raises(UsageError, match="; write 'float32'"):
+        autotest(rtol={torch.float32: 1})
 
 
 @pytest.mark.parametrize(

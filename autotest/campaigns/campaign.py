@@ -325,6 +325,7 @@ class Campaign:
     def _fatal(self, where: Where, death: Death) -> None:
         """A trial that kills the process is a finding."""
         assert death.index is not None
+        assert death.symptom is not None
         operator = death.operator or "tensor"
         self._deadly.killed(where.test, fatal_call(operator, death.refused), death.signature)
         identity = death_of(

@@ -46,7 +46,7 @@ def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
         words = last_words(log.read_text(errors="replace"))
     forget(place, log)
     if position is None or position.index < 0:
-        return Death(died.symptom, died.how, words, None, "", "")
+        return Death(died.symptom, died.how, words)
     mode, back = position.settings.get("graph", ("", 0))
     if mode:  # which call it was is not known there
         return Death(died.symptom, died.how, words, position.index, mode, "replay", back=back)

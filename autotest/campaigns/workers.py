@@ -267,7 +267,7 @@ class Workers:
             if lost < _LOST_WITH_TASK:
                 self.start(task)
             else:
-                yield task, Death("", f"the process server ended {lost} times meanwhile", "", None, "", "")
+                yield task, Death(None, f"the process server ended {lost} times meanwhile", "")
 
     def _try_new(self, slot: int) -> None:
         """Put a new worker at `slot`, unless the server ends meanwhile."""
@@ -362,7 +362,7 @@ def _result(task: Task, conditions: Conditions, crumb: Path, processes: Server) 
             # Such as a test file that was changed meanwhile: other tests can go on.
             return Explored(broken=_told(error))
         # What was found is kept already; that it could not be understood must not end the campaign.
-        return Death("", f"{type(error).__name__}: {error}", "", None, "", "")
+        return Death(None, f"{type(error).__name__}: {error}", "")
     finally:
         if trail is not None:
             trail.close()

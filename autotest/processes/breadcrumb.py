@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from autotest.comparison import Side
+from autotest.comparison import Side, Stage
 from autotest.program import Call, CallKind, Ref
 from autotest.recording.recorder import Recorder
 
@@ -49,7 +49,7 @@ class Position:
     #: How many calls were recorded before the one that was being made.
     call: int
     operator: str
-    stage: str
+    stage: Stage
     pid: int
     #: What the process had been asked for that another must be, too.
     settings: dict[str, Any]
@@ -176,7 +176,7 @@ def read(path: Path) -> Position | None:
         file, test, base_seed, settings = json.loads(text)
     except (OSError, ValueError, struct.error):
         return None
-    stage = "backward" if marks & _BACKWARD else "forward"
+    stage: Stage = "backward" if marks & _BACKWARD else "forward"
     side: Side = "reference" if marks & _OF_REFERENCE else "candidate"
     refused = bool(marks & _REFUSED)
     about = Path(file), test, base_seed, index, call, operator, stage, pid, settings

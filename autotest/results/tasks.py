@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autotest.base.options import DEFAULT_PAIR
-from autotest.comparison import Mismatch, Side
+from autotest.comparison import Mismatch, Side, Stage, Symptom
 from autotest.results.coverage import Coverage
 from autotest.results.identity import Identity
 from autotest.results.verification import Verification
@@ -199,16 +199,16 @@ def fatal_call(operator: str, refused: bool) -> str:
 class Death:
     """A worker that did not come back from its task."""
 
-    #: As in `autotest.comparison`; "" when it says nothing about the candidate.
-    symptom: str
+    #: None when it says nothing about the candidate.
+    symptom: Symptom | None
     #: A signal's name, an exit status, or how long it was waited for.
     how: str
     #: The line of its standard error that tells most.
     last_words: str
     #: Which trial it was in and which call of the candidate was being made; None outside of trials.
-    index: int | None
-    operator: str
-    stage: str
+    index: int | None = None
+    operator: str = ""
+    stage: Stage = "forward"
     #: Who was being asked, as far as can be told from outside.
     side: Side = "candidate"
     #: Whether the reference had refused the call that the candidate was being asked for.
@@ -226,7 +226,8 @@ class Death:
         operator = self.operator or "tensor"
         message = f"{operator}: the {self.side} {'hangs' if self.symptom == 'hang' else 'dies'} ({self.how})"
         message += f": {self.last_words}" if self.last_words else ""
-        return Mismatch(operator, 0, self.symptom, self.stage, self.side, message)  # type: ignore[arg-type]
+        assert self.symptom is not None
+        return Mismatch(operator, 0, self.symptom, self.stage, self.side, message)
 
 
 Task = Explore | Diagnose | DiagnoseDeath

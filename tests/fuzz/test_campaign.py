@@ -155,7 +155,7 @@ def test_shards_share_pinned_trials():
 
 
 def test_a_pinned_trial_that_came_back_untried_is_run_after_all():
-    outside = Death("crash", "SIGSEGV", "", None, "", "")
+    outside = Death("crash", "SIGSEGV", "")
     said = iter([outside])
     first, progress = pinning((7, 12), script=lambda test, index: next(said, None) if index == 12 else None)
     assert first == [(7, 12), (7, 12)]
@@ -288,7 +288,7 @@ def test_a_death_that_tracing_shows_to_be_known_is_expected_and_no_finding():
 
 
 def test_a_worker_that_dies_outside_of_trials_is_tried_again_and_then_blamed_on_the_test():
-    nowhere = Death("crash", "status 1", "no module", None, "", "")
+    nowhere = Death("crash", "status 1", "no module")
     progress, executor, _ = run(lambda test, index: nowhere if test == "b" else None, Plan(0, trials=5))
     assert [test.where.test for test in progress.broken] == ["b"]
     assert "outside of any trial" in progress.broken[0].broken
@@ -355,7 +355,7 @@ def test_shrinking_that_costs_a_worker_is_left_out_the_second_time():
     class Fragile(Pretending):
         def answer(self, task):
             if isinstance(task, Diagnose) and task.thorough and task.shrink:
-                return Death("crash", "SIGSEGV", "", None, "", "")
+                return Death("crash", "SIGSEGV", "")
             return super().answer(task)
 
     collected = Collection([Collected("a", Path("t.py"), Settings(), print)])

@@ -171,7 +171,7 @@ def test_a_task_that_many_servers_are_lost_with_is_given_up(losing):
         assert lose(pool) == []
     given_up = lose(pool)
     assert [task for task, _ in given_up] == tasks
-    assert {(death.symptom, death.index) for _, death in given_up} == {("", None)}
+    assert {(death.symptom, death.index) for _, death in given_up} == {(None, None)}
 
 
 class Listening:

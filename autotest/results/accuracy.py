@@ -58,7 +58,10 @@ class Errors:
         if errors.size:
             self.greatest = max(self.greatest, float(errors.max()))
             bins = np.ceil(np.log2(np.maximum(errors, _NOTHING)) * _STEPS).astype(int)
-            self.bins.update(bins.tolist())
+            least = int(bins.min())
+            counts = np.bincount(bins - least)
+            steps = np.flatnonzero(counts)
+            self.bins.update(dict(zip((steps + least).tolist(), counts[steps].tolist(), strict=True)))
 
     def merge(self, other: Errors) -> None:
         self.bins.update(other.bins)

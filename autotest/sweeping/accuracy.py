@@ -11,7 +11,7 @@ from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.program.rewriting import WIDER, widened
 from autotest.replaying.replay import Replayed, replay
-from autotest.results.accuracy import Accuracy, in_ulps, measurable
+from autotest.results.accuracy import Accuracy, Errors, in_ulps, measurable
 from autotest.sweeping.backward import results
 from autotest.sweeping.extended_precision import exactly
 
@@ -61,10 +61,13 @@ def _of_doubles(program: Program, expected: Replayed, actual: Replayed) -> Accur
 
 def _add(found: Accuracy, own: Any, theirs: Any, truth: np.ndarray[Any, Any]) -> None:
     """Add the errors of the values of both sides, which are of one dtype and shape."""
-    errors = in_ulps(own.data, truth, own.dtype)
-    found.reference.add(errors)
-    same = own.data.tobytes() == theirs.data.tobytes()
-    found.candidate.add(errors if same else in_ulps(theirs.data, truth, own.dtype))
+    errors = Errors()
+    errors.add(in_ulps(own.data, truth, own.dtype))
+    found.reference.merge(errors)
+    if own.data.tobytes() == theirs.data.tobytes():
+        found.candidate.merge(errors)
+    else:
+        found.candidate.add(in_ulps(theirs.data, truth, own.dtype))
 
 
 def _values(ran: Replayed, places: Sequence[tuple[int, tuple[int, ...]]]) -> list[Any]:

@@ -58,12 +58,26 @@ def opinions(
     written = place[0] if asked.written is None else asked.written
     if place[0] not in (slot, written if asked.written is not None else slot):
         return ()  # what stands there was changed by a call that is not known to write there
+    if slot == place[0] and _written_later(program, slot):
+        return ()  # what stands there in the end is not what the call gave
     given = given or [results(program, side) for side in (pair.reference, pair.candidate)]
     one, other = (side.get(place) for side in given)
     if type(one) is not TensorValue or type(other) is not TensorValue:
         return ()
     found = (_opinion(name, value, asked, (one, other), about) for name, value in _answers(asked, pair, place[1]))
     return tuple(oracle for oracle in found if oracle is not None)
+
+
+def _written_later(program: Program, slot: int) -> bool:
+    """Whether a later call writes into the value in `slot`, or into what was made of it and may be a view of it."""
+    made = {slot}
+    for call in program.calls[slot + 1 :]:
+        owner = call.args[0] if call.args else None
+        if type(owner) is Ref and owner.slot in made:
+            if call.kind == "overwrite" or in_place(call) or asked_in_place(call):
+                return True
+            made.add(call.slot)
+    return False
 
 
 class _Asked(NamedTuple):

@@ -51,6 +51,8 @@ class Failure:
     message: str
     #: Whether the sides differ in double precision too, so that a smaller one must not be mere rounding.
     wide: bool = False
+    #: Whether NaN or an infinity may show it: where ordinary numbers differ, a smaller program must not slide to these.
+    special: bool = True
 
     def shown_by(self, agreement: Agreement) -> bool:
         """Whether `agreement` is this failure."""
@@ -58,6 +60,8 @@ class Failure:
             return False
         first = agreement.mismatches[0]
         if (first.symptom, first.stage, first.side) != (self.symptom, self.stage, self.side):
+            return False
+        if first.special and not self.special:
             return False
         if self.message and message_of(first) != self.message:
             return False

@@ -51,6 +51,26 @@ def test_a_fault_of_the_reference_is_the_references(bug: Bug) -> None:
     assert blamed(bug.body, TorchFramework(), bug.faulty()) == "reference"
 
 
+def tripled_through_a_view() -> Any:
+    x = at.random_tensor(shape=(4, 3), low=1, high=2, requires_grad=False) * 1
+    dual.narrow(x, 0, 0, 2).mul_(3)
+    return x
+
+
+def test_what_is_written_later_through_a_view_is_not_what_the_first_call_gave() -> None:
+    copying = FaultyTorch({"narrow": returning(lambda view: view.clone())})
+    assert blamed(tripled_through_a_view, copying, TorchFramework()) == "semantic difference"
+
+
+def test_the_gradient_of_padding_is_none_although_the_forward_has_a_derivative_there() -> None:
+    def body() -> Any:
+        indices = at.random_tensor(shape=(6,), low=0, high=2, dtype="int64")
+        return dual.nn.functional.embedding(indices, at.random_tensor(shape=(2, 3), low=1, high=2), padding_idx=1)
+
+    unpadded = FaultyTorch({"nn.functional.embedding": lambda f: lambda x, weight, padding_idx: f(x, weight)})
+    assert blamed(body, unpadded, TorchFramework()) == "semantic difference"
+
+
 UNKNOWN = when(lambda *a, **k: True, lambda result: result + 1)
 
 

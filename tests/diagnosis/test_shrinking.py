@@ -119,6 +119,13 @@ def test_a_refusal_does_not_slide_to_one_that_looks_the_same_but_is_of_tensors_w
     assert result.agreement.program.arrays[call.args[0].index].data.shape == (3,)
 
 
+def test_ordinary_numbers_do_not_slide_to_those_of_which_the_result_is_no_number() -> None:
+    biased = FaultyTorch({"var": lambda var: lambda x, dim: var(x, dim, unbiased=False)})
+    finding = diagnosed(lambda: dual.var(at.random_tensor(2, 4, 5, low=1, high=2), 1), Pair(TorchFramework(), biased))
+    assert not finding.first.special
+    assert finding.program.arrays[0].data.shape[-1] > 1  # of one number the variance is NaN
+
+
 def test_an_end_in_the_middle_keeps_what_was_found() -> None:
     bug = next(bug for bug in BUGS if bug.name == "matmul, inner of two")
     pair = Pair(TorchFramework(), bug.faulty())

@@ -7,8 +7,10 @@ torch's tensors do beyond that is brought about here and in `functional_calls`.
 from __future__ import annotations
 
 import abc
+import contextlib
 import functools
 import importlib
+import importlib.metadata
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
@@ -340,7 +342,11 @@ class Functional(Framework):
 
     @property
     def version(self) -> str:
-        return str(getattr(self.root, "__version__", "unknown"))
+        own = getattr(self.root, "__version__", None)
+        if own is None:  # a package need not say it
+            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+                own = importlib.metadata.version(self.module.partition(".")[0])
+        return str(own or "unknown")
 
     def resolve(self, path: str) -> Any:
         if path in self.dtypes:

@@ -67,13 +67,6 @@ class MLXFramework(Functional):
     def vjp(self, function: Pure, arrays: list[ArrayLike], cotangents: list[ArrayLike]) -> list[ArrayLike]:
         return list(self.root.vjp(lambda *given: list(function(*given)), arrays, cotangents)[1])
 
-    @property
-    def version(self) -> str:
-        import importlib.metadata
-
-        assert self.root  # which says what is missing
-        return importlib.metadata.version("mlx")
-
 
 def framework() -> MLXFramework:
     """The adapter."""

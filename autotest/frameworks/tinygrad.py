@@ -39,13 +39,6 @@ class TinygradFramework(Functional):
             os.environ.setdefault("DEV", "PYTHON")
         return self.import_root()
 
-    @property
-    def version(self) -> str:
-        import importlib.metadata
-
-        _ = self.root  # says what is missing
-        return importlib.metadata.version("tinygrad")
-
     def array_types(self) -> tuple[type, ...]:
         return (self.root.Tensor,)
 

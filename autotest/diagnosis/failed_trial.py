@@ -15,7 +15,7 @@ from autotest.diagnosis import gradient_finding, graph_finding, training, update
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
-from autotest.diagnosis.live_modules import wrong_alone
+from autotest.diagnosis.live_modules import unshown, wrong_alone
 from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
 from autotest.diagnosis.shrunk_trial import WholeTrial, failure_of, with_opinion
@@ -81,6 +81,10 @@ class FailedTrial:
         try:
             agreement = self._replayed()
             if not agreement.mismatches:
+                return None
+            if gone := unshown(outcome.mismatches, agreement, settings):
+                # What is rounding in the replay explains nothing that the trial alone showed.
+                outcome.mismatches = gone
                 return None
             if outcome.updates is not None:
                 verdict = training.cleared(agreement, self.pair, settings, outcome.updates)
@@ -171,7 +175,7 @@ class FailedTrial:
         """`finding` with its verdict, and with a smaller program when there are `seconds` to shrink it in."""
         settings, pair = self._settings, self.pair
         agreement = self._replayed()
-        if not agreement.mismatches:
+        if not agreement.mismatches or unshown(finding.mismatches[:1], agreement, settings):
             verdict = "no verdict: the recorded program does not show it again when it is replayed"
             network = wrong_alone(self.outcome.recorder, settings)
             if network is None:

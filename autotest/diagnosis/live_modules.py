@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from autotest.base.settings import Settings
-from autotest.comparison import Stage, TensorValue, compare_values
+from autotest.comparison import Mismatch, Stage, TensorValue, compare_values
+from autotest.diagnosis.agreement import Agreement
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Call, Ref
@@ -20,6 +22,30 @@ from autotest.results.layers import ByLayer, without_root
 
 #: Modules that are tried, at most: each costs two calls.
 _MOST = 200
+#: How many times as great as in its replay a difference of the trial is, to be none that the replay shows.
+_TIMES = 10.0
+
+
+def unshown(mismatches: Sequence[Mismatch], agreement: Agreement, settings: Settings) -> list[Mismatch]:
+    """Those of a trial that its replay, which gave `agreement`, does not show, or not by far as great."""
+    shown: dict[tuple[str, str], float] = {}
+    for item in agreement.mismatches:
+        shown[item.name, item.symptom] = math.inf if item.statistics is None else item.statistics.greatest_abs
+    found = []
+    for item in mismatches:
+        numbers = item.statistics
+        if numbers is None:  # such as a gradient that is missing; an exception is raised again, or not at all
+            missing = item.symptom in ("value", "gradient") and (item.name, item.symptom) not in shown
+        else:
+            # What is barely beyond the tolerance may be barely within it when it runs again; so may be what is nothing
+            # but rounding, in a gradient that is zero.
+            barely = numbers.atol + numbers.rtol * abs(numbers.abs_expected)
+            usual = settings.tolerance_at(item.stage).of(numbers.dtype)[1]
+            again = shown.get((item.name, item.symptom), 0.0)
+            missing = numbers.greatest_abs > max(_TIMES * max(barely, again), usual)
+        if missing:
+            found.append(item)
+    return found
 
 
 def wrong_alone(record: Record, settings: Settings) -> ByLayer | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import autotest as at
 from autotest import torch
 from autotest.base.options import Options
 from autotest.base.settings import Settings
@@ -213,6 +214,49 @@ def test_a_fault_that_no_replay_shows_again_is_told_by_the_module_that_is_wrong_
     assert finding.network.path == path
     # What was changed by hand is the state, and not what a module does.
     assert finding.network.alone == (change is not _changed_by_hand)
+
+
+def _nothing(network: Any) -> None:
+    pass
+
+
+@pytest.mark.parametrize("in_the_trial_alone", [False, True])
+def test_rounding_that_a_replay_shows_explains_nothing_that_the_trial_alone_showed(in_the_trial_alone: bool) -> None:
+    change = _halved_gradient_at_the_end if in_the_trial_alone else _nothing
+
+    def body() -> object:
+        class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+            def __init__(self) -> None:
+                super().__init__()
+                # A bias before a normalisation has no gradient but rounding.
+                self.first, self.norm, self.last = torch.nn.Linear(5, 6), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 3)
+
+            def forward(self, x: Any) -> Any:
+                return self.last(self.norm(self.first(x)))
+
+        network = Net()
+        change(network)
+        return network(at.random_tensor(shape=(4, 5), low=-1, high=1))
+
+    def rounding(tensor: Any) -> Any:
+        gradient = tensor.grad
+        rough = gradient is not None and gradient.element_size() == 4 and float(gradient.abs().max()) < 1e-6
+        return gradient + 3e-8 if rough else gradient
+
+    test, pair = ATest("file.py::test", body, SETTINGS), pair_with(FaultyTorch(gradient=rounding))
+    outcome = run_trial(body, 0, SETTINGS, pair)
+    assert outcome.mismatches
+    failed = FailedTrial(test, outcome, pair)
+    assert (failed.cleared() is None) == in_the_trial_alone
+    if in_the_trial_alone:
+        context = RunContext(pair, Options(verify=False, shrink=0.0))
+        network = failed.diagnosed(context, 0).network
+        assert network is not None
+        assert network.path == "last"
+
+
+def _halved_gradient_at_the_end(network: Any) -> None:
+    network.last.candidate.weight.register_hook(lambda gradient: gradient * 0.5)
 
 
 def test_what_is_tried_alone_is_left_as_it_was() -> None:

@@ -141,6 +141,8 @@ def _chances(possibility: Any, count: int) -> builtins.tuple[float, ...]:
         raise GeneratorError(
             f"oneof(possibility={possibility!r}): expected {count} chances, one each, got {len(chances)}"
         )
+    if isinstance(possibility, (int, float)) and not 0.0 <= possibility <= 1.0:
+        raise GeneratorError(f"oneof(possibility={possibility!r}): expected the chance of the first, from 0 to 1")
     if not all(0.0 <= chance <= 1.0 for chance in chances) or not math.isclose(sum(chances), 1.0, abs_tol=1e-6):
         raise GeneratorError(
             f"oneof(possibility={possibility!r}): expected chances from 0 to 1 with sum 1, got {list(chances)!r}"

@@ -13,7 +13,7 @@ from generators.dtypes import Array
 from generators.errors import GeneratorError, of_the_test
 from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, USUAL, row, turn
 from generators.related_numbers import RELATED
-from generators.shapes import Shape, given_shape
+from generators.shapes import Shape, checked_size
 from generators.source import Source, trial_of
 from generators.where import here, text
 
@@ -119,7 +119,7 @@ class Exploration:
             return self._partner(key, ndim, dims, number)
         rank = self._rank(ndim, dims)
         if rank <= len(dims) and all(size is not None for size in dims[:rank]):
-            return tuple([_drawn(size, self._source) for size in dims[:rank]])
+            return tuple([_drawn(size, self._source, axis) for axis, size in enumerate(dims[:rank])])
         sizes, partner = self.level("sizes", number), self.level("partner", number)
         shared = dims if ndim is None else self._shared(rank, dims)
         if shared is not dims:
@@ -190,7 +190,7 @@ class Exploration:
         sizes: list[Any] = [*dims[:rank], *[None] * (rank - len(dims))]
         for axis, size in enumerate(sizes):
             if size is not None and (type(size) is not int or size < 0):
-                sizes[axis] = _drawn(size, source)
+                sizes[axis] = _drawn(size, source, axis)
         free = [axis for axis, size in enumerate(sizes) if size is None]
         taken = math.prod(size for size in sizes if size is not None)
         if not free:
@@ -202,7 +202,7 @@ class Exploration:
             # Rows in the one trial, and batches in the other.
             axis = free[source.planned(0 if self.turn("sizes") % 2 else len(free) - 1, len(free))]
             count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
-            sizes[axis] = max(2, count * sizes[axis] // max(rest, 1))
+            sizes[axis] = max(2, count * sizes[axis] // max(rest, 1)) | 1  # something is left over after blocks
             if level == "large" and self.turn("sizes") % 2:
                 sizes[axis] = _whole_blocks(sizes[axis])
         elif level == "large":
@@ -277,13 +277,12 @@ class Exploration:
         return tuple(shapes)
 
 
-def _drawn(size: Any, source: Source) -> int:
-    """A size that is given, or a generator of one."""
+def _drawn(size: Any, source: Source, axis: int) -> int:
+    """The size of dimension `axis` that is given, or a generator of one."""
     drawn = size.draw_in(source, SIZE) if isinstance(size, Generator) else size
     if type(drawn) is int and drawn >= 0:
         return drawn
-    whole: int = given_shape((size,)).draw_in(source)[0]  # or what is wrong with it
-    return whole
+    return checked_size(f"dim{axis}", drawn, here())
 
 
 def open_axes(shape: Shape, dims: Sequence[Any]) -> list[int]:

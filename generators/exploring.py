@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from generators.arrays import Drawn
-from generators.contents import Filling, Spec, array_from, check_contents
+from generators.contents import Filling, Spec, array_from, check_contents, indices
 from generators.core import Generator
 from generators.dtypes import INTEGRAL, dtype_name, float_range
 from generators.errors import BadBounds, GeneratorError, of_the_test
@@ -70,6 +70,8 @@ def explored_array(
         sizes = exploration.shape(ndim, dims, number)
         if contents == "distinct" and dtype is not None and low is not None and high is not None:
             sizes = _of_at_most(sizes, dims, _different(dtype_name(dtype), low, high))
+    if dtype is None and _points(contents):
+        dtype = "int64"
     name = _floating(exploration.level("dtype", number), low, high, contents) if dtype is None else dtype_name(dtype)
     if low is not None or high is not None:
         _check_bounds(low, high)
@@ -99,6 +101,11 @@ def explored_array(
         return Drawn(values if layout != "expanded" else np.repeat(values, times, axis=dim), name, layout)
     except GeneratorError as error:
         raise type(error)(f"random_tensor at {text(here())}: {error}") from None
+
+
+def _points(contents: Any) -> bool:
+    """Whether these are positions, which are whole numbers."""
+    return contents == "indices" if isinstance(contents, str) else isinstance(contents, indices)
 
 
 def _floating(level: str, low: Any, high: Any, contents: Any) -> str:

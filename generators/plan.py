@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -70,6 +71,7 @@ _USELESS: Final = MappingProxyType(
     }
 )
 _COST_OF_USELESS: Final = 3.0
+_TRANSPOSED: Final = LEVELS[NAMES.index("layout")].index("transposed")
 
 
 #: Factor, level, another factor, its level.
@@ -136,7 +138,18 @@ def _block(number: int) -> tuple[tuple[Row, ...], frozenset[Pair]]:
     covered = set(_block(before)[1]) if number else set()
     dealt = _dealt(covered, number)
     # Plain ones first: what they show needs no features to be told of.
-    return tuple(sorted(dealt, key=_oddness) if number == 0 else dealt), frozenset(covered)
+    ordered = sorted(dealt, key=_oddness) if number == 0 else dealt
+    return tuple(_with_nan_lying_oddly(ordered)), frozenset(covered)
+
+
+def _with_nan_lying_oddly(rows: list[Row]) -> Iterator[Row]:
+    """`rows`, of which every second one of NaN, if it is contiguous, is transposed: what takes NaN for a number among
+    others shows there, as in `isnan`, though in most results nothing else does."""
+    seen = 0
+    for one in rows:
+        nan = one.level("values") == "nan"
+        seen += nan
+        yield one._replace(layout=_TRANSPOSED) if nan and seen % 2 == 0 and not one.layout else one
 
 
 def _dealt(covered: set[Pair], number: int) -> list[Row]:

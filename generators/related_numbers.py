@@ -9,7 +9,7 @@ import numpy as np
 
 from generators.dtypes import COMPLEX, INTEGRAL, Array
 from generators.entropy import Bits
-from generators.values import Open
+from generators.values import Open, alone_at_the_end
 
 #: The levels of values at which arrays have numbers in common; whole numbers also where they are extreme.
 RELATED = frozenset(("ties", "whole"))
@@ -142,6 +142,8 @@ def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Ar
     """
     if max(values.shape, default=0) <= _BLOCK or not values.size or dtype in COMPLEX:
         return values
+    if dtype == "bool" and alone_at_the_end(numbers.level, numbers.turn):
+        return values
     axis = max(range(values.ndim), key=lambda axis: (values.shape[axis], axis))
     last = axis == values.ndim - 1
     moved = values if last else np.moveaxis(values, axis, -1)
@@ -149,10 +151,12 @@ def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Ar
     few = numbers.level in RELATED and numbers.low is None and numbers.high is None and dtype != "bfloat16"
     # The first two rows have one end each, and of more rows every second one has any.
     turn = int(Bits(seed, _ENDS).below(2, 1)[0])
-    for first, extreme in ((turn, "greatest"), (1 - turn, "least")):
-        chosen = rows[first::4]
-        if chosen.size:
-            rows[first::4] = _ending_in(chosen, extreme, few=few)
+    ends = [(slice(turn, None, 4), "greatest"), (slice(1 - turn, None, 4), "least")]
+    if dtype == "bool":  # both together would leave nothing of all and any along other dimensions
+        ends = [(slice(turn % len(rows), None, 2), "greatest" if rows.mean() < 0.5 else "least")]
+    for places, extreme in ends:
+        if rows[places].size:
+            rows[places] = _ending_in(rows[places], extreme, few=few)
     ended: Array = rows.reshape(moved.shape)
     return ended if last else np.ascontiguousarray(np.moveaxis(ended, -1, axis))
 

@@ -46,19 +46,19 @@ class random_shape(Generator):
         self._where = here()
         self.ndim = ndim
         self.allow_zero = allow_zero
-        self.max_size = _size("max_size", max_size, self._where)
+        self.max_size = checked_size("max_size", max_size, self._where)
         pairs = dims.items() if isinstance(dims, Mapping) else enumerate(dims)
         self._dims: dict[int, Any] = {axis: size for axis, size in pairs if size is not None}
         children: list[Generator] = []
         if isinstance(ndim, Generator):
             children.append(ndim)
         elif ndim is not None:
-            self.ndim = _size("ndim", ndim, self._where)
+            self.ndim = checked_size("ndim", ndim, self._where)
         for axis, size in self._dims.items():
             if isinstance(size, Generator):
                 children.append(size)
             else:
-                self._dims[axis] = _size(f"dims[{axis}]", size, self._where)
+                self._dims[axis] = checked_size(f"dims[{axis}]", size, self._where)
         self.children = builtins.tuple(children)
         if self.max_size < 1 and not allow_zero:
             raise BadBounds(f"random_shape(max_size={max_size!r}): expected at least 1, or allow_zero=True")
@@ -72,7 +72,7 @@ class random_shape(Generator):
         if ndim is None:
             ndim = source.integer(least, LARGEST_RANK + 1)
         elif isinstance(ndim, Generator):
-            ndim = _size("ndim", ndim.draw_in(source, SIZE), self._where)
+            ndim = checked_size("ndim", ndim.draw_in(source, SIZE), self._where)
         dims = self._dims
         end = self.max_size + 1
         shape = []
@@ -81,7 +81,7 @@ class random_shape(Generator):
             if size is None:
                 size = source.integer(least, end)
             elif type(size) is not int:
-                size = _size(f"dims[{axis}]", size.draw_in(source, SIZE), self._where)
+                size = checked_size(f"dims[{axis}]", size.draw_in(source, SIZE), self._where)
             shape.append(size)
         return builtins.tuple(shape)
 
@@ -177,7 +177,7 @@ class given_shape(Generator):
             sizes = _sizes(sizes.draw_in(source, SIZE), self._where)
         return builtins.tuple(
             [
-                _size(f"shape[{axis}]", size.draw_in(source, SIZE), self._where)
+                checked_size(f"shape[{axis}]", size.draw_in(source, SIZE), self._where)
                 if isinstance(size, Generator)
                 else size
                 for axis, size in enumerate(sizes)
@@ -192,13 +192,14 @@ def _sizes(shape: Any, where: Where) -> builtins.tuple[Any, ...]:
     sizes = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
     return builtins.tuple(
         [
-            size if isinstance(size, Generator) else _size(f"shape[{axis}]", size, where)
+            size if isinstance(size, Generator) else checked_size(f"shape[{axis}]", size, where)
             for axis, size in enumerate(sizes)
         ]
     )
 
 
-def _size(name: str, size: Any, where: Where) -> int:
+def checked_size(name: str, size: Any, where: Where) -> int:
+    """`size` as a whole number; raises `GeneratorError` for what is none, or negative, by its `name` and line."""
     if type(size) is int and size >= 0:
         return size
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -20,14 +21,36 @@ REACH = 4.0
 WIDER_REACH = 12.0
 #: The same for whole numbers.
 WHOLE_REACH = 9
+#: Numbers whose differences are small beside them, where a variance from sums of squares is nothing but rounding; and
+#: which of the trials of numbers in [0, 1) has these instead. `exp` of them is a number still.
+FAR, _FAR_TURN = (64.0, 65.0), 2
 #: Powers of ten of the least and the greatest magnitude of wide numbers.
 DECADES = (-4.0, 4.0)
 #: The share of special numbers among ordinary ones.
 SHARE = 0.25
 #: So many numbers may all be zero together.
 FEW = 8
-#: Of so many rows one may be masked.
-FEW_ROWS = 3
+#: Of so many rows one may be masked, and of so many columns, where there are as many rows.
+FEW_ROWS, FEW_COLUMNS = 2, 4
+#: The last of truth values that are otherwise alike, by level and turn: what a loop leaves out at its end shows in all,
+#: any and counts of a whole array only there.
+_LAST = MappingProxyType({"whole 0": True, "whole 1": False, "signed 1": True, "ties 1": False})
+#: The share of True among truth values, by level or by level and turn; the others have as many of the one as of the
+#: other. Few of one kind tell more in rows of all and any.
+_SHARES = MappingProxyType(
+    {
+        "zeros": 0.1,
+        "tiny": 0.1,
+        "wide": 0.1,
+        "unit 1": 0.1,
+        "nan 1": 0.2,
+        "huge": 0.9,
+        "infinite": 0.9,
+        "signed 2": 0.9,
+        "ties": 0.0,
+        "nan": 1.0,
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +70,7 @@ class Open(Filling):
         dtype = spec.dtype
         count = math.prod(spec.shape)
         if dtype == "bool":
-            values = _truths(bits, count, self.level)
+            values = _truths(bits, count, self.level, self.turn)
         elif dtype in COMPLEX:
             parts = self.fill(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(dtype)))
             return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
@@ -55,8 +78,8 @@ class Open(Filling):
             values = _whole(bits, count, dtype, self, *self._whole_bounds(dtype))
         elif self.low is None and self.high is None:
             values = _boundless(bits, count, dtype, self.level, self.turn)
-            if self.level == "infinite" and len(spec.shape) > 1 and count // max(spec.shape[-1], 1) >= FEW_ROWS:
-                values.reshape(-1, spec.shape[-1])[-1] = -math.inf  # a row in which everything is masked
+            if self.level == "infinite" and len(spec.shape) > 1 and count:
+                _mask(values.reshape(-1, spec.shape[-1]))
             if self.level == "zeros" and self.turn % 2 and len(spec.shape) < 2:
                 values[values != 0] = 0.0  # which of more dimensions whole rows are
         else:
@@ -78,14 +101,30 @@ class Open(Filling):
         return integer_range(dtype, low, high)
 
 
-def _truths(bits: Bits, count: int, level: str) -> Array:
-    share = {"zeros": 0.1, "tiny": 0.1, "huge": 0.9, "infinite": 0.9, "ties": 1.0, "nan": 0.0}.get(level, 0.5)
-    return bits.unit64(count) < share
+def _mask(rows: Array) -> None:
+    """Mask everything in the last row, and in the last column where there are more."""
+    if len(rows) >= FEW_ROWS:
+        rows[-1] = -math.inf
+    if min(rows.shape) >= FEW_COLUMNS:
+        rows[:, -1] = -math.inf
+
+
+def _truths(bits: Bits, count: int, level: str, turn: int) -> Array:
+    values: Array = bits.unit64(count) < _SHARES.get(f"{level} {turn}", _SHARES.get(level, 0.5))
+    if alone_at_the_end(level, turn):
+        last = _LAST[f"{level} {turn}"]
+        values[:-1], values[-1:] = not last, last
+    return values
+
+
+def alone_at_the_end(level: str, turn: int) -> bool:
+    """Whether truth values at `level` are alike but for the last, which is the other one."""
+    return f"{level} {turn}" in _LAST
 
 
 def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Array:
     if level == "unit":
-        return uniform(bits, Spec((count,), dtype))
+        return uniform(bits, Spec((count,), dtype, *(FAR if turn == _FAR_TURN else (0, 1))))
     if level == "wide":
         return _wide(bits, count, dtype)
     if level == "whole":
@@ -105,6 +144,8 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
         # Each of them at several places, most of all, where it meets several of another array's.
         places = bits.order(count)[: count // 2 if level == "infinite" else 3 * count // 4]
         values[places] = edges[np.arange(len(places)) % len(edges)]
+        if level == "nan":
+            values[-1] = math.nan  # also in what is left over after whole blocks
         return values
     return _mixed(bits, values, edges, turn)
 
@@ -138,7 +179,8 @@ def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:
     zeros = bool((edges == 0).all())
     alone = (zeros or len(edges) == 1) and turn % 2 == 0
     many = np.arange(count if count < FEW else 3 * count // 4) if zeros else bits.order(count)[:most]
-    places = bits.order(count)[:1] if alone else many
+    # Alone, it is in the second half, where what is left over after whole blocks is.
+    places = count // 2 + bits.order(count - count // 2)[:1] if alone else many
     picks = bits.below(len(edges), len(places)).astype(np.intp)
     surely = min(len(places), len(edges))
     whole = values.dtype.kind != "f"

@@ -205,8 +205,12 @@ def as_array(value: Any) -> np.ndarray[Any, Any] | None:
 
 
 def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
-    """`arrays` with about half of the floating elements moved by up to `roundoff`, relative to each."""
+    """`arrays` with about half of the floating elements moved by up to `roundoff`, relative to each.
+
+    One stays one beside NaN or an infinity: next to it no power is a number any more, and no rounding leads there.
+    """
     random = np.random.Generator(np.random.SFC64(run))
+    special = any(array.data.dtype.kind in "fc" and not np.isfinite(array.data).all() for array in arrays)
     moved = []
     for array in arrays:
         if not array.dtype.startswith(("float", "complex")):
@@ -215,6 +219,8 @@ def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
         # Of a complex number, both parts are rounded.
         parts = array.data[..., None].view(array.data.real.dtype) if array.data.dtype.kind == "c" else array.data
         step = random.uniform(-roundoff, roundoff, parts.shape) * random.integers(0, 2, parts.shape)
+        if special:
+            step[np.abs(parts) == 1] = 0.0
         with np.errstate(over="ignore"):
             data = np.asarray(parts * (1 + step))  # in double precision, whatever it was
         if array.data.dtype.kind == "c":

@@ -14,6 +14,7 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.frameworks import Pair
 from autotest.frameworks.freezing import PLAIN, freeze
 from autotest.program import Array, Call, Program, refs
+from autotest.program.calls import LAYOUT
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import needed, with_arrays
 from autotest.program.semantics import is_class
@@ -87,6 +88,8 @@ class _Judge:
         differences = _differences(isolated(self._program, slot, {**values, **odd})[0], pair, self._settings)
         if any(one.symptom in ABOUT_NUMBERS and not one.special for one in differences):
             return False
+        if any(self._program.calls[at].note == LAYOUT for at in read) and not self._stays_special(item):
+            return False  # alone, the call was not given what lies so
         return bool(odd) or item.special
 
     def _live(self, slots: Iterable[int]) -> list[Any]:
@@ -96,8 +99,12 @@ class _Judge:
         return self._program.calls[slot].kind == "tensor"
 
     def _gradient_is_special(self, item: Mismatch) -> bool:
+        return item.special and self._stays_special(item)
+
+    def _stays_special(self, item: Mismatch) -> bool:
+        """Whether the whole program has special inputs, and no such difference with ordinary ones."""
         arrays = [_ordinary(array) for array in self._program.arrays]
-        if not item.special or all(one is other for one, other in zip(arrays, self._program.arrays, strict=True)):
+        if all(one is other for one, other in zip(arrays, self._program.arrays, strict=True)):
             return item.special
         found = _differences(with_arrays(self._program, arrays), self._record.pair, self._settings)
         return not any(one.name == item.name and not one.special for one in found)

@@ -9,6 +9,7 @@ from autotest import Divergence, UsageError, autotest, random_tensor, torch
 from autotest.results.identity import identity_of
 from autotest.results.ledger import Entry
 from tests.support.faulty import FaultyTorch, plus
+from tests.wrong_operators.wrong import as_it_lies
 
 #: A NaN becomes a zero, an infinity stays.
 LOSES_NAN = {"relu": lambda relu: lambda x: relu(x.nan_to_num(nan=0.0, posinf=float("inf"), neginf=float("-inf")))}
@@ -45,6 +46,13 @@ def test_what_only_nan_shows_is_called_so(against, body, fault):
     finding = found(body)
     assert finding.first.heading == "special values"
     assert "special values (forward)" in str(finding_text(finding))
+
+
+def test_what_is_read_as_if_it_lay_otherwise_is_an_ordinary_difference_among_nan_too(against):
+    against(FaultyTorch({"neg": lambda neg: lambda x: neg(as_it_lies(x))}))
+    finding = found(lambda: torch.neg(random_tensor(shape=(3, 4), contents="special", layout="transposed")), n=1)
+    assert any(np.isnan(array.data).any() for array in finding.program.arrays)
+    assert finding.first.heading == "value"
 
 
 def finding_text(finding):

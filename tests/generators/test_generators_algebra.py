@@ -107,6 +107,11 @@ def test_possibility_is_the_chance_of_the_first_of_two_or_one_for_each() -> None
     assert set(values(oneof(0, 1, possibility=1.0))) == {0}
 
 
+def test_a_chance_beyond_one_is_told_as_that_of_the_first() -> None:
+    with pytest.raises(GeneratorError, match=r"possibility=3\): expected the chance of the first, from 0 to 1"):
+        oneof(1, 2, possibility=3)
+
+
 @pytest.mark.parametrize("possibility", [1.5, -0.1, [0.5], [0.5, 0.6], [float("nan"), 1.0], "half", [1, None]])
 def test_a_possibility_that_is_none_is_refused(possibility: Any) -> None:
     with pytest.raises(GeneratorError, match=re.escape(f"oneof(possibility={possibility!r})")):

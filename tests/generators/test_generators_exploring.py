@@ -242,6 +242,30 @@ def test_long_rows_end_in_an_extreme_in_some_trials() -> None:
     assert sum(row[-1] == row.min() for row in rows) > len(rows) / 8
 
 
+def test_positions_are_whole_numbers_where_no_dtype_is_given() -> None:
+    for one in trials(lambda: explored_array(1, contents="indices", high=5)):
+        assert one.dtype == "int64"
+        assert set(one.data.tolist()) <= {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("ndim", [2, None])
+def test_truth_values_are_alike_but_for_the_last_in_some_trial(ndim: int | None) -> None:
+    past = [one.data.reshape(-1) for one in trials(lambda: explored_array(ndim, dtype=bool)) if one.data.size % 8]
+    long = [flat for flat in past if flat.size > 8]
+    assert any(flat.sum() == 1 and flat[-1] for flat in long)
+    assert any(flat.sum() == flat.size - 1 and not flat[-1] for flat in long)
+
+
+def test_rows_and_columns_are_masked_in_some_trial() -> None:
+    masked = [np.isneginf(one.data) for one in trials(lambda: explored_array(2, (5, 5)))]
+    assert any(one.all(axis=1).any() and one.all(axis=0).any() for one in masked)
+
+
+def test_some_numbers_lie_far_from_zero_beside_their_differences() -> None:
+    spread = [float(np.ptp(one.data) / one.data.min()) for one in trials(lambda: explored_array(2)) if one.data.min() > 0]
+    assert min(spread) < 0.02
+
+
 def test_a_product_has_a_gradient_at_its_only_zero_in_some_trial() -> None:
     assert any((one.data == 0).sum() == 1 for one in trials(lambda: explored_array(2)))
 
@@ -268,7 +292,8 @@ def test_arrays_for_which_something_else_is_asked_have_sizes_of_their_own() -> N
         ({"low": 2, "high": 2}, "expected finite numbers with low < high"),
         ({"low": math.inf}, "expected a finite number"),
         ({"ndim": -1}, "expected a whole number >= 0"),
-        ({"ndim": 1, "dims": ("three",)}, "expected a whole number >= 0"),
+        ({"ndim": 1, "dims": ("three",)}, "dim0='three' of the shape at .*expected a whole number >= 0"),
+        ({"ndim": 2, "dims": (None, -1)}, "dim1=-1 of the shape at .*expected a whole number >= 0"),
     ],
 )
 def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, Any], message: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from autotest import oneof, random, random_bool, random_tensor, torch
+from tests.wrong_operators.memory import along
 from tests.wrong_operators.numbers import one, two
-from tests.wrong_operators.wrong import Replacement, Wrong, off
+from tests.wrong_operators.wrong import Replacement, Wrong, as_it_lies, given, of_two, off, tail
 from tests.wrong_operators.wrong import torch as real
 
 WHOLE = {"int32": "float", "int64": "double"}
@@ -40,6 +41,19 @@ def fewer(wrong: Any) -> Replacement:
 
 def beyond_eight(x: Any) -> Any:
     return (real().arange(x.shape[0]) >= 8)[:, None, None]
+
+
+def matrix() -> Any:
+    return random_tensor(ndim=2)
+
+
+def whole_blocks(x: Any) -> Any:
+    return x.reshape(-1)[: x.numel() // 32 * 32] if x.numel() > 32 else x
+
+
+def one_pass(x: Any, dim: int) -> Any:
+    size = x.shape[dim]
+    return ((x * x).mean(dim) - x.mean(dim) ** 2) * size / (size - 1)
 
 
 RARE_PAIRS = [
@@ -110,5 +124,31 @@ RARE_PAIRS = [
         lambda: torch.nn.functional.smooth_l1_loss(
             random_tensor(ndim=2), random_tensor(ndim=2), reduction=oneof("mean", "sum", "none"), beta=oneof(0.5, 2.0)
         ),
+    ),
+    *[
+        Wrong(f"{name} of strided memory", name, given(as_it_lies), lambda name=name: getattr(torch, name)(matrix()))
+        for name in ("isnan", "isinf", "isfinite", "signbit")
+    ],
+    *[
+        Wrong(f"{name} of a whole array past a block", name, given(whole_blocks), one(name, dtype=bool))
+        for name in ("any", "all")
+    ],
+    *[
+        Wrong(
+            f"{name} along strided rows",
+            name,
+            given(as_it_lies),
+            lambda name=name: getattr(torch, name)(random_tensor(ndim=2, dtype=bool), dim=0),
+        )
+        for name in ("any", "all")
+    ],
+    Wrong("isnan of what is left over after eight", "isnan", tail(8), lambda: torch.isnan(matrix())),
+    Wrong("var from sums of squares", "var", lambda f: one_pass, along("var")),
+    Wrong("one to the power of NaN", "pow", of_two(lambda r, x, y: real().where(y.isnan(), y, r)), two("pow")),
+    Wrong(
+        "softmax of masked rows",
+        "softmax",
+        lambda f: lambda x, dim: f(x, dim).masked_fill((x == -float("inf")).all(dim, keepdim=True), 0.0),
+        along("softmax"),
     ),
 ]

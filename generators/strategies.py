@@ -7,7 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from generators.core import Annotation, Generator
+from generators.errors import GeneratorError, Unsatisfiable, of_the_test
 from generators.source import Choice, Source
+
+# Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
+__tracebackhide__ = of_the_test
 
 #: Examples of which one is taken: the first of Hypothesis' are the simplest there are.
 EXAMPLES = 12
@@ -46,7 +50,19 @@ class from_strategy(Generator):
             phases=[hypothesis.Phase.generate],
             suppress_health_check=[*hypothesis.HealthCheck],
         )
-        hypothesis.seed(word)(settings(hypothesis.given(self._strategy)(collect)))()
+        if repr(self._strategy) == "data()":
+            raise GeneratorError(
+                "data(): expected a strategy of values; data() is for a test under @given, which draws from it itself"
+            )
+        try:
+            hypothesis.seed(word)(settings(hypothesis.given(self._strategy)(collect)))()
+        except hypothesis.errors.InvalidArgument as error:
+            raise GeneratorError(f"{self._strategy!r}: {error}") from None
+        except hypothesis.errors.Unsatisfiable:
+            raise Unsatisfiable(
+                f"{self._strategy!r}: expected some value to be accepted, and Hypothesis finds none; "
+                "widen what is drawn"
+            ) from None
         return examples[word % len(examples)]
 
     def __eq__(self, other: object) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies
+from hypothesis import reject, strategies
 from hypothesis.strategies import DrawFn, SearchStrategy
 from numpy.typing import NDArray
 
@@ -64,14 +65,14 @@ def _called(name: str) -> Callable[[Callable[..., Any]], Callable[..., SearchStr
 
 @_called("strategy")
 def _of_generator(draw: DrawFn, generator: generators.Generator) -> Any:
-    with generators.using(_source(draw)):
+    with _choices_of(draw):
         return generator.value()
 
 
 @_called("arrays")
 def _of_arrays(draw: DrawFn, **said: Any) -> Any:
     dims = [said.pop(f"dim{axis}", None) for axis in range(5)]
-    with generators.using(_source(draw)):
+    with _choices_of(draw):
         data = generators.explored_array(said.pop("ndim", None), dims, **said).data
     simple = draw(strategies.integers(0, 15))  # the numbers come of a seed, which nobody can make smaller
     return _simplified(data, simple) if "contents" not in said else data
@@ -85,10 +86,16 @@ def _simplified(data: NDArray[Any], simple: int) -> NDArray[Any]:
     return np.clip(plainer, data.min(), data.max())
 
 
-def _source(draw: DrawFn) -> ChosenElsewhere:
-    """A source whose choices Hypothesis makes."""
-    return ChosenElsewhere(
+@contextlib.contextmanager
+def _choices_of(draw: DrawFn) -> Iterator[None]:
+    """Let Hypothesis make the choices. An example that a filter refuses is none: Hypothesis tries another."""
+    source = ChosenElsewhere(
         lambda low, high: draw(strategies.integers(low, high - 1)),
         lambda low, high: draw(strategies.floats(low, high, exclude_max=True)),
         draw,
     )
+    try:
+        with generators.using(source):
+            yield
+    except generators.Unsatisfiable:
+        reject()

@@ -262,7 +262,9 @@ def test_rows_and_columns_are_masked_in_some_trial() -> None:
 
 
 def test_some_numbers_lie_far_from_zero_beside_their_differences() -> None:
-    spread = [float(np.ptp(one.data) / one.data.min()) for one in trials(lambda: explored_array(2)) if one.data.min() > 0]
+    spread = [
+        float(np.ptp(one.data) / one.data.min()) for one in trials(lambda: explored_array(2)) if one.data.min() > 0
+    ]
     assert min(spread) < 0.02
 
 

@@ -11,7 +11,6 @@ from generators import GeneratorError, Schedule, Source, explored_array, using
 from generators.plan import BLOCK, FACTORS, NAMES, THOROUGH, THOROUGH_FACTORS, row
 from generators.source import TRIAL_BITS
 
-
 #: Every second trial of NaN lies transposed, whatever it was dealt.
 _MOVED = {("layout", "contiguous"): -1, ("layout", "transposed"): 1}
 

@@ -53,6 +53,25 @@ def test_a_strategy_is_accepted_by_dual_functions_and_tensors(against, quick) ->
     assert set(seen) <= {2, 3, 4}
 
 
+@pytest.mark.parametrize(
+    ("nothing_comes_of", "message"),
+    [
+        (st.data(), "expected a strategy of values; data\\(\\) is for a test under @given"),
+        (st.integers(0, 1).filter(lambda value: value > 3), "Hypothesis finds none; widen what is drawn"),
+        (st.integers(3, 1), r"integers\(min_value=3, max_value=1\): Cannot have max_value=1 < min_value=3"),
+    ],
+)
+def test_a_strategy_of_which_nothing_comes_is_an_error_that_names_it(nothing_comes_of, message: str) -> None:
+    with using(Source(3)), pytest.raises(GeneratorError, match=message):
+        pack(nothing_comes_of).value()
+
+
+@settings(max_examples=40, database=None, deadline=None)
+@given(data=st.data())
+def test_a_filtered_generator_is_a_strategy_though_its_simplest_value_is_refused(data) -> None:
+    assert data.draw(strategy(random(-2, 2).to(int).filter(bool))) in {-2, -1, 1}
+
+
 @settings(max_examples=40, database=None, deadline=None)
 @given(strategy((random(2, 9) | nothing()).map(lambda value: value)))
 def test_a_generator_is_a_strategy(value) -> None:

@@ -220,7 +220,7 @@ def nudged(arrays: Sequence[Array], roundoff: float, run: int) -> list[Array]:
         parts = array.data[..., None].view(array.data.real.dtype) if array.data.dtype.kind == "c" else array.data
         step = random.uniform(-roundoff, roundoff, parts.shape) * random.integers(0, 2, parts.shape)
         if special:
-            step[np.abs(parts) == 1] = 0.0
+            step = np.where(np.abs(parts) == 1, 0.0, step)
         with np.errstate(over="ignore"):
             data = np.asarray(parts * (1 + step))  # in double precision, whatever it was
         if array.data.dtype.kind == "c":

@@ -22,8 +22,8 @@ def databases() -> dict[str, SampleDatabase]:
     return {database.name: database for database in TORCH.sample_databases()}
 
 
-def swept(candidate: Framework, name: str, *kinds: str) -> Cell:
-    """The cell called `name`, judged in this process on samples of these kinds, or of all."""
+def swept(candidate: Framework, name: str, *kinds: str, enough: Callable[[Cell], bool] = lambda cell: False) -> Cell:
+    """The cell called `name`, judged in this process on samples of these kinds, or of all, until they are `enough`."""
     available = databases()
     entries = [entry for database in available.values() for entry in database.entries()]
     cell = Cell()
@@ -32,6 +32,8 @@ def swept(candidate: Framework, name: str, *kinds: str) -> Cell:
         if not kinds or unit.kind in kinds:
             for part in judged(unit, pair, available[unit.database]):
                 cell.merge(part.cell)
+            if enough(cell):
+                break
     assert cell.checks or cell.left_out, f"{name} is no cell"
     return cell
 

@@ -24,6 +24,8 @@ from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Program
+from autotest.program.semantics import reads_gradient
+from autotest.program.sequentials import taken_apart
 from autotest.results.finding import Finding
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
@@ -184,7 +186,7 @@ class FailedTrial:
         counting = [(item.name, item.symptom) for item in finding.mismatches]
         # What rounding explains was left out of the finding, and comes last.
         agreement.mismatches.sort(key=lambda item: (item.name, item.symptom) not in counting)
-        agreement = _on_inputs(agreement, pair, settings)
+        agreement = _on_layers(_on_inputs(agreement, pair, settings), pair, settings)
         agreement, opinion = _guilty_first(agreement, self._examined(agreement), pair, settings)
         finding = dataclasses.replace(finding, network=by_layer(agreement, opinion.located, pair, settings))
         if not seconds:
@@ -218,13 +220,27 @@ def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreemen
     return found if alike else agreement
 
 
+def _on_layers(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:
+    """`agreement`, or the same failure where each layer of a Sequential is called by itself, and so can be named."""
+    program, first = taken_apart(agreement.program), agreement.mismatches[0]
+    if program is agreement.program:
+        return agreement
+    found = agree(program, pair, settings)
+    alike = [item for item in found.mismatches if (item.symptom, item.stage) == (first.symptom, first.stage)]
+    others = [item for item in found.mismatches if item not in alike]
+    return dataclasses.replace(found, mismatches=[*alike, *others]) if alike else agreement
+
+
 def _guilty_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> tuple[Agreement, Opinion]:
     """`agreement` with a mismatch first that a call is guilty of, where one is; and what is to be said of that.
 
     `opinion` is on the mismatch that is first now.
     """
     first, found = agreement.mismatches[0], agreement.mismatches
-    if opinion.located.slot is not None and opinion.verdict.blame not in HARMLESS:
+    slot = opinion.located.slot
+    # What is read as `x.grad` was wrong before: the gradient itself says of which call.
+    is_read = slot is not None and reads_gradient(agreement.program.calls[slot])
+    if slot is not None and not is_read and opinion.verdict.blame not in HARMLESS:
         return agreement, opinion
     # Of each stage one more: a few of many mismatches, since each costs some runs.
     others = [next((one for one in found if one is not first and one.stage == stage), None) for stage in _STAGES]

@@ -110,9 +110,12 @@ def _asked(program: Program, slot: int, side: Framework) -> _Asked | None:
         owner = next((ref.slot for ref in refs(call) if values[ref.slot] is called.written), None)
     else:
         args, named = live_operands(call, side, values, program.arrays, {})
+        out = call.kwargs.get("out", call.args[0] if call.args and (in_place(call) or asked_in_place(call)) else None)
+        named.pop("out", None)
+        if not args and "input" in named:  # which every oracle calls otherwise
+            args = [named.pop("input")]
         called = FunctionCalled(_path(call), tuple(args), named)
-        writes = in_place(call) or asked_in_place(call)
-        owner = call.args[0].slot if writes and type(call.args[0]) is Ref else None
+        owner = out.slot if type(out) is Ref else None
     tensors = [item for item in leaves((called.args, called.kwargs)) if isinstance(item, side.tensor_types)]
     frozen = dict(zip(map(id, tensors), freeze(side, tensors), strict=True))
     held = list(frozen.values())

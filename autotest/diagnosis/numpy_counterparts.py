@@ -206,25 +206,6 @@ def _selu(x: Values) -> Values:
     return np.asarray(scale * np.where(x > 0, x, alpha * np.expm1(x)))
 
 
-def _sort(x: Values, dim: int = -1, descending: bool = False) -> tuple[Values, None]:
-    """The places are nobody's business here, since equal elements may stand in any order."""
-    ordered = np.sort(x, axis=dim)
-    return (np.flip(ordered, axis=dim) if descending else ordered), None
-
-
-def _extreme(reduce: Function, elementwise: Function) -> Function:
-    """Of everything, along one dimension (and where, which is nobody's business), or of two operands."""
-
-    def extreme(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
-        if dim is None:
-            return reduce(x)
-        if isinstance(dim, np.ndarray):
-            return elementwise(x, dim)
-        return np.asarray(reduce(x, axis=dim, keepdims=keepdim)), None
-
-    return extreme
-
-
 def _chunks(x: Values, size: Any, dim: int = 0) -> tuple[Values, ...]:
     sizes = list(size) if isinstance(size, (list, tuple)) else [size] * -(-x.shape[dim] // size)
     return tuple(np.split(x, np.cumsum(sizes)[:-1], axis=dim))
@@ -308,8 +289,6 @@ COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
         "all": _reduction(np.all),
         "var": _variance(root=False),
         "std": _variance(root=True),
-        "max": _extreme(np.max, np.maximum),
-        "min": _extreme(np.min, np.minimum),
         "norm": _norm,
         "kl_div": _kl_div,
         "cosine_similarity": _cosine_similarity,
@@ -325,7 +304,6 @@ COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
         "logsigmoid": _exactly(_log_sigmoid, 1),
         "softsign": _exactly(lambda x: x / (1 + np.abs(x)), 1),
         "tanhshrink": _exactly(lambda x: x - np.tanh(x), 1),
-        "sort": _sort,
         "split": _chunks,
         "unbind": lambda x, dim=0: tuple(np.moveaxis(x, dim, 0)),
         "zero": _exactly(np.zeros_like, 1),
@@ -335,8 +313,6 @@ COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
         "bitwise_or": _bitwise(np.bitwise_or),
         "bitwise_xor": _bitwise(np.bitwise_xor),
         "bitwise_not": _exactly(np.invert, 1),
-        "argmax": lambda x, dim=None, keepdim=False: np.argmax(x, axis=dim, keepdims=keepdim),
-        "argmin": lambda x, dim=None, keepdim=False: np.argmin(x, axis=dim, keepdims=keepdim),
         "cumsum": lambda x, dim: np.cumsum(np.atleast_1d(x), axis=dim).reshape(x.shape),
         "cumprod": lambda x, dim: np.cumprod(np.atleast_1d(x), axis=dim).reshape(x.shape),
         "clamp": _clamp,

@@ -77,24 +77,6 @@ def _copied(x: Values, source: Any, non_blocking: bool = False) -> Values:
     return np.broadcast_to(source, x.shape).astype(x.dtype)
 
 
-def _topk(x: Values, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Values, None]:  # noqa: A002
-    if not (sorted and x.ndim):
-        raise TypeError
-    ordered = np.sort(x, axis=dim)
-    ordered = np.flip(ordered, axis=dim) if largest else ordered
-    return ordered.take(range(k), axis=dim), None
-
-
-def _median(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
-    """The lower one of the two in the middle, as torch has it."""
-    if np.isnan(x).any():
-        raise TypeError
-    flat = x.reshape(-1) if dim is None else x
-    axis = 0 if dim is None else dim
-    middle = np.sort(flat, axis=axis).take((flat.shape[axis] - 1) // 2, axis=axis)
-    return middle if dim is None else (np.expand_dims(middle, axis) if keepdim else middle, None)
-
-
 def _squeezed(x: Values, dim: Any = None) -> Values:
     if dim is None:
         return np.squeeze(x)
@@ -171,8 +153,6 @@ INDEXING: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "masked_select": lambda x, mask: np.broadcast_arrays(x, mask)[0][np.broadcast_arrays(x, mask)[1]],
         "select": lambda x, dim, index: np.take(x, index, axis=dim),
         "narrow": lambda x, dim, start, length: np.take(x, range(start, start + length), axis=dim),
-        "topk": _topk,
-        "median": _median,
         "unique": _unique,
         "squeeze": _squeezed,
         "tile": lambda x, *sizes: np.tile(x, _rows(sizes)),

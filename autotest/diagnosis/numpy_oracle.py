@@ -13,12 +13,13 @@ from autotest.diagnosis.numpy_counterparts import COUNTERPARTS
 from autotest.diagnosis.numpy_indexing import INDEXING
 from autotest.diagnosis.numpy_layers import LAYERS
 from autotest.diagnosis.numpy_losses import LOSSES
+from autotest.diagnosis.numpy_ordering import ORDERING
 from autotest.diagnosis.numpy_statistics import STATISTICS
 from autotest.diagnosis.numpy_windows import WINDOWS
 from autotest.diagnosis.numpy_writing import WRITING
 
 _ALL: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {**COUNTERPARTS, **INDEXING, **LOSSES, **WINDOWS, **ALGEBRA, **LAYERS, **STATISTICS, **WRITING}
+    {**COUNTERPARTS, **INDEXING, **LOSSES, **WINDOWS, **ALGEBRA, **LAYERS, **STATISTICS, **WRITING, **ORDERING}
 )
 _ALIASES: Mapping[str, str] = MappingProxyType({
     "view": "reshape", "absolute": "abs", "multiply": "mul", "divide": "div", "subtract": "sub", "concat": "cat",

@@ -129,13 +129,6 @@ def _most_frequent(x: Values, dim: int = -1, keepdim: bool = False) -> tuple[Val
     return (np.expand_dims(found, dim) if keepdim else found), None
 
 
-def _nth_smallest(x: Values, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Values, None]:
-    ordered = np.sort(np.atleast_1d(_none_missing(x)), axis=dim).take([k - 1], axis=dim)
-    if not x.ndim:
-        return ordered.reshape(()), None
-    return (ordered if keepdim else ordered.squeeze(dim)), None
-
-
 def _without_repeats(x: Values, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
     if dim is not None:
         raise TypeError
@@ -210,7 +203,6 @@ STATISTICS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "nanmean": _nan_mean,
         "histc": _histogram,
         "mode": _most_frequent,
-        "kthvalue": _nth_smallest,
         "unique_consecutive": _without_repeats,
         "isin": _among,
         "isclose": lambda x, y, rtol=1e-5, atol=1e-8, equal_nan=False: np.isclose(x, y, rtol, atol, equal_nan),

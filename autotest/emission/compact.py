@@ -11,12 +11,12 @@ from autotest.emission import forked, literals, naming
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import IN_PLACE, Printer, indented
 from autotest.emission.script import PACKED, Script, quotable
-from autotest.program import Program, Ref, refs
+from autotest.program import Call, Program, Ref, refs
 from autotest.program.dtypes import is_complex, is_differentiable
 from autotest.program.semantics import OPERATIONS, in_place, is_backward
 
 _COMPARES = """\
-actual = np.array(program({namespace}).tolist())
+actual = np.array({actual})
 if expected.shape == actual.shape and {same}:
     sys.exit(print("same"))
 print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())
@@ -85,8 +85,14 @@ print(*f"DIFFERS: {{refusal}}, {candidate} returns {{result}}".split())
 sys.exit(1)
 """
 
-#: Calls that return a number or an array, which has nothing to be listed or is one already.
-_PLAIN = frozenset(("item", "tolist", "numpy"))
+#: Calls that return plain values, or an array, which has nothing to be listed or is one already.
+_PLAIN = frozenset(
+    (
+        *("item", "tolist", "numpy", "numel", "nelement", "dim", "ndimension", "ndim", "size", "shape", "stride"),
+        *("storage_offset", "element_size", "is_contiguous", "is_floating_point", "is_complex", "is_signed"),
+        *("equal", "allclose", "is_leaf"),
+    )
+)
 
 #: Waits for all of what a program returned.
 READ = """\
@@ -161,19 +167,40 @@ class About(NamedTuple):
 
 def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
     """The script for one observed tensor, called `name`, whose elements differ as `found` says."""
-    program = about.program
-    own = naming.names(program)
-    expression = naming.expression(name, own)
-    slot = next(slot for slot, known in own.items() if known == naming.root(name))
-    if program.calls[slot].kind in ("builtin", "getattr") or program.calls[slot].target in _PLAIN:
+    expression, call = _observed(about, name)
+    plain = _is_plain(call)
+    if call.kind == "getattr" and not plain:
         return None
+    read = "run({})" if plain else "program({}).tolist()"
     exact = "np.array_equal(expected, actual)"
     close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
     if is_complex(found.dtype):
         close += _ALIKE_PARTS
-    check = _COMPARES.format(same=close if is_differentiable(found.dtype) else exact, **about.fields)
-    reference = f"expected = np.array(program({about.root}).tolist())"
-    return script(about, expression, about.opening(reference) + check)
+    actual = read.format(about.fields["namespace"])
+    check = _COMPARES.format(same=close if is_differentiable(found.dtype) else exact, actual=actual, **about.fields)
+    reference = f"expected = np.array({read.format(about.root)})"
+    opening = (_RUN if plain else "") + about.opening(reference)
+    return script(about, expression, opening + check)
+
+
+def differing_plain(about: About, name: str) -> str | None:
+    """The script for one observed value, called `name`, that is a whole number, a truth value, a text or several."""
+    expression, call = _observed(about, name)
+    if not _is_plain(call):
+        return None
+    check = _FACT.format(fact=f"run({about.fields['namespace']})", what="gives", **about.fields)
+    return script(about, expression, _RUN + about.opening(f"expected = run({about.root})") + check)
+
+
+def _observed(about: About, name: str) -> tuple[str, Call]:
+    """The expression for what is called `name`, and the call that it is of."""
+    own = naming.names(about.program)
+    slot = next(slot for slot, known in own.items() if known == naming.root(name))
+    return naming.expression(name, own), about.program.calls[slot]
+
+
+def _is_plain(call: Call) -> bool:
+    return call.kind == "builtin" or call.target in _PLAIN
 
 
 def differing_fact(about: About, name: str, symptom: str) -> str | None:

@@ -109,6 +109,8 @@ def _compact(finding: Finding, about: About, runs: Runs, *, isolated: bool) -> s
     other_type = first.symptom == "structure" and first.detail == "type" and not is_module
     if first.symptom in ("shape", "dtype", "requires_grad") or lacking or other_type:
         return compact.differing_fact(about, first.name, first.symptom)
-    if first.symptom not in ("value", "gradient") or first.slot in program.undefined or first.statistics is None:
+    if first.symptom not in ("value", "gradient") or first.slot in program.undefined:
         return None
+    if first.statistics is None:
+        return compact.differing_plain(about, first.name)
     return compact.differing_tensor(about, first.name, first.statistics)

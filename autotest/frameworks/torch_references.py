@@ -30,7 +30,9 @@ class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen: list[tuple[FunctionCalled, Any]] = []
+        #: Each function with what it returned, and whether it was given what an earlier one returned.
+        self.seen: list[tuple[FunctionCalled, Any, bool]] = []
+        self._made: list[Any] = []
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -38,11 +40,14 @@ class _Watching(TorchFunctionMode):  # type: ignore[misc]  # torch has no types
         with torch.no_grad():
             held = _copied((args, kwargs)) if name else ((), {})
         result = function(*args, **kwargs)
-        computed = isinstance(result, (torch.Tensor, tuple, list)) and not isinstance(result, torch.Size)
+        operands, computed = _tensors((args, kwargs)), _tensors(result)
         # What is made of no tensor, such as a first state of zeros, is known by its value.
-        if name and computed and _has_tensor((args, kwargs)):
-            written = args[0] if args and (kwargs.get("inplace") is True or name.endswith("_")) else None
-            self.seen.append((FunctionCalled(name, held[0], held[1], written), result))
+        if operands and computed:
+            if name:
+                written = args[0] if args and (kwargs.get("inplace") is True or name.endswith("_")) else None
+                fed = any(operand is one for operand in operands for one in self._made)
+                self.seen.append((FunctionCalled(name, held[0], held[1], written), result, fed))
+            self._made += computed
         return result
 
 
@@ -64,13 +69,14 @@ def public_path(function: Any) -> str:
 
 
 def function_called(call: Callable[[], Any]) -> FunctionCalled | None:
-    """The one public function that makes tensors in `call`, which is carried out; None where there are several."""
+    """The one public function that makes what `call` returns, which is carried out; None where it takes several.
+
+    Others may be called beside it, as a BatchNorm counts its batches.
+    """
     with _Watching() as watching:
         returned = call()
-    if len(watching.seen) != 1:
-        return None
-    called, result = watching.seen[0]
-    return called if result is returned else None
+    found = [(called, fed) for called, result, fed in watching.seen if result is returned]
+    return found[0][0] if len(found) == 1 and not found[0][1] else None
 
 
 def reference_implementations(path: str) -> Iterator[Implementation]:
@@ -124,10 +130,10 @@ def _independent(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return computed
 
 
-def _has_tensor(value: Any) -> bool:
+def _tensors(value: Any) -> list[Any]:
     if isinstance(value, (tuple, list, dict)):
-        return any(_has_tensor(item) for item in (value.values() if isinstance(value, dict) else value))
-    return isinstance(value, torch.Tensor)
+        return [one for item in (value.values() if isinstance(value, dict) else value) for one in _tensors(item)]
+    return [value] if isinstance(value, torch.Tensor) else []
 
 
 def _copied(value: Any) -> Any:

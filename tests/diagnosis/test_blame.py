@@ -9,14 +9,18 @@ import pytest
 
 import autotest as at
 from autotest import torch as dual
+from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
+from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.referee import cleared, examine
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
+from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, run_trial
+from autotest.trials.trial import Test as ATest
 from tests.diagnosis.planted import BUGS, Bug, function, gradient_when, when
-from tests.support.faulty import FaultyTorch, returning
+from tests.support.faulty import FaultyTorch, returning, with_gradient
 
 SETTINGS = Settings()
 
@@ -398,3 +402,47 @@ def test_a_gradient_that_is_rounded_to_single_precision_is_told_by_extrapolated_
         return dual.sin(at.random_tensor(1, 4, dtype="float64"))
 
     assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
+
+
+FURTHER = when(lambda *a, **k: True, lambda result: result + 1)
+
+
+def called_by_keyword() -> Any:
+    return dual.nn.functional.gelu(input=at.random_tensor(1, 4))
+
+
+def written_into_out() -> Any:
+    return dual.add(at.random_tensor(1, 4, requires_grad=False), 1.0, out=dual.zeros(4))
+
+
+def normalised() -> Any:
+    return dual.nn.BatchNorm1d(3)(at.random_tensor(2, 4, 3))
+
+
+@pytest.mark.parametrize(
+    ("body", "faulty"),
+    [
+        (called_by_keyword, FaultyTorch({"nn.functional.gelu": FURTHER})),
+        (written_into_out, FaultyTorch({"add": lambda add: lambda *args, out: out})),
+        (normalised, FaultyTorch(tensors={"batch_norm": FURTHER})),
+    ],
+    ids=lambda item: getattr(item, "__name__", ""),
+)
+def test_numpy_is_asked_however_a_function_is_called(body: Any, faulty: Framework) -> None:
+    assert blamed(body, faulty, TorchFramework()) == "candidate"
+
+
+@pytest.mark.parametrize("read", [lambda x: x.grad, lambda x: x.grad * 2], ids=["as it is", "used"])
+def test_a_gradient_that_a_body_reads_is_told_of_as_the_gradient_that_it_is(read: Any) -> None:
+    def body() -> Any:
+        x = at.random_tensor(1, 4, low=-1, high=1)
+        dual.tanh(x).sum().backward()
+        return read(x)
+
+    faulty = FaultyTorch({"tanh": with_gradient(lambda gradient: gradient * 2)})
+    test = ATest("t", body, SETTINGS)
+    context = RunContext(Pair(TorchFramework(), faulty), Options(shrink=0.0, verify=False))
+    outcome = run_trial(body, 0, SETTINGS, context.pair)
+    finding = FailedTrial(test, outcome, context.pair).diagnosed(context, 0)
+    assert (finding.operator, finding.first.symptom) == ("tanh", "gradient")
+    assert finding.verdict[0].startswith("faulty: difference of its own forward gives")

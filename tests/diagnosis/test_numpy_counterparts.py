@@ -46,6 +46,13 @@ CASES: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], ..
     ("renorm", torch.renorm, (some(3, 4), 2, 1, 1.0), {}),
     ("cdist", torch.cdist, (some(3, 4), some(5, 4)), {"p": 1.5}),
     ("histc", torch.histc, (some(30),), {"bins": 5, "min": -1, "max": 2}),
+    ("sort", torch.sort, (some(3, 4),), {"dim": 0, "descending": True}),
+    ("argsort", torch.argsort, (some(3, 4),), {}),
+    ("topk", torch.topk, (some(3, 4), 2), {"dim": 0, "largest": False}),
+    ("max", torch.max, (some(3, 4), 1), {"keepdim": True}),
+    ("min", torch.min, (some(3, 4), 0), {}),
+    ("median", torch.median, (some(3, 4), 1), {}),
+    ("kthvalue", torch.kthvalue, (some(3, 4), 2), {"dim": 0, "keepdim": True}),
 )  # fmt: skip
 
 
@@ -81,3 +88,19 @@ def test_torch_agrees(name: str, function: Callable[..., Any], args: Any, kwargs
 )
 def test_numpy_has_no_opinion_where_the_answer_is_anybodys(name: str, args: Any) -> None:
     assert numpy_result(name, args, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("sort", (np.array([1.0, 2.0, 1.0]),)),
+        ("topk", (np.array([1.0, 2.0, 2.0]), 2)),
+        ("max", (np.array([1.0, 2.0, 2.0]), 0)),
+        ("median", (np.array([2.0, 1.0, 1.0]), 0)),
+        ("kthvalue", (np.array([2.0, 1.0, 1.0]), 1)),
+    ],
+)
+def test_of_equal_elements_any_may_be_the_one(name: str, args: Any) -> None:
+    values, places = numpy_result(name, args, {})
+    assert values is not None
+    assert places is None

@@ -171,12 +171,12 @@ def test_a_fork_that_hangs_proves_no_death(tmp_path, program, runs, monkeypatch)
 
 def test_what_is_not_plain_gets_the_full_form(tmp_path, build, found):
     sides = toys(tmp_path, "toy", "healthy")
-    build.method("item", build.tensor([1.0]))
-    item = build.program()
+    build.call("getattr", "eps", build.tensor([1.0]))
+    attribute = build.program()
     build.function("relu", build.tensor(np.arange(500.0)))
     large = build.program()
 
-    assert compact.differing_tensor(About(item, sides, "item", []), "v1", found) is None
+    assert compact.differing_tensor(About(attribute, sides, "eps", []), "v1", found) is None
     assert compact.differing_tensor(About(large, sides, "relu", []), "v3", found) is None
 
 
@@ -206,3 +206,20 @@ def test_an_item_that_is_written_last_is_read_again_for_what_is_returned(build):
     build.operator("setitem", x, 0, 5)
     body = compact.function_body(build.program(), "torch", "x0[0]")
     assert [*body.lines][1:] == ["x0[0] = 5", "return x0[0]"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "output"), [("healthy", 0, "same\n"), ("counts", 1, "DIFFERS: toy gives 4, counts 5\n")]
+)
+def test_a_plain_value(tmp_path, build, fault, status, output):
+    build.function("numel", build.tensor([[1, -2], [3, 0]]))
+    text = compact.differing_plain(About(build.program(), toys(tmp_path, "toy", fault), "numel", []), "v1")
+
+    assert run(tmp_path, text) == (status, output)
+    assert len(text.splitlines()) < 30
+
+
+def test_an_attribute_that_may_be_anything_gets_the_full_form(tmp_path, build):
+    build.call("getattr", "dtype", build.tensor([1.0]))
+
+    assert compact.differing_plain(About(build.program(), toys(tmp_path, "torch", "shape"), "dtype", []), "v1") is None

@@ -30,6 +30,9 @@ class Tensor:
 def tensor(data, requires_grad=False):
     return Tensor(data.copy(), requires_grad)
 
+def numel(x):
+    return x.data.size + (FAULT == "counts")
+
 def flag(x):
     return 1 if FAULT == "counts" else True
 

@@ -1,0 +1,98 @@
+"""Order and extremes as NumPy computes them. Equal elements may stand in any order: of their places it says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+Values = np.ndarray[Any, Any]
+
+
+def _order(x: Values, dim: int, descending: bool) -> Values:
+    found = np.argsort(x, axis=dim, kind="stable")
+    return np.flip(found, axis=dim) if descending else found
+
+
+def _if_distinct(x: Values, dim: int, places: Values) -> Values | None:
+    """`places`, where no two elements along `dim` are equal and none is NaN."""
+    ordered = np.sort(x, axis=dim)
+    told = np.isnan(ordered).any() or (x.ndim and (np.diff(ordered, axis=dim) == 0).any())
+    return None if told else places
+
+
+def _sort(x: Values, dim: int = -1, descending: bool = False) -> tuple[Values, Values | None]:
+    ordered = np.sort(x, axis=dim)
+    places = _if_distinct(x, dim, _order(x, dim, descending))
+    return (np.flip(ordered, axis=dim) if descending else ordered), places
+
+
+def _argsort(x: Values, dim: int = -1, descending: bool = False) -> Values | None:
+    return _if_distinct(x, dim, _order(x, dim, descending))
+
+
+def _topk(
+    x: Values, k: int, dim: int = -1, largest: bool = True, sorted: bool = True  # noqa: A002 - its own name
+) -> tuple[Values, Values | None]:  # fmt: skip
+    if not (sorted and x.ndim):
+        raise TypeError
+    ordered, places = _sort(x, dim, descending=largest)
+    return ordered.take(range(k), axis=dim), None if places is None else places.take(range(k), axis=dim)
+
+
+def _place(x: Values, value: Values, dim: int, keepdim: bool) -> Values | None:
+    """Where along `dim` the elements of `value` stand, which have one element there; None where some stand twice."""
+    same = x == value
+    if (same.sum(axis=dim) != 1).any():
+        return None
+    return np.asarray(np.argmax(same, axis=dim, keepdims=keepdim))
+
+
+def _extreme(reduce: Callable[..., Any], elementwise: Callable[..., Any]) -> Callable[..., Any]:
+    """Of everything, along one dimension and where, or of two operands."""
+
+    def extreme(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            return reduce(x)
+        if isinstance(dim, np.ndarray):
+            return elementwise(x, dim)
+        found = np.asarray(reduce(x, axis=dim, keepdims=True))
+        return (found if keepdim else found.squeeze(dim)), _place(x, found, dim, keepdim)
+
+    return extreme
+
+
+def _nth(x: Values, at: int, dim: int, keepdim: bool) -> tuple[Values, Values | None]:
+    """The element that is `at` places from the least one."""
+    if np.isnan(x).any():
+        raise TypeError
+    found = np.sort(x, axis=dim).take([at], axis=dim)
+    return (found if keepdim else found.squeeze(dim)), _place(x, found, dim, keepdim)
+
+
+def _median(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
+    """The lower one of the two in the middle, as torch has it."""
+    if dim is None:
+        return _nth(x.reshape(-1), (x.size - 1) // 2, 0, False)[0]
+    return _nth(x, (x.shape[dim] - 1) // 2, dim, keepdim)
+
+
+def _kthvalue(x: Values, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Values, Values | None]:
+    return _nth(x, k - 1, dim, keepdim) if x.ndim else (x, None)
+
+
+ORDERING: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "sort": _sort,
+        "argsort": _argsort,
+        "topk": _topk,
+        "max": _extreme(np.max, np.maximum),
+        "min": _extreme(np.min, np.minimum),
+        "median": _median,
+        "kthvalue": _kthvalue,
+        "argmax": lambda x, dim=None, keepdim=False: np.argmax(x, axis=dim, keepdims=keepdim),
+        "argmin": lambda x, dim=None, keepdim=False: np.argmin(x, axis=dim, keepdims=keepdim),
+    }
+)  # fmt: skip

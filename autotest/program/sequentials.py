@@ -1,0 +1,72 @@
+"""A program that calls an `nn.Sequential` -> one that calls what is in it, so that each layer can be told apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+from autotest.program.calls import Call, Operand, Program, Ref
+from autotest.program.rewriting import assembled
+from autotest.program.semantics import is_class, is_module_call
+
+_SEQUENTIAL = "nn.Sequential"
+#: Calls of a container after which it does something else than it was made to.
+_CHANGING = frozenset(
+    (
+        *("append", "insert", "extend", "pop", "add_module", "register_module", "setattr", "setitem", "delitem"),
+        *("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"),
+    )
+)
+
+
+def taken_apart(program: Program) -> Program:
+    """`program` with a call of each layer in place of every call of a Sequential; itself where there is none.
+
+    Only of Sequentials that were made of modules of the program, and that nothing has changed since.
+    """
+    inside = {call.slot: dict(_layers(call)) for call in program.calls if _is_sequential(call)}
+    for call in program.calls:
+        if call.args and type(call.args[0]) is Ref and (call.target or call.kind) in _CHANGING:
+            inside.pop(call.args[0].slot, None)
+    fresh, calls, undefined = itertools.count(len(program.calls)), [], set(program.undefined)
+    for call in program.calls:
+        layers = _called(call, inside)
+        steps = [*_steps(call, call.args[1], layers, inside, fresh)] if layers else [call]
+        calls += steps
+        if call.slot in program.undefined:  # by whichever of the layers
+            undefined.update(step.slot for step in steps)
+    return program if len(calls) == len(program.calls) else assembled(calls, program.arrays, undefined)[0]
+
+
+def _is_sequential(call: Call) -> bool:
+    return is_class(call) and call.target == _SEQUENTIAL and not call.kwargs
+
+
+def _layers(call: Call) -> Iterator[tuple[str, Ref]]:
+    """What a Sequential is made of, by name; nothing where that is no data of the program."""
+    given: Iterable[tuple[str, Operand]] = ((str(at), item) for at, item in enumerate(call.args))
+    if len(call.args) == 1 and type(call.args[0]) is OrderedDict:
+        given = call.args[0].items()
+    listed = [(name, item) for name, item in given if type(item) is Ref]
+    if len(listed) == max(len(call.args), len(call.args[0]) if type(call.args[0]) is OrderedDict else 0):
+        yield from listed
+
+
+def _called(call: Call, inside: dict[int, dict[str, Ref]]) -> dict[str, Ref]:
+    """The layers of the Sequential that `call` calls; none where it calls something else."""
+    one = is_module_call(call) and len(call.args) == 2 and not call.kwargs and type(call.args[0]) is Ref
+    return inside.get(call.args[0].slot, {}) if one else {}
+
+
+def _steps(
+    call: Call, given: Operand, layers: dict[str, Ref], inside: dict[int, dict[str, Ref]], fresh: Iterator[int]
+) -> Iterator[Call]:
+    """The calls of `layers`, one after the other; the last one's result is that of `call`."""
+    scope = call.scope or _SEQUENTIAL.rpartition(".")[2]
+    for at, (name, layer) in enumerate(layers.items()):
+        slot = call.slot if at == len(layers) - 1 else next(fresh)
+        step = call._replace(args=(layer, given), slot=slot, scope=f"{scope}.{name}")
+        deeper = _called(step, inside)
+        yield from _steps(step, given, deeper, inside, fresh) if deeper else [step]
+        given = Ref(slot)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from autotest.frameworks import Pair
+from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.results.sweep import Cell
@@ -16,7 +16,7 @@ from autotest.sweeping.judging import Judge
 from autotest.sweeping.probing import wavers
 from autotest.sweeping.surroundings import reads_beyond
 from tests.support.faulty import FaultyTorch
-from tests.sweep.planted import FAULTS, TORCH, failing, fault, swept
+from tests.sweep.planted import FAULTS, TORCH, failing, fault, other_every_time, swept
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -144,6 +144,14 @@ def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:
     program = Program(calls, (array,))
     assert wavers(program, fault("exp", longer_each_time))
     assert not wavers(program, TORCH)
+
+
+@pytest.mark.parametrize("reference", [fault("cosh", other_every_time), TORCH])
+def test_a_candidate_that_differs_from_itself_as_the_reference_does_is_no_finding(reference: Framework) -> None:
+    array = Array(np.ones(2, "float32"), "float32")
+    calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "cosh", (Ref(0),), {}, 1))
+    found = Judge(Pair(reference, fault("cosh", other_every_time))).judge(Program(calls, (array,)), closely=True)
+    assert [failure.check for failure in found.failures] == (["repeat"] if reference is TORCH else [])
 
 
 def test_memory_of_the_size_of_a_result_is_filled_before_the_reference_is_run_again() -> None:

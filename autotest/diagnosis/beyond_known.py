@@ -51,6 +51,8 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
             program, mismatches = outcome.program, outcome.mismatches
         if all(known(program, mismatch) is not None for mismatch in mismatches):
             return False
+        if outcome.update is not None:  # from which all that comes after a step may follow
+            program = upto(program, outcome.recorder.steps[0].slot)
         # What was put right, the reference may refuse to go on with: that says nothing of the trial.
         parity = test.settings.check_errors and outcome.recorder.rejection is not None
         settings = dataclasses.replace(test.settings, check_errors=parity)

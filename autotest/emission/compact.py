@@ -41,7 +41,7 @@ _FACTS = {
     "shape": "tuple(program({namespace}).shape)",
     "dtype": 'str(program({namespace}).dtype).split(".")[-1]',
     "requires_grad": "program({namespace}).requires_grad",
-    "gradient": "program({namespace}) is None",
+    "gradient": "program({namespace}) is not None",
     "structure": "type(program({namespace})).__name__",
     "length": "len(program({namespace}))",
 }
@@ -50,7 +50,7 @@ _CALLED = {
     "shape": "has shape",
     "dtype": "has dtype",
     "requires_grad": "has requires_grad",
-    "gradient": "lacks a gradient:",
+    "gradient": "has a gradient:",
     "structure": "gives a",
     "length": "gives this many parts:",
 }

@@ -43,11 +43,11 @@ def _beside(program: Program, number: int) -> Program:
     """`program` on inputs that are cut out of the middle of larger ones, which hold `number` elsewhere."""
     for index in [call.args[0].index for call in program.inputs()]:
         data = program.arrays[index].data
-        if data.ndim and data.size:
-            rows = _BESIDE * len(data) // data.size + 1
-            around = np.full((rows, *data.shape[1:]), number).astype(data.dtype)
-            cut = ("operator", "getitem", (slice(rows, rows + len(data)),))
-            program = viewed(program, index, np.concatenate([around, data, around]), cut)
+        rows = _BESIDE * max(len(data), 1) // max(data.size, 1) + 1 if data.ndim else _BESIDE
+        around = np.full((rows, *data.shape[1:]), number).astype(data.dtype)
+        cut = slice(rows, rows + len(data)) if data.ndim else rows
+        whole = np.concatenate([around, data if data.ndim else data.reshape(1), around])
+        program = viewed(program, index, whole, ("operator", "getitem", (cut,)))
     return program
 
 

@@ -97,6 +97,10 @@ class TestNormalisation(unittest.TestCase):
         return m(image(groups * size, oneof(1, 2).value()))
 
     @autotest()
+    def test_groups_of_a_matrix(self):
+        return torch.nn.GroupNorm(2, 4)(random_tensor(ndim=2, dim1=4, low=-2, high=2))
+
+    @autotest()
     def test_of_a_matrix(self):
         m = torch.nn.BatchNorm1d(3)
         m.train(random_bool())

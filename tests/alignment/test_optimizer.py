@@ -68,6 +68,10 @@ class TestOptimizers(unittest.TestCase):
     def test_adamw(self):
         train(lambda parameters: torch.optim.AdamW(parameters, lr=random(0.001, 0.1), weight_decay=random(0.0, 0.2)))
 
+    @autotest(n=5)
+    def test_decay_of_adamw_by_default(self):
+        train(lambda parameters: torch.optim.AdamW(parameters, lr=0.1))
+
     @autotest(n=10)
     def test_adagrad(self):
         train(lambda parameters: torch.optim.Adagrad(parameters, lr=random(0.001, 0.1)))
@@ -86,6 +90,10 @@ class TestOptimizers(unittest.TestCase):
         x = random_tensor(shape=(3,), low=0.1, high=1, layout="contiguous")
         (x * x).sum().backward()
         torch.optim.RMSprop([x], lr=0.1, eps=random(0.001, 0.1)).step()
+
+    @autotest(n=5)
+    def test_rmsprop_with_momentum(self):
+        train(lambda parameters: torch.optim.RMSprop(parameters, lr=0.01, momentum=0.9))
 
     @autotest(n=10)
     def test_adadelta(self):

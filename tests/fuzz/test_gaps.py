@@ -71,11 +71,11 @@ def test_a_gap_is_closed_sooner_where_time_is_short(gap):
     assert gone_for <= 1 + len(GAPS)
 
 
-def test_all_gaps_are_closed_in_a_third_of_the_trials():
+def test_all_gaps_are_closed_in_half_of_the_trials():
     def closed(had):
-        return all(had.get(gap, had.get("layout strided")) for gap in GAPS)
+        return all(had.get("layout strided" if gap == "not contiguous" else gap) for gap in GAPS)
 
-    assert 3 * trials_until(closed, Plan(0)) <= trials_until(closed, Plan(0, trials=40))
+    assert 2 * trials_until(closed, Plan(0)) <= trials_until(closed, Plan(0, trials=40))
 
 
 def test_what_a_test_rules_out_is_tried_a_few_times_and_no_trial_is_lost_or_run_twice():

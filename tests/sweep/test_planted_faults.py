@@ -169,11 +169,12 @@ def test_memory_of_the_size_of_a_result_is_filled_before_the_reference_is_run_ag
     assert () in made
 
 
-def test_a_reference_that_reads_beyond_its_inputs_is_no_evidence() -> None:
+@pytest.mark.parametrize("shape", [(2,), (0,), ()], ids=str)
+def test_a_reference_that_reads_beyond_its_inputs_is_no_evidence(shape: tuple[int, ...]) -> None:
     def one_further(exp: Any) -> Any:
-        return lambda x: exp(x) + x.as_strided((1,), (1,), x.storage_offset() + x.numel())
+        return lambda x: exp(x).sum() + x.as_strided((1,), (1,), x.storage_offset() + x.numel())
 
-    array = Array(np.ones(2, "float32"), "float32")
+    array = Array(np.ones(shape, "float32"), "float32")
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
     assert reads_beyond(Program(calls, (array,)), fault("exp", one_further))
     assert not reads_beyond(Program(calls, (array,)), TORCH)

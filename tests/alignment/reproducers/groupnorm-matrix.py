@@ -1,0 +1,30 @@
+"""nn.GroupNorm: oneflow raises where torch does not. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_normalisation.py::TestNormalisation.test_groups_of_a_matrix, trial 0 of base seed 0.
+oneflow: it refuses or lacks what torch accepts"""
+import sys
+import numpy as np
+
+def program(torch):
+    m0 = torch.nn.GroupNorm(1, 2)
+    with torch.no_grad():
+        m0.weight.copy_(torch.tensor(np.array(0.0, "float32")))
+        m0.bias.copy_(torch.tensor(np.array(0.0, "float32")))
+    x0 = torch.tensor(np.array([[0.0, 0.0]], "float32"))
+    return m0(x0)
+
+def run(framework):
+    result = program(framework)
+    return result.tolist() if hasattr(result, "tolist") else result
+
+try:
+    import torch
+    import oneflow
+    run(torch)
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+try:
+    run(oneflow)
+    print("same")
+except Exception as error:
+    print(*f"DIFFERS: torch returns, oneflow raises {type(error).__name__}: {error}".split())
+    sys.exit(1)

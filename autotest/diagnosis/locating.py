@@ -16,7 +16,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Program
 from autotest.program.isolation import isolated
 from autotest.program.rewriting import upto, widened
-from autotest.program.semantics import is_backward, is_module_call, is_step
+from autotest.program.semantics import clips_gradients, is_backward, is_module_call, is_step
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,13 +36,18 @@ class Located:
 
 def locate(program: Program, pair: Pair, settings: Settings, first: Mismatch) -> Located:
     """The first divergent call behind `first`, the first mismatch of `program`."""
+    clipping = [call.slot for call in program.calls if clips_gradients(call)]
+    clipped = _turning(program, clipping, pair, settings)
+    if clipped is not None:  # which writes into gradients that agreed
+        return Located(clipped)
     if first.stage == "backward":
         return _backward(program, pair, settings, first)
     if first.symptom in ("exception", "accepted", "out of memory"):
         return _forward(program, pair, settings, first, first.slot)
     slot = first_divergent(program, pair, settings)
     if slot is None:
-        return Located(None, hint=_step(program, pair, settings))
+        steps = [call.slot for call in program.calls if is_step(call)]
+        return Located(None, hint=_turning(program, steps, pair, settings))
     return _forward(program, pair, settings, first, slot)
 
 
@@ -129,16 +134,15 @@ def _stays_in_double(alone: Agreement, pair: Pair, settings: Settings) -> bool:
     )
 
 
-def _step(program: Program, pair: Pair, settings: Settings) -> int | None:
-    """The first step of an optimizer before which the sides agree, and after which they do not."""
-    steps = [call.slot for call in program.calls if is_step(call)]
-    low, high = 0, len(steps)
+def _turning(program: Program, slots: Sequence[int], pair: Pair, settings: Settings) -> int | None:
+    """The first of the calls in `slots` before which the sides agree, and after which they do not."""
+    low, high = 0, len(slots)
     while low < high:
         middle = (low + high) // 2
-        if agree(upto(program, steps[middle] + 1), pair, settings).mismatches:
+        if agree(upto(program, slots[middle] + 1), pair, settings).mismatches:
             high = middle
         else:
             low = middle + 1
-    if low == len(steps) or agree(upto(program, steps[low]), pair, settings).mismatches:
+    if low == len(slots) or agree(upto(program, slots[low]), pair, settings).mismatches:
         return None
-    return steps[low]
+    return slots[low]

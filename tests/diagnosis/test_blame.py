@@ -446,3 +446,16 @@ def test_a_gradient_that_a_body_reads_is_told_of_as_the_gradient_that_it_is(read
     finding = FailedTrial(test, outcome, context.pair).diagnosed(context, 0)
     assert (finding.operator, finding.first.symptom) == ("tanh", "gradient")
     assert finding.verdict[0].startswith("faulty: difference of its own forward gives")
+
+
+def test_gradients_that_are_clipped_otherwise_are_told_of_as_that() -> None:
+    def body() -> Any:
+        m = dual.nn.Linear(3, 2)
+        (m(at.random_tensor(2, 4, 3, low=1, high=2)) ** 2).sum().backward()
+        dual.nn.utils.clip_grad_norm_(m.parameters(), 0.5)
+
+    pair = Pair(TorchFramework(), FaultyTorch({"nn.utils.clip_grad_norm_": lambda clip: lambda p, n: clip(p, 2 * n)}))
+    program = run_trial(body, 0, SETTINGS, pair).program
+    located = examine(agree(program, pair, SETTINGS), pair, SETTINGS).located
+    assert located.slot is not None
+    assert program.calls[located.slot].target == "nn.utils.clip_grad_norm_"

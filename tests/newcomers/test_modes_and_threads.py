@@ -22,7 +22,8 @@ def drawn_elsewhere():
     return made[0]
 
 
-def test_what_is_made_in_another_thread_is_no_part_of_the_trial():
+def test_what_is_made_in_another_thread_is_no_part_of_the_trial(monkeypatch):
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")  # with which that thread, where no trial is, makes its own
     with pytest.raises(NotDual, match=r"made outside of the trial \(in another thread, .* in its own thread"):
         trial(drawn_elsewhere, faults.none())
 

@@ -80,8 +80,8 @@ def _clamp(x: Values, min: Any = None, max: Any = None) -> Values:  # noqa: A002
 
 def _variance(root: bool) -> Function:
     def variance(x: Values, dim: Any = None, unbiased: bool = True, keepdim: bool = False) -> Any:
-        if isinstance(dim, bool):
-            raise TypeError
+        if isinstance(dim, bool):  # var(x, unbiased)
+            dim, unbiased = None, dim
         return (np.std if root else np.var)(x, axis=_axis(dim), ddof=int(unbiased), keepdims=keepdim)
 
     return variance
@@ -256,7 +256,11 @@ _BINARY: dict[str, Function] = {
     "mm": np.matmul, "bmm": np.matmul, "mv": np.matmul, "dot": np.dot, "outer": np.outer,
     "truediv": np.true_divide,
 }  # fmt: skip
-_DIVISIONS: dict[str | None, Function] = {None: np.true_divide, "floor": np.floor_divide}
+_DIVISIONS: dict[str | None, Function] = {
+    None: np.true_divide,
+    "floor": np.floor_divide,
+    "trunc": lambda x, y: np.trunc(np.true_divide(x, y)),
+}
 COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
     {
         **{name: _exactly(function, 1) for name, function in _UNARY.items()},

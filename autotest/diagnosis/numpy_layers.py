@@ -79,13 +79,15 @@ def _embedding_bag(
     return np.array([reduce(row, axis=0) if len(row) else empty for row in rows]).reshape(len(rows), weight.shape[1])
 
 
-def _shuffled_pixels(x: Values, factor: int) -> Values:
+def _shuffled_pixels(x: Values, upscale_factor: int) -> Values:
+    factor = upscale_factor
     *more, channels, height, width = x.shape
     parts = x.reshape(-1, channels // factor**2, factor, factor, height, width)
     return parts.transpose(0, 1, 4, 2, 5, 3).reshape(*more, channels // factor**2, height * factor, width * factor)
 
 
-def _unshuffled_pixels(x: Values, factor: int) -> Values:
+def _unshuffled_pixels(x: Values, downscale_factor: int) -> Values:
+    factor = downscale_factor
     *more, channels, height, width = x.shape
     parts = x.reshape(-1, channels, height // factor, factor, width // factor, factor)
     return parts.transpose(0, 1, 3, 5, 2, 4).reshape(*more, channels * factor**2, height // factor, width // factor)

@@ -14,18 +14,31 @@ from autotest.diagnosis.numpy_indexing import INDEXING
 from autotest.diagnosis.numpy_layers import LAYERS
 from autotest.diagnosis.numpy_losses import LOSSES
 from autotest.diagnosis.numpy_ordering import ORDERING
+from autotest.diagnosis.numpy_renamed import RENAMED, SPECIAL
 from autotest.diagnosis.numpy_statistics import STATISTICS
 from autotest.diagnosis.numpy_windows import WINDOWS
 from autotest.diagnosis.numpy_writing import WRITING
 
 _ALL: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {**COUNTERPARTS, **INDEXING, **LOSSES, **WINDOWS, **ALGEBRA, **LAYERS, **STATISTICS, **WRITING, **ORDERING}
+    {
+        **COUNTERPARTS,
+        **INDEXING,
+        **LOSSES,
+        **WINDOWS,
+        **ALGEBRA,
+        **LAYERS,
+        **STATISTICS,
+        **WRITING,
+        **ORDERING,
+        **RENAMED,
+    }
 )
 _ALIASES: Mapping[str, str] = MappingProxyType({
     "view": "reshape", "absolute": "abs", "multiply": "mul", "divide": "div", "subtract": "sub", "concat": "cat",
     "mod": "remainder", "floordiv": "floor_divide", "concatenate": "cat",
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
     "neg": "negative", "greater": "gt", "less": "lt", "swapaxes": "transpose", "arctan2": "atan2",
+    "unsafe_split": "split", "view_copy": "reshape",
     "not_equal": "ne", "greater_equal": "ge", "less_equal": "le", "swapdims": "transpose",
     "Sigmoid": "sigmoid", "ReLU": "relu", "Tanh": "tanh", "SiLU": "silu", "ReLU6": "relu6",
 })  # fmt: skip
@@ -34,9 +47,11 @@ _ALIASES: Mapping[str, str] = MappingProxyType({
 def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of operator `name`, a tuple of arrays for several; None where it has none."""
     folder, _, plain = name.rpartition(".")
-    if folder in ("fft", "special") or (folder, plain) == ("Tensor", "unfold"):
-        return None  # of which norm and others mean something else
+    if folder == "fft" or (folder, plain) == ("Tensor", "unfold"):
+        return None  # which mean something else
     plain = plain.rstrip("_")
+    if folder == "special":
+        plain = SPECIAL.get(plain, "")
     if folder == "Tensor" and plain == "where":
         args = (args[1], args[0], *args[2:])  # x.where(condition, y)
     function = LINALG.get(plain) if folder == "linalg" else _ALL.get(_ALIASES.get(plain, plain))

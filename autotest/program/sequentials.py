@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from autotest.program.calls import Call, Operand, Program, Ref
 from autotest.program.rewriting import assembled
@@ -25,7 +25,7 @@ def taken_apart(program: Program) -> Program:
 
     Only of Sequentials that were made of modules of the program, and that nothing has changed since.
     """
-    inside = {call.slot: dict(_layers(call)) for call in program.calls if _is_sequential(call)}
+    inside = {call.slot: _layers(call) for call in program.calls if _is_sequential(call)}
     for call in program.calls:
         if call.args and type(call.args[0]) is Ref and (call.target or call.kind) in _CHANGING:
             inside.pop(call.args[0].slot, None)
@@ -43,14 +43,11 @@ def _is_sequential(call: Call) -> bool:
     return is_class(call) and call.target == _SEQUENTIAL and not call.kwargs
 
 
-def _layers(call: Call) -> Iterator[tuple[str, Ref]]:
+def _layers(call: Call) -> dict[str, Ref]:
     """What a Sequential is made of, by name; nothing where that is no data of the program."""
-    given: Iterable[tuple[str, Operand]] = ((str(at), item) for at, item in enumerate(call.args))
-    if len(call.args) == 1 and type(call.args[0]) is OrderedDict:
-        given = call.args[0].items()
-    listed = [(name, item) for name, item in given if type(item) is Ref]
-    if len(listed) == max(len(call.args), len(call.args[0]) if type(call.args[0]) is OrderedDict else 0):
-        yield from listed
+    by_name = len(call.args) == 1 and type(call.args[0]) is OrderedDict
+    given = dict(call.args[0]) if by_name else {str(at): item for at, item in enumerate(call.args)}
+    return given if all(type(item) is Ref for item in given.values()) else {}
 
 
 def _called(call: Call, inside: dict[int, dict[str, Ref]]) -> dict[str, Ref]:

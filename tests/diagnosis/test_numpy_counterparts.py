@@ -53,6 +53,12 @@ CASES: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], ..
     ("min", torch.min, (some(3, 4), 0), {}),
     ("median", torch.median, (some(3, 4), 1), {}),
     ("kthvalue", torch.kthvalue, (some(3, 4), 2), {"dim": 0, "keepdim": True}),
+    ("dist", torch.dist, (some(3, 4), some(4)), {"p": 3}),
+    ("moveaxis", torch.moveaxis, (some(2, 3, 4), 0, 2), {}),
+    ("div", torch.div, (some(3, 4), some(4)), {"rounding_mode": "trunc"}),
+    ("var", torch.var, (some(3, 4), False), {}),
+    ("special.expm1", torch.special.expm1, (some(3),), {}),
+    ("diagflat", torch.diagflat, (some(3), 1), {}),
 )  # fmt: skip
 
 

@@ -65,9 +65,10 @@ def test_a_sequential_that_is_wrong_itself_is_told_of_as_a_whole() -> None:
     assert told(body, FaultyTorch({"nn.Sequential": reversed_order})).operator == "nn.Sequential"
 
 
-def test_one_that_was_changed_after_it_was_made_stays_whole() -> None:
+@pytest.mark.parametrize("before", [0, 1])
+def test_one_that_was_changed_after_it_was_made_stays_whole(before: int) -> None:
     def body() -> Any:
-        whole = dual.nn.Sequential(dual.nn.Tanh())
+        whole = dual.nn.Sequential(*[dual.nn.Tanh()] * before)
         whole.append(dual.nn.ReLU())
         return whole(random_tensor(2, 2, 4))
 

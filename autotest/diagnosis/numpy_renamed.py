@@ -1,0 +1,48 @@
+"""Operators that NumPy has by another name, or as one line, and which torch has beside their better known relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+Values = np.ndarray[Any, Any]
+
+
+def _distance(x: Values, y: Values, p: float = 2.0) -> Values:
+    return np.asarray(np.linalg.norm((x - y).ravel(), ord=p))
+
+
+def _moved(x: Values, source: int | Sequence[int], destination: int | Sequence[int]) -> Values:
+    return np.moveaxis(x, source, destination)
+
+
+RENAMED: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "positive": np.positive,
+        "conj": np.conj,
+        "conj_physical": np.conj,
+        "resolve_conj": np.array,
+        "resolve_neg": np.array,
+        "real": np.real,
+        "adjoint": lambda x: np.conj(x.swapaxes(-1, -2)),
+        "fix": np.trunc,
+        "fill": np.full_like,
+        "dist": _distance,
+        "ger": np.outer,
+        "msort": lambda x: np.sort(x, axis=0),
+        "moveaxis": _moved,
+        "movedim": _moved,
+        "row_stack": np.vstack,
+        "diagflat": lambda x, offset=0: np.diagflat(x, offset),
+    }
+)
+#: Below ``torch.special``, those that mean what their namesakes below ``torch`` do.
+SPECIAL: Mapping[str, str] = MappingProxyType(
+    {
+        **{name: name for name in ("log1p", "expm1", "exp2", "softmax", "log_softmax", "xlogy", "logit", "sinc")},
+        "expit": "sigmoid",
+    }
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -112,10 +112,13 @@ class Exploration:
         Arrays that ask for the same have one shape, or shapes that broadcast together.
         """
         key = (ndim, *dims)
-        for name, size in zip(("ndim", *(f"dim{at}" for at in range(len(dims)))), key, strict=True):
-            if isinstance(size, (list, dict, set)):  # as no key can hold it
-                raise GeneratorError(f"{name}={size!r} at {text(here())}: expected a whole number >= 0")
-        if key in self._partners:
+        try:
+            known = key in self._partners
+        except TypeError:  # no key can hold a list
+            names = ("ndim", *(f"dim{at}" for at in range(len(dims))))
+            name, size = next(pair for pair in zip(names, key, strict=True) if not isinstance(pair[1], Hashable))
+            raise GeneratorError(f"{name}={size!r} at {text(here())}: expected a whole number >= 0") from None
+        if known:
             return self._partner(key, ndim, dims, number)
         rank = self._rank(ndim, dims)
         if rank <= len(dims) and all(size is not None for size in dims[:rank]):

@@ -251,7 +251,7 @@ def _arrays(framework: Framework, inputs: Any) -> list[Array]:
     for one in given:
         if isinstance(one, framework.tensor_types):
             value = framework.values([one])[0]
-            found.append(Array(np.array(value.data), value.dtype))
+            found.append(value.as_array())
         else:
             data = np.asarray(one)
             if data.dtype.kind not in "fiubc":

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from autotest.aligning import running
 from autotest.aligning.port import Port
 from autotest.aligning.running import Step
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import Framework
+from autotest.replaying.module_alone import state_of
 
 #: Names that are listed, at most.
 _LISTED = 6
@@ -42,7 +42,7 @@ def state(framework: Framework, side: str, model: Any) -> dict[str, TensorValue]
             f"align: of the {side} model, {lacking}: call a model with lazy layers once before, and put it on a device "
             "that has memory"
         )
-    return running.state_of(framework, model)
+    return state_of(framework, model)
 
 
 def _lacking(framework: Framework, name: str, value: Any) -> str | None:

@@ -7,14 +7,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from autotest.aligning import running
 from autotest.aligning.matching import Matches
 from autotest.aligning.running import Step
 from autotest.comparison import TensorValue
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array
+from autotest.replaying.module_alone import state_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,14 +55,16 @@ class Port:
     @contextlib.contextmanager
     def as_before(self, step: Step) -> Iterator[None]:
         """Both models hold what the reference's held when `step` began, until the block is left."""
-        after = [running.state_of(side, model) for side, model in zip(self.frameworks, self.models, strict=True)]
+        after = [state_of(side, model) for side, model in zip(self.frameworks, self.models, strict=True)]
         try:
-            self.pair.reference.load_state(self.models[0], _arrays(step.before))
+            self.pair.reference.load_state(
+                self.models[0], {name: value.as_array() for name, value in step.before.items()}
+            )
             self._carry(step.before)
             yield
         finally:
             for side, model, state in zip(self.frameworks, self.models, after, strict=True):
-                side.load_state(model, _arrays(state))
+                side.load_state(model, {name: value.as_array() for name, value in state.items()})
 
     def in_double_precision(self) -> Port | None:
         """Copies of both models in which what is only rounding is gone; None where they cannot be copied or widened."""
@@ -77,7 +76,3 @@ class Port:
         except Exception:  # noqa: BLE001 - they are compared as they are then
             return None
         return dataclasses.replace(self, models=(own, other))
-
-
-def _arrays(state: Mapping[str, TensorValue]) -> dict[str, Array]:
-    return {name: Array(np.array(value.data), value.dtype) for name, value in state.items()}

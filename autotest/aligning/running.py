@@ -14,7 +14,7 @@ from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array
 from autotest.program.dtypes import is_differentiable
-from autotest.replaying.module_alone import cotangent, fields_of, flat, gradients_of
+from autotest.replaying.module_alone import cotangent, fields_of, flat, gradients_of, state_of
 
 
 @dataclasses.dataclass(slots=True)
@@ -81,12 +81,6 @@ def run(
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
         yield Step(before, watched.calls, gradients, left, of_inputs, in_words(framework, output))
-
-
-def state_of(framework: Framework, model: Any) -> dict[str, TensorValue]:
-    """Copies of the parameters and buffers of `model`, by name."""
-    own = framework.state(model)
-    return dict(zip(own, (value.copied() for value in freeze(framework, list(own.values()))), strict=True))
 
 
 class _Watched:

@@ -18,7 +18,7 @@ from autotest.diagnosis.agreement import Agreement, Place, agree, place_of
 from autotest.diagnosis.inputs import as_inputs
 from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
-from autotest.program import Array, Call, Captured, Program, Ref, map_operand, refs
+from autotest.program import Call, Captured, Program, Ref, map_operand, refs
 from autotest.program.calls import first_use
 from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class
@@ -186,7 +186,7 @@ def _overwritten(program: Program, call: Call, place: Place, agreement: Agreemen
     value = agreement.read().get(place, (None,))[0]
     if type(value) is not TensorValue:
         return None
-    arrays = (*program.arrays, Array(np.array(value.data), value.dtype))
+    arrays = (*program.arrays, value.as_array())
     content = Captured(len(program.arrays))
     if suffix:
         if not is_class(program.calls[slot]):

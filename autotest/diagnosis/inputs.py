@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from autotest.comparison import TensorValue
 from autotest.diagnosis.agreement import Agreement
-from autotest.program import Array, Program, refs
+from autotest.program import Program, refs
 from autotest.program.rewriting import assembled, tensor_call
 
 
@@ -17,7 +15,7 @@ def as_inputs(program: Program, values: Mapping[int, TensorValue]) -> Program:
     arrays = list(program.arrays)
     calls = list(program.calls)
     for slot, value in values.items():
-        arrays.append(Array(np.array(value.data), value.dtype))
+        arrays.append(value.as_array())
         made = tensor_call(slot, len(arrays) - 1, arrays[-1], requires_grad=value.requires_grad, device=value.device)
         calls[slot] = made._replace(note="as the reference computes it")
     return assembled(calls, tuple(arrays), program.undefined)[0]

@@ -7,17 +7,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage, TensorValue, compare_values
 from autotest.diagnosis.agreement import Agreement
-from autotest.frameworks import Framework, Pair
+from autotest.frameworks import Pair
 from autotest.frameworks.freezing import freeze
-from autotest.program import Array, Call, Ref
+from autotest.program import Call, Ref
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
-from autotest.replaying.module_alone import Told, call_alone
+from autotest.replaying.module_alone import Told, call_alone, state_of
 from autotest.results.layers import ByLayer, without_root
 
 #: Modules that are tried, at most: each costs two calls.
@@ -91,7 +89,7 @@ def _differs(record: Record, call: Call, settings: Settings) -> Stage | None:
         operands = [value.copied() for value in freeze(pair.reference, given)]
         with _same_state(pair, own, other):
             mine, theirs = (call_alone(side, module, operands, backward=True) for side, module in sides)
-            left = [_state(side, module) for side, module in sides]
+            left = [state_of(side, module) for side, module in sides]
     except Exception:  # noqa: BLE001 - what cannot be tried alone is not known to be wrong
         return None
     return _stage(mine, theirs, left, settings)
@@ -100,22 +98,16 @@ def _differs(record: Record, call: Call, settings: Settings) -> Stage | None:
 @contextlib.contextmanager
 def _same_state(pair: Pair, own: Any, other: Any) -> Iterator[None]:
     """The candidate's module holds what the reference's does, until the block is left."""
-    before = _arrays(_state(pair.reference, own)), _arrays(_state(pair.candidate, other))
+    before = [
+        {name: value.as_array() for name, value in state_of(side, module).items()}
+        for side, module in ((pair.reference, own), (pair.candidate, other))
+    ]
     try:
         pair.candidate.load_state(other, before[0])
         yield
     finally:
         pair.reference.load_state(own, before[0])
         pair.candidate.load_state(other, before[1])
-
-
-def _arrays(state: Mapping[str, TensorValue]) -> dict[str, Array]:
-    return {name: Array(np.array(value.data), value.dtype) for name, value in state.items()}
-
-
-def _state(framework: Framework, module: Any) -> dict[str, TensorValue]:
-    held = framework.state(module)
-    return dict(zip(held, (value.copied() for value in freeze(framework, [*held.values()])), strict=True))
 
 
 def _stage(mine: Told, theirs: Told, left: Sequence[Mapping[str, TensorValue]], settings: Settings) -> Stage | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -13,10 +13,6 @@ Values = np.ndarray[Any, Any]
 
 def _distance(x: Values, y: Values, p: float = 2.0) -> Values:
     return np.asarray(np.linalg.norm((x - y).ravel(), ord=p))
-
-
-def _moved(x: Values, source: int | Sequence[int], destination: int | Sequence[int]) -> Values:
-    return np.moveaxis(x, source, destination)
 
 
 RENAMED: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -33,8 +29,8 @@ RENAMED: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "dist": _distance,
         "ger": np.outer,
         "msort": lambda x: np.sort(x, axis=0),
-        "moveaxis": _moved,
-        "movedim": _moved,
+        "moveaxis": np.moveaxis,
+        "movedim": np.moveaxis,
         "row_stack": np.vstack,
         "diagflat": lambda x, offset=0: np.diagflat(x, offset),
     }

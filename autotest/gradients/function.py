@@ -30,7 +30,7 @@ class Function:
         tensors = framework.tensor_types
         self.varied = [i for i, x in enumerate(inputs) if isinstance(x, tensors) and framework.can_backpropagate(x)]
         frozen = framework.values([self.inputs[i] for i in self.varied])
-        self.arrays = [Array(np.array(value.data), value.dtype) for value in frozen]
+        self.arrays = [value.as_array() for value in frozen]
         self._chosen: list[int] | None = None
 
     def outputs(self, inputs: Sequence[Any] | None = None) -> list[Any]:

@@ -22,7 +22,6 @@ from autotest.oneflow.sides import with_sides, without_sides
 from autotest.program import Array
 from autotest.program.semantics import pushes_gradients
 from autotest.recording.dual import DualObject, Value, torch
-from autotest.recording.record import as_array
 from autotest.recording.recorder import Recorder, current
 from autotest.recording.tensors import from_drawn
 from autotest.running import run_hooks
@@ -227,7 +226,7 @@ def GetDualObject(name: str, pytorch: Any, oneflow: Any) -> Value:  # noqa: N802
     """One dual object out of two plain ones that the test made itself."""
     recorder = current() or Recorder(style_pair())
     if isinstance(pytorch, recorder.pair.reference.tensor_types):
-        array: Array = as_array(recorder.pair.reference.values([pytorch])[0])
+        array: Array = recorder.pair.reference.values([pytorch])[0].as_array()
         kwargs = {"requires_grad": pytorch.requires_grad, "device": "cpu"}
         call = recorder.next_call("tensor", array.dtype, (recorder.capture(array),), kwargs)
     else:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from autotest.program import Array, Call, Operand, Program, Ref, map_operand, refs
+from autotest.program import Call, Operand, Program, Ref, map_operand, refs
 from autotest.program.dtypes import is_differentiable
 from autotest.program.isolation import onwards
 from autotest.program.rewriting import assembled, bypassed, needed, tensor_call, without
@@ -49,7 +47,7 @@ def calls(program: Program, values: Mapping[int, TensorValue]) -> Iterator[Progr
 
 def frozen(program: Program, slot: int, value: TensorValue) -> Program:
     """`program` with the call of `slot` replaced by a tensor of what it gave."""
-    array = Array(np.array(value.data), value.dtype)
+    array = value.as_array()
     grad = value.requires_grad and is_differentiable(array.dtype)
     instead = tensor_call(slot, len(program.arrays), array, requires_grad=grad, device=value.device)
     replaced = [instead if call.slot == slot else call for call in program.calls]
@@ -137,7 +135,7 @@ def _frozen(program: Program, span: list[Call], values: Values) -> Program:
         if call.slot not in within or call.kind == "tensor" or is_class(call):
             calls.append(call)
         elif call.slot in read and value is not None:
-            arrays.append(Array(np.array(value.data), value.dtype))
+            arrays.append(value.as_array())
             grad = value.requires_grad and is_differentiable(value.dtype)
             new = tensor_call(call.slot, len(arrays) - 1, arrays[-1], requires_grad=grad, device=value.device)
             calls.append(new)

@@ -53,7 +53,7 @@ def inputs_of(program: Program, values: Mapping[int, TensorValue]) -> list[Input
             view = _view_of(program, view.slot)
         value = next((values[slot] for slot in reversed(made_by) if slot in values), None)
         if value is not None:
-            array = Array(np.array(value.data), value.dtype)
+            array = value.as_array()
             found.append(Input(made_by[-1], tuple(made_by), array, layout, grad, value.device))
     return found
 

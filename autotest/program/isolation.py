@@ -148,7 +148,7 @@ class _Part:
         return root
 
     def _tensor(self, value: TensorValue, at: int, grad: bool, note: str) -> Call:
-        self.arrays.append(Array(np.array(value.data), value.dtype))
+        self.arrays.append(value.as_array())
         array = self.arrays[-1]
         return tensor_call(at, len(self.arrays) - 1, array, requires_grad=grad, device=value.device, note=note)
 
@@ -179,7 +179,7 @@ class _Part:
         if state.tensors:
             names: dict[str, Operand] = {}
             for name, value in state.tensors.items():
-                self.arrays.append(Array(np.array(value.data), value.dtype))
+                self.arrays.append(value.as_array())
                 names[name] = Captured(len(self.arrays) - 1)
             self.add("load_state", "", (Ref(at), names))
         if state.training != training:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autotest.program.calls import Array
+
 
 @dataclasses.dataclass(slots=True)  # not frozen: making one takes a third of the time, and every tensor of a run is one
 class TensorValue:
@@ -20,3 +22,7 @@ class TensorValue:
     def copied(self) -> TensorValue:
         """The same in memory of its own: what a framework shows may be what a later call writes into."""
         return dataclasses.replace(self, data=self.data.copy())
+
+    def as_array(self) -> Array:
+        """Its contents, copied, as a program captures them."""
+        return Array(np.array(self.data), self.dtype)

@@ -9,7 +9,7 @@ from autotest.comparison import Mismatch
 from autotest.frameworks import Framework
 from autotest.frameworks.states import difference
 from autotest.program import Array, Captured, Operand, Ref, map_operand
-from autotest.recording.record import Record, as_array
+from autotest.recording.record import Record
 from autotest.recording.recorder import Recorder
 
 
@@ -31,7 +31,7 @@ def synchronize_module(record: Recorder, slot: int) -> None:
         return
     state: dict[str, Array] = {}
     for name, value in zip(fresh, reference.values([own[name] for name in fresh]), strict=True):
-        state[name] = as_array(value)
+        state[name] = value.as_array()
     candidate.load_state(actual, state)
     operands = {name: record.capture(array) for name, array in state.items()}
     record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)
@@ -74,7 +74,7 @@ def adopt(record: Record, other: Record, slot: int) -> int:
         return known
     if isinstance(expected, record.pair.reference.tensor_types):
         value = record.pair.reference.values([expected])[0]
-        array = as_array(value)
+        array = value.as_array()
         kwargs: dict[str, Operand] = {"requires_grad": value.requires_grad, "device": value.device}
         call = record.next_call("tensor", array.dtype, (record.capture(array),), kwargs)
         new = record.write(call, expected, actual)
@@ -115,7 +115,7 @@ def _adopt_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
         record.random_modules.add(id(expected))
     parameters = reference.parameters(expected)
     own = {**parameters, **reference.buffers(expected)}
-    arrays = {name: as_array(value) for name, value in zip(own, reference.values(list(own.values())), strict=True)}
+    arrays = {name: value.as_array() for name, value in zip(own, reference.values(list(own.values())), strict=True)}
     if arrays:
         operands = {name: record.capture(array) for name, array in arrays.items()}
         record.write(record.next_call("load_state", "", (Ref(slot), operands), {}), None, None)

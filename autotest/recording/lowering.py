@@ -14,7 +14,7 @@ import generators
 from autotest.base.errors import UsageError, of_the_test
 from autotest.frameworks import ABSENT, Made
 from autotest.program import Array, CallKind, Operand, Ref, Root, plain_container
-from autotest.recording.record import Record, as_array
+from autotest.recording.record import Record
 from generators.annotations import describe, element
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
@@ -158,7 +158,7 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
                 return both.expected, both.actual, neutral
             return neutral, neutral, neutral
         if isinstance(value, framework.tensor_types):
-            slot = recorder.tensor(as_array(framework.values([value])[0]), requires_grad=value.requires_grad)
+            slot = recorder.tensor(framework.values([value])[0].as_array(), requires_grad=value.requires_grad)
             return recorder.expected[slot], recorder.actual[slot], Ref(slot)
         if isinstance(value, framework.module_types):
             raise UsageError(

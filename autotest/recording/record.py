@@ -6,10 +6,8 @@ import io
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from autotest.base.errors import NotReplayable
-from autotest.comparison import Mismatch, Stage, TensorValue
+from autotest.comparison import Mismatch, Stage
 from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair
 from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, leaves, refs
@@ -215,11 +213,6 @@ def _assigns_all(call: Call) -> bool:
         return False
     key = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)
     return all(item is Ellipsis or (type(item) is slice and item == slice(None)) for item in key)
-
-
-def as_array(value: TensorValue) -> Array:
-    """A captured copy of what a tensor holds."""
-    return Array(np.array(value.data), value.dtype)
 
 
 def stage_of(kind: CallKind, target: str, function: Any) -> Stage:

@@ -20,7 +20,6 @@ from autotest.recording import mistakes, one_sided, refusals
 from autotest.recording.large_results import stop_at_large
 from autotest.recording.lowering import Arguments, LiveRecord, lower, lower_arguments, may_be_left_out
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
-from autotest.recording.record import as_array
 from autotest.recording.teacher_forcing import Excused, excuses_nothing, force
 from autotest.recording.watching import watching
 from autotest.results.divergence import Divergence
@@ -310,7 +309,7 @@ class Recorder(LiveRecord):
         if contents is Contents.UNDEFINED or not isinstance(actual, self.pair.candidate.tensor_types):
             self.mark_undefined(slot, expected)
             return
-        array = as_array(self.pair.reference.values([expected])[0])
+        array = self.pair.reference.values([expected])[0].as_array()
         with contextlib.suppress(Exception):  # of another shape or dtype: the comparison will say so
             self.pair.candidate.overwrite(actual, array)
         note = f"drawn by {self.pair.reference.name}"

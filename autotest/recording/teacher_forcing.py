@@ -8,7 +8,6 @@ from autotest.comparison import Mismatch
 from autotest.program import Call, Ref
 from autotest.program.semantics import asked_in_place, in_place, is_class
 from autotest.recording.lowering import LiveRecord
-from autotest.recording.record import as_array
 
 #: The note of inputs that stand for what a call gives.
 NOTE = "as the reference computes it"
@@ -79,7 +78,7 @@ def _input(recorder: LiveRecord, expected: Any) -> int | None:
     if not isinstance(expected, pair.reference.tensor_types):
         return None
     value = pair.reference.values([expected])[0]
-    array, grad = as_array(value), bool(value.requires_grad)
+    array, grad = value.as_array(), bool(value.requires_grad)
     try:
         pair.candidate.tensor(array, device=value.device, requires_grad=grad)
     except Exception:  # noqa: BLE001 - a dtype that it does not have, perhaps: then nothing stands for this
@@ -93,7 +92,7 @@ def _overwritten(recorder: LiveRecord, slot: int) -> int | None:
     expected, actual = recorder.expected[slot], recorder.actual[slot]
     if not isinstance(expected, pair.reference.tensor_types) or not isinstance(actual, pair.candidate.tensor_types):
         return None
-    array = as_array(pair.reference.values([expected])[0])
+    array = pair.reference.values([expected])[0].as_array()
     try:
         pair.candidate.overwrite(actual, array)
     except Exception:  # noqa: BLE001 - of another shape, perhaps: then nothing stands for this

@@ -32,10 +32,7 @@ def call_alone(
     backward: bool,
 ) -> Told:
     """What `module` gives for `operands`; cotangents that are left out are fixed numbers."""
-    given = [
-        framework.tensor(Array(np.array(one.data), one.dtype), requires_grad=backward and one.requires_grad)
-        for one in operands
-    ]
+    given = [framework.tensor(one.as_array(), requires_grad=backward and one.requires_grad) for one in operands]
     # What is asked for its gradient must not be written into.
     passed = [framework.invoke("method", "clone", [one], {}) for one in given] if backward else given
     result = flat(framework, framework.invoke("method", "__call__", [module, *passed], {}))
@@ -65,6 +62,12 @@ def cotangent(framework: Framework, tensor: Any) -> Array:
     steps = np.arange(int(np.prod(shape))) * 7 % 15 - 7.5
     dtype = framework.dtype_of(tensor)
     return Array((steps / 8).reshape(shape).astype("float32" if dtype == "bfloat16" else dtype), dtype)
+
+
+def state_of(framework: Framework, module: Any) -> dict[str, TensorValue]:
+    """Copies of the parameters and buffers of `module`, by name."""
+    held = framework.state(module)
+    return dict(zip(held, (value.copied() for value in freeze(framework, [*held.values()])), strict=True))
 
 
 def flat(framework: Framework, value: Any) -> list[Any]:

@@ -43,11 +43,11 @@ def _beside(program: Program, number: int) -> Program:
     """`program` on inputs that are cut out of the middle of larger ones, which hold `number` elsewhere."""
     for index in [call.args[0].index for call in program.inputs()]:
         data = program.arrays[index].data
-        rows = _BESIDE * max(len(data), 1) // max(data.size, 1) + 1 if data.ndim else _BESIDE
-        around = np.full((rows, *data.shape[1:]), number).astype(data.dtype)
-        cut = slice(rows, rows + len(data)) if data.ndim else rows
-        whole = np.concatenate([around, data if data.ndim else data.reshape(1), around])
-        program = viewed(program, index, whole, ("operator", "getitem", (cut,)))
+        own = np.atleast_1d(data)
+        rows = _BESIDE * max(len(own), 1) // max(own.size, 1) + 1
+        around = np.full((rows, *own.shape[1:]), number).astype(data.dtype)
+        cut = slice(rows, rows + len(own)) if data.ndim else rows
+        program = viewed(program, index, np.concatenate([around, own, around]), ("operator", "getitem", (cut,)))
     return program
 
 

@@ -38,11 +38,12 @@ def returned_tensors(returned: Any, recorder: Recorder) -> list[Value]:
 
 def _nothing_to_compare(returned: Any, item: Any, recorder: Recorder) -> str:
     """What to say of an item that has no contents, or none on both sides; empty of any other."""
-    reference, at = recorder.pair.reference, _at(returned, item)
+    reference = recorder.pair.reference
     if isinstance(item, Symbol) and callable(item._sides()[0]):
         name = repr(item).strip("<>").replace("dual ", "", 1)
-        return f"returned {name} itself{at}: return what it gives, {name}(...)"
+        return f"returned {name} itself{_at(returned, item)}: return what it gives, {name}(...)"
     if isinstance(item, reference.tensor_types) and reference.can_backpropagate(item):
+        at = _at(returned, item)
         return f"returned a tensor of one side alone{at}: return the dual tensor, through which gradients are pushed"
     return ""
 

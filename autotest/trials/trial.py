@@ -205,9 +205,8 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
             outcome.complaint = _complaint(outcome.recorder, settings, outcome.gradients)
             if settings.check_grad in ("numeric", "forward"):
                 _hold_against_numbers(outcome, settings)
-        if (
-            may_be_of_a_step(outcome.recorder, outcome.mismatches) and not settings.gives_tolerance
-        ):  # which is law, and rougher
+        # A tolerance that the test gives is law, and rougher.
+        if may_be_of_a_step(outcome.recorder, outcome.mismatches) and not settings.gives_tolerance:
             outcome.updates = check_updates(outcome.recorder)
             outcome.mismatches = [*([outcome.update.mismatch] if outcome.update else []), *outcome.mismatches]
 

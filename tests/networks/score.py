@@ -43,9 +43,10 @@ def diagnosed(planted: Planted, candidate: str = "torch", shrink: float = 0.0) -
     pair = pair_with(planted.candidate(CANDIDATES[candidate]))
     outcome = run_trial(planted.body, 0, SETTINGS, pair)
     test = ATest("file.py::test", planted.body, SETTINGS)
-    if not outcome.mismatches or FailedTrial(test, outcome, pair).cleared() is not None:
+    failed = FailedTrial(test, outcome, pair)
+    if not outcome.mismatches or failed.cleared() is not None:
         return None
-    return FailedTrial(test, outcome, pair).diagnosed(RunContext(pair, Options(verify=False, shrink=shrink)), 0)
+    return failed.diagnosed(RunContext(pair, Options(verify=False, shrink=shrink)), 0)
 
 
 def score(model: str, candidate: str, every: int = 1) -> Iterator[Named]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, naming
-from autotest.program import Call, Captured, Program, Ref, Root, refs
+from autotest.program import Call, Captured, File, Program, Ref, Root, leaves, refs
 
 #: Operators of two operands, by their names in :mod:`operator`.
 ARITHMETIC = {
@@ -91,6 +91,9 @@ class Printer:
         """Every call in order; raises `NotReplayable`, naming the call, for an operand that has no source."""
         found: list[Statement] = []
         depth = 0
+        if self._data and self._has_files():
+            self.imports.add("tempfile")
+            found.append(Statement(-1, 0, ("folder = tempfile.TemporaryDirectory()",)))
         for call in self._program.calls:
             if call.slot in self._hidden:
                 continue
@@ -113,6 +116,9 @@ class Printer:
         self.depth = depth
         return found
 
+    def _has_files(self) -> bool:
+        return any(type(item) is File for call in self._program.calls for item in leaves((call.args, call.kwargs)))
+
     # -- operands ---------------------------------------------------------------------------------------
 
     def text(self, operand: Any) -> str:
@@ -120,12 +126,15 @@ class Printer:
             self.imports.add("collections")
         return literals.literal(operand, self._leaf)
 
-    def _leaf(self, item: Ref | Root | Captured) -> str:
+    def _leaf(self, item: Ref | Root | Captured | File) -> str:
         if type(item) is Ref:
             call = self._hidden.get(item.slot)
             return self._expression(call)[0] if call is not None else self._names[item.slot]
         if type(item) is Root:
             return f"{self._namespace}.{item.path}" if item.path else self._namespace
+        if type(item) is File:
+            # Of a folder that goes with the function that the statements stand in, as each side has its own.
+            return f"folder.name + {literals.string('/' + item.name)}" if self._data else literals.string(item.name)
         assert type(item) is Captured
         if self._data:
             return self._constants[item.index]

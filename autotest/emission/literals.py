@@ -19,19 +19,19 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import naming
-from autotest.program import Captured, Program, Ref, Root
+from autotest.program import Captured, File, Program, Ref, Root
 
 #: More elements than this are written as bytes, unless they are all the same.
 READABLE = 40
 
-#: How a `Ref`, a `Root` or a `Captured` is written.
+#: How a `Ref`, a `Root`, a `Captured` or a `File` is written.
 Leaf = Callable[[Any], str]
 
 
 def literal(value: Any, leaf: Leaf) -> str:
     """`value` as an expression; raises `NotReplayable` for what has none."""
     kind = type(value)
-    if kind is Ref or kind is Root or kind is Captured:
+    if kind is Ref or kind is Root or kind is Captured or kind is File:
         return leaf(value)
     if value is None or kind is bool or kind is int or kind is bytes or kind is range:
         return repr(value)

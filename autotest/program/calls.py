@@ -67,6 +67,13 @@ class Captured:
     index: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class File:
+    """A file called `name` that the program writes, and that each side has for itself until the program has run."""
+
+    name: str
+
+
 @dataclasses.dataclass(slots=True)
 class Array:
     """A captured array with the framework's name of its dtype.
@@ -79,8 +86,8 @@ class Array:
     dtype: str
 
 
-#: A literal (None, bool, int, float, complex, str, Ellipsis), a `Ref`, a `Root`, a `Captured`, or a tuple, list,
-#: dict, OrderedDict (nn.Sequential takes no plain dict) or slice of such.
+#: A literal (None, bool, int, float, complex, str, Ellipsis), a `Ref`, a `Root`, a `Captured`, a `File`, or a
+#: tuple, list, dict, OrderedDict (nn.Sequential takes no plain dict) or slice of such.
 #: An alias of Any: a union of all that tells a type checker nothing and asks for casts.
 Operand: TypeAlias = Any
 

@@ -19,7 +19,7 @@ from typing import Any, get_args
 import numpy as np
 
 from autotest.base.errors import NotReplayable
-from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Root, captured
+from autotest.program import Array, Call, CallKind, Captured, File, Operand, Program, Ref, Root, captured
 
 #: Raised when the format changes so that older readers would misunderstand it.
 VERSION = 1
@@ -132,6 +132,8 @@ def encode(value: Operand) -> Any:
         return {"root": value.path}
     if kind is Captured:
         return {"captured": value.index}
+    if kind is File:
+        return {"file": value.name}
     if kind is slice:
         return {"slice": [encode(value.start), encode(value.stop), encode(value.step)]}
     if value is Ellipsis:
@@ -187,6 +189,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "ref": Ref,
     "root": Root,
     "captured": Captured,
+    "file": File,
     "slice": lambda parts: slice(*[decode(part) for part in parts]),
     "ellipsis": lambda _: Ellipsis,
     "complex": lambda parts: complex(*[decode(part) for part in parts]),

@@ -12,8 +12,9 @@ import numpy as np
 
 import generators
 from autotest.base.errors import UsageError, of_the_test
-from autotest.frameworks import ABSENT, Made
+from autotest.frameworks import ABSENT, Made, files
 from autotest.program import Array, CallKind, Operand, Ref, Root, plain_container
+from autotest.recording.files import with_own_files
 from autotest.recording.record import Record
 from generators.annotations import describe, element
 
@@ -22,6 +23,10 @@ __tracebackhide__ = of_the_test
 
 #: Types whose values are the same to everyone.
 LITERALS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))
+
+
+#: What is given the path of a file, which each side is to have for itself.
+_ABOUT_FILES = frozenset((files.SAVES, files.LOADS))
 
 
 class LiveRecord(Record):
@@ -68,6 +73,8 @@ def lower_arguments(
     owner: tuple[Any, Any, Operand] | None,
 ) -> Arguments:
     """Lower what is given to the function or method `called`, after its `owner`; what draws `nothing` is left out."""
+    if called[1] in _ABOUT_FILES and called[0] == "function":
+        args, kwargs = with_own_files(called[1], args, kwargs)
     expected, actual, operands = ([owner[0]], [owner[1]], [owner[2]]) if owner is not None else ([], [], [])
 
     def annotation(key: int | str) -> Any:

@@ -43,6 +43,7 @@ class Record:
         "backward_undefined",
         "calls",
         "expected",
+        "files",
         "held",
         "mismatches",
         "modules",
@@ -82,6 +83,8 @@ class Record:
         self.random_modules: set[int] = set()
         #: id of a buffer of the test -> the candidate's own, since what two frameworks save is not the same.
         self.twins: dict[int, io.BytesIO] = {}
+        #: The path of a file that the test saved -> what each side's own of it is called.
+        self.files: dict[str, str] = {}
         #: id of what was adopted from another record, or of that record -> slot here.
         self.adopted: dict[int, int] = {}
         self.modules = ModuleTable()

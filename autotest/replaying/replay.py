@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autotest.frameworks import Framework
-from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, map_operand, refs
+from autotest.frameworks import Framework, files
+from autotest.program import Array, Call, Captured, File, Operand, Program, Ref, Root, map_operand, refs
 
 #: Turns a captured array into the one to use instead.
 ArrayMap = Callable[[Array], Array]
@@ -75,7 +75,7 @@ def replay(
 
 class Contexts:
     """What a program that is run on `frameworks` has entered and not left yet; all of it is left with the block, last
-    first, and what it set for the whole process is set back.
+    first, what it set for the whole process is set back, and what it saved is removed.
 
     A program may end inside of a context: cut short, made smaller, or refused by the framework.
     """
@@ -83,9 +83,12 @@ class Contexts:
     def __init__(self, *frameworks: Framework) -> None:
         self._modes = [(framework, framework.modes()) for framework in frameworks]
         self._entered: list[tuple[Framework, list[Any], int]] = []
+        self._saved: list[Framework] = []
 
     def note(self, framework: Framework, call: Call, values: list[Any]) -> None:
         """`call` has been carried out on `framework` with `values`."""
+        if call.kind == "function" and call.target == files.SAVES:
+            self._saved.append(framework)
         if call.kind in ("enter", "exit") and type(call.args[0]) is Ref:
             slot = call.args[0].slot
             if call.kind == "enter":
@@ -103,6 +106,8 @@ class Contexts:
             values[slot] = None
         for framework, modes in self._modes:
             framework.restore(modes)
+        for framework in self._saved:
+            files.remove(framework)
 
 
 def perform(
@@ -140,6 +145,8 @@ def live_operands(
             return values[leaf.slot]
         if kind is Root:
             return framework.resolve(dtypes.get(leaf.path, leaf.path))
+        if kind is File:
+            return files.path(framework, leaf.name)
         return arrays[leaf.index].data.copy() if kind is Captured else leaf
 
     args: list[Any] = [map_operand(item, live) for item in call.args]

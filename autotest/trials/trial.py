@@ -16,7 +16,7 @@ from autotest.base.errors import TrialEnd
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
-from autotest.frameworks import Pair
+from autotest.frameworks import Pair, files
 from autotest.frameworks.base import CandidateDied
 from autotest.gradients import differentiable, gate
 from autotest.gradients.numeric_check import held_against_numbers
@@ -150,6 +150,8 @@ def perform(
         finally:
             for side, found in modes:
                 side.restore(found)
+            if recorder.files:
+                files.remove(pair.candidate)
     if recorder.rejection is not None and not recorder.mismatches:
         return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
     return to_compare(seed, recorder, source.choices, source.features)

@@ -17,7 +17,7 @@ from autotest.frameworks.base import ABSENT, Absent, CandidateDied, Framework
 from autotest.frameworks.peer import START, Peer, PeerGone
 from autotest.frameworks.remote import RemoteName, RemoteValue, linked
 from autotest.frameworks.states import Shapes, StateDiffers
-from autotest.frameworks.wire import Failure
+from autotest.frameworks.wire import LARGE, Failure
 from autotest.program import Array, Call, CallKind, Operand, Root, map_operand
 from autotest.program.semantics import reparametrizes
 
@@ -46,6 +46,7 @@ class Interpreter(Framework):
         #: Source that the other interpreter begins with.
         self.start = START
         self._peer: Peer | None = None
+        self._close: Callable[[], Any] = lambda: None
         #: Whether it ever answered.
         self._met = False
         #: Why it cannot be started, which is not tried again for the next test.
@@ -76,8 +77,10 @@ class Interpreter(Framework):
         """Send what waits and one question; its answer. Raises `CandidateDied`, or `FrameworkMissing` at the start."""
         if self._missing:
             raise FrameworkMissing(self._missing)
-        fresh, peer = self._peer is None, self._peer
-        if peer is None:
+        peer = self._peer
+        fresh = peer is None or peer.closed
+        if peer is None or peer.closed:
+            self._close()
             peer = self._peer = Peer(self.python, self.inner, self.start)
             self._close = weakref.finalize(self, peer.close)
         self._sent = False
@@ -113,8 +116,16 @@ class Interpreter(Framework):
             self._send()
         return made
 
+    def _note_with(self, array: Array, name: str, *details: Any) -> RemoteValue:
+        """Have something done with what `array` holds now, which is copied unless it is large, and sent at once."""
+        large = array.data.nbytes >= LARGE
+        made = self._note(name, *details, array.data if large else array.data.copy(), array.dtype)
+        if large:
+            self._send()
+        return made
+
     def _send(self) -> None:
-        if self._peer is None:
+        if self._peer is None or self._peer.closed:
             self._ask("read", ())  # which tells where there is no such process
         else:
             self._peer.tell((*self._taken(), None))
@@ -194,7 +205,7 @@ class Interpreter(Framework):
     # -- tensors ------------------------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:
-        return self._note("tensor", array.data.copy(), array.dtype, device, requires_grad)  # it is sent later
+        return self._note_with(array, "tensor", device, requires_grad)
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         read: list[TensorValue] = self._ask("read", [tensor.key for tensor in tensors])
@@ -240,7 +251,7 @@ class Interpreter(Framework):
         return True
 
     def overwrite(self, tensor: Any, array: Array) -> None:
-        self._note("overwrite", tensor.key, array.data.copy(), array.dtype)
+        self._note_with(array, "overwrite", tensor.key)
 
     # -- gradients ----------------------------------------------------------------------------------------
 

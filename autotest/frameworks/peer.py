@@ -5,27 +5,43 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import subprocess
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NoReturn
 
 from autotest.base.errors import FrameworkMissing
+from autotest.frameworks.shared_memory import SharedMemory
 from autotest.frameworks.wire import packed, receive
+from autotest.report.activity import doing
 
-#: Seconds without an answer after which the process counts as hanging.
-PATIENCE = 300.0
+#: Seconds without an answer after which the process counts as hanging; and until it can be asked at all, which takes
+#: an import of NumPy.
+PATIENCE, TO_BEGIN = 300.0, 60.0
+#: Seconds after which somebody who waits for an answer wants to know what for.
+_TELL = 2.0
+#: Seconds between two looks at whether it is there.
+_LOOK = 1.0
 #: Brings this library, and nothing else of this environment, to the other interpreter.
 START = """\
-import importlib.machinery, sys
+import sys
+if sys.version_info < (3, 10):
+    sys.exit("Python %d.%d is too old, 3.10 or newer is needed" % sys.version_info[:2])
+import ctypes, importlib.machinery, signal
+if MAIN and sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG: a call that hangs sees nobody go
 class Own:
     @staticmethod
     def find_spec(name, path=None, target=None):
         return importlib.machinery.PathFinder.find_spec(name, [ROOT]) if name in ("autotest", "generators") else None
 sys.meta_path.insert(0, Own)
 from autotest.frameworks.served import main
-main(NAME)
+main(NAME, FILES)
 """
 
 
@@ -33,7 +49,7 @@ class PeerGone(Exception):
     """The process ended, or gave no answer in time; the text is what is known of that.
 
     Attributes:
-        last_words: the last line that it wrote to its standard error; empty where it wrote none.
+        last_words: the last line that it wrote to its standard error, or else to its output; empty where it wrote none.
     """
 
     def __init__(self, ended: str, last_words: str) -> None:
@@ -48,24 +64,45 @@ class Peer:
     """
 
     def __init__(self, python: str, inner: str, start: str = START) -> None:
-        root = str(Path(__file__).parent.parent.parent)
-        code = start.replace("ROOT", repr(root)).replace("NAME", repr(inner))
-        environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
-        self._words: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115
+        self._what = f"{inner} in {python}"
+        #: What lies in either is read before there is an answer to the question that it came with, or the next one.
+        self._asked, self._told = SharedMemory.made(), SharedMemory.made()
+        answers, theirs = os.pipe()  # what the interpreter and the framework print is no answer
+        self._answers = os.fdopen(answers, "rb")
+        self._printed, self._words = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
+        files = [theirs, *[None if memory is None else memory.file for memory in (self._asked, self._told)]]
+        told = {
+            "ROOT": str(Path(__file__).parent.parent.parent),
+            "NAME": inner,
+            "FILES": files,
+            # It would die with the thread that started it, which the main thread alone does with the process.
+            "MAIN": threading.current_thread() is threading.main_thread(),
+        }
+        for name, value in told.items():
+            start = start.replace(name, repr(value))
         try:
             self._process = subprocess.Popen(
-                [python, "-c", code],
+                [python, "-c", start],
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdout=self._printed,
                 stderr=self._words,
-                env=environment,
+                env={key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")},
+                pass_fds=[file for file in files if file is not None],
+                start_new_session=True,  # Ctrl-C is this process's to hear; and what it starts itself ends with it
             )
         except OSError as error:
-            self._words.close()
+            self._let_go()
             raise FrameworkMissing(f"python:{python}: no interpreter starts there ({error.strerror})") from error
+        finally:
+            os.close(theirs)
         assert self._process.stdin is not None
         self._requests = self._process.stdin.fileno()
         os.set_blocking(self._requests, False)  # a process that hangs reads nothing, which must not hang this one
+        self._begun = False
+        #: Whether it was ended.
+        self.closed = False
+        #: What it was waited for in vain; empty while it was not.
+        self._late = ""
 
     @property
     def process(self) -> int:
@@ -74,56 +111,105 @@ class Peer:
 
     def tell(self, message: Any) -> None:
         """Send `message`, to which there is no answer. Where the process is gone, the next question says so."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), self._whole():
             self._write(message)
 
     def ask(self, message: Any) -> Any:
         """Its answer to `message`; raises `PeerGone` when there is none."""
-        answers = self._process.stdout
-        assert answers is not None
+        with self._whole():
+            try:
+                if not self._begun:
+                    self._answer(TO_BEGIN)
+                    self._begun = True
+                self._write(message)
+                answer = self._answer(PATIENCE)
+            except (OSError, EOFError) as error:
+                gone = PeerGone(self._late or self._ended(), self._last_words())
+                self.close()
+                raise gone from error
+        if self._asked is not None:
+            self._asked.clear()
+        return answer
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """End the process where Ctrl-C leaves a message half: its next answer would be taken for another one."""
         try:
-            self._write(message)
-            if not wait([answers.fileno()], PATIENCE):
-                self._process.kill()
-            return receive(answers)  # type: ignore[arg-type]
-        except (OSError, EOFError) as error:
-            gone = PeerGone(self._ended(), self._last_words())
+            yield
+        except KeyboardInterrupt:
             self.close()
-            raise gone from error
+            raise
+
+    def _answer(self, patience: float) -> Any:
+        if not wait([self._answers.fileno()], min(_TELL, patience)):
+            with doing(f"waiting for {self._what}"):
+                self._wait(patience)
+        told = self._told
+        return receive(self._answers, None if told is None else lambda *where: bytearray(told.taken(*where)))
+
+    def _wait(self, patience: float) -> None:
+        """Until there is an answer; raises `EOFError` where the process ended, and `TimeoutError`."""
+        begin = time.monotonic()
+        while not wait([self._answers.fileno()], min(_LOOK, patience)):
+            if self._process.poll() is not None and not wait(
+                [self._answers.fileno()], 0
+            ):  # what it started may hold the pipe
+                raise EOFError
+            if time.monotonic() - begin > patience:
+                self._give_up(f"gave no answer within {patience:g} s and was ended")
 
     def _write(self, message: Any) -> None:
-        """Send `message`; ends the process when it does not read. Raises `OSError` where it has ended."""
+        """Send `message`. Raises `OSError` where the process has ended, and `TimeoutError` where it does not read."""
         ready = select.poll()
         ready.register(self._requests, select.POLLOUT)
-        for rest in packed(message):
+        for rest in packed(message, self._asked):
             while rest:
                 if not ready.poll(PATIENCE * 1000):
-                    self._process.kill()
+                    self._give_up(f"read nothing for {PATIENCE:g} s and was ended")
                 rest = rest[_written(self._requests, rest) :]  # noqa: PLW2901 - what is left of the part
+
+    def _give_up(self, why: str) -> NoReturn:
+        self._late = why
+        self._end()
+        raise TimeoutError
 
     def _ended(self) -> str:
         try:
             status = self._process.wait(5)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._end()
             status = self._process.wait()
         return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
 
     def _last_words(self) -> str:
-        self._words.seek(0)
-        lines = [line for line in self._words.read().decode(errors="replace").splitlines() if line.strip()]
-        return lines[-1][:300] if lines else ""
+        for stream in (self._words, self._printed):
+            stream.seek(0)
+            lines = [line for line in stream.read().decode(errors="replace").splitlines() if line.strip()]
+            if lines:
+                return lines[-1].strip()[:300]
+        return ""
+
+    def _end(self) -> None:
+        """Kill the process with those that it started; one that has ended is left alone."""
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """End the process."""
-        self._process.kill()
+        if self.closed:
+            return
+        self.closed = True
+        self._end()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._words):
-            if stream is not None:
-                try:
-                    stream.close()
-                except OSError:  # what was not read by the process any more
-                    continue
+        with contextlib.suppress(OSError):  # of what the process did not read any more
+            self._process.stdin.close()  # type: ignore[union-attr]
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for file in (self._answers, self._printed, self._words, self._asked, self._told):
+            if file is not None:
+                file.close()
 
 
 def _written(file: int, data: memoryview) -> int:

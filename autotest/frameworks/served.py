@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 import platform
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -18,7 +16,7 @@ from autotest.frameworks.base import Absent, Framework
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.registry import framework
 from autotest.frameworks.states import StateDiffers, difference
-from autotest.frameworks.wire import Failure, Link, Name, receive, send
+from autotest.frameworks.wire import LARGE, Asked, Failure, Link, Name
 from autotest.program import Array, map_operand
 
 
@@ -65,6 +63,8 @@ class Served:
         def leaf(item: Any) -> Any:
             if type(item) is Link:
                 return self.value(item.key)
+            if type(item) is np.ndarray and item.nbytes >= LARGE:
+                return item.copy()  # a framework may keep it, where an adapter makes a tensor of a copy
             return self.framework.resolve(item.path) if type(item) is Name else item
 
         return map_operand(operand, leaf)
@@ -74,7 +74,7 @@ class Served:
         named = {key: self.live(item) for key, item in kwargs.items()}
         return self.framework.invoke(kind, target, given, named)
 
-    def tensor(self, data: Any, dtype: str, device: str, requires_grad: bool) -> Any:
+    def tensor(self, device: str, requires_grad: bool, data: Any, dtype: str) -> Any:
         return self.framework.tensor(Array(data, dtype), device=device, requires_grad=requires_grad)
 
     def overwrite(self, tensor: int, data: Any, dtype: str) -> None:
@@ -228,26 +228,25 @@ _ANSWERED: Final[Mapping[str, Callable[..., Any]]] = {
 }
 
 
-def main(name: str) -> None:
-    """Serve the framework called `name` on standard input and output until the other side is gone."""
-    answers, requests = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
-    os.dup2(2, 1)  # what the framework prints is no answer
+def main(name: str, files: Sequence[Any]) -> None:
+    """Serve the framework called `name` until the other side is gone, which has opened `files` for it."""
+    asked = Asked(*files)
     warnings.simplefilter("ignore")
     try:
         served = Served(framework(name))
     except AutotestError as error:  # which is all that there is to say, whatever was asked
-        receive(requests)
-        send(answers, (dataclasses.replace(_failure(error), kind="missing"), {}))
+        asked.receive()
+        asked.send((dataclasses.replace(_failure(error), kind="missing"), {}))
         return
     with served.framework.around_trials(), np.errstate(all="ignore"):
         while True:
             try:
-                done, dropped, question = receive(requests)
+                done, dropped, question = asked.receive()
             except EOFError:
                 return
             for request in done:
                 served.do(request)
             if question is not None:
-                send(answers, (served.answer(*question), served.failures()))
+                asked.send((served.answer(*question), served.failures()))
             for key in dropped:
                 served.values.pop(key, None)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import os
 import pickle
 import struct
+import sys
+from collections.abc import Callable
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
-_LENGTH = struct.Struct("<Q")
+from autotest.frameworks.shared_memory import SharedMemory
+
+#: How many arrays a message has and how long the rest is; how long an array is, and where: behind the rest for -1.
+_FIRST, _PART = struct.Struct("<QQ"), struct.Struct("<Qq")
 #: Bytes from which on an array is not copied into the message.
 LARGE = 1 << 16
 
@@ -37,9 +43,9 @@ class Failure:
     kind: Literal["absent", "state", "missing", "raised"] = "raised"
 
 
-def array_of(dtype: str, shape: tuple[int, ...], data: bytes | bytearray) -> np.ndarray[Any, Any]:
+def array_of(dtype: str, shape: tuple[int, ...], data: bytes | bytearray | memoryview) -> np.ndarray[Any, Any]:
     """The array that was sent; where NumPy keeps its own function for this depends on its version."""
-    return np.frombuffer(data if isinstance(data, bytearray) else bytearray(data), dtype).reshape(shape)
+    return np.frombuffer(bytearray(data) if isinstance(data, bytes) else data, dtype).reshape(shape)
 
 
 def _reduced(array: np.ndarray[Any, Any]) -> Any:
@@ -53,27 +59,33 @@ class _Pickler(pickle.Pickler):
         return _reduced(value) if type(value) is np.ndarray else NotImplemented
 
 
-def packed(message: Any) -> list[memoryview]:
-    """One message as the bytes that `receive` reads. Large arrays in it are parts of their own, and no copies."""
+def packed(message: Any, memory: SharedMemory | None = None) -> list[memoryview]:
+    """One message as the bytes that `receive` reads. Large arrays in it are no copies, or lie in `memory`."""
     held, arrays = io.BytesIO(), list[pickle.PickleBuffer]()
     _Pickler(held, protocol=5, buffer_callback=arrays.append).dump(message)
-    parts = [held.getbuffer(), *[array.raw() for array in arrays]]
-    sizes = [_LENGTH.pack(size) for size in (len(parts), *[len(part) for part in parts])]
-    return [memoryview(b"".join(sizes)), *parts]
+    heads, parts = [], [held.getbuffer()]
+    for array in arrays:
+        data = array.raw()
+        begin = -1 if memory is None else memory.put(data)
+        heads.append(_PART.pack(len(data), begin))
+        if begin < 0:
+            parts.append(data)
+    return [memoryview(b"".join([_FIRST.pack(len(heads), len(parts[0])), *heads])), *parts]
 
 
-def send(stream: BinaryIO, message: Any) -> None:
+def send(stream: BinaryIO, message: Any, memory: SharedMemory | None = None) -> None:
     """Write one message; raises `OSError` when nobody reads any more."""
-    for part in packed(message):
+    for part in packed(message, memory):
         stream.write(part)
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> Any:
-    """Read one message; raises `EOFError` when the other side is gone."""
-    (count,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
-    sizes = [_LENGTH.unpack(_read(stream, _LENGTH.size))[0] for _ in range(count)]
-    first, *arrays = [_read(stream, size) for size in sizes]
+def receive(stream: BinaryIO, taken: Callable[[int, int], memoryview | bytearray] | None = None) -> Any:
+    """Read one message; `taken` gives what lies in shared memory. Raises `EOFError` when the other side is gone."""
+    count, size = _FIRST.unpack(_read(stream, _FIRST.size))
+    heads = [_PART.unpack(_read(stream, _PART.size)) for _ in range(count)]
+    first = _read(stream, size)
+    arrays = [_read(stream, size) if begin < 0 or taken is None else taken(begin, size) for size, begin in heads]
     return pickle.loads(first, buffers=arrays)
 
 
@@ -82,3 +94,26 @@ def _read(stream: BinaryIO, size: int) -> bytearray:
     if stream.readinto(data) < size:  # type: ignore[attr-defined]  # buffered: all of it, up to the end
         raise EOFError
     return data
+
+
+class Asked:
+    """The end of the process that is asked: questions come on its standard input, answers go to the file `answers`.
+
+    `asked` and `told` are files of memory in which large arrays come and go; none where there is no such memory.
+    """
+
+    def __init__(self, answers: int, asked: int | None = None, told: int | None = None) -> None:
+        self._questions, self._answers = sys.stdin.buffer, os.fdopen(answers, "wb")
+        self._asked = None if asked is None else SharedMemory(asked)
+        self._told = None if told is None else SharedMemory(told)
+        self.send(None)  # it has begun
+
+    def receive(self) -> Any:
+        """The next message, whose large arrays stay as they are until there was an answer."""
+        return receive(self._questions, None if self._asked is None else self._asked.taken)
+
+    def send(self, answer: Any) -> None:
+        """Answer, when the last answer has been read."""
+        if self._told is not None:
+            self._told.clear()
+        send(self._answers, answer, self._told)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
-import sys
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
@@ -15,7 +13,7 @@ from autotest.emission.own_terms import OwnTerms
 from autotest.frameworks import Framework, framework
 from autotest.frameworks.peer import START
 from autotest.frameworks.traced import NAME, Differentiated, Written
-from autotest.frameworks.wire import receive, send
+from autotest.frameworks.wire import Asked
 from autotest.program import Program
 from autotest.replaying.replay import perform
 
@@ -127,17 +125,16 @@ def _count(name: str, texts: Iterable[str]) -> int:
     return sum(NAME.findall(text).count(name) for text in texts)
 
 
-def main(name: str) -> None:
+def main(name: str, files: Sequence[Any]) -> None:
     """Answer, in the interpreter that has the framework called `name`, what one program is in its terms."""
-    answers, questions = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
-    os.dup2(2, 1)  # what the framework prints is no answer
-    program, slot, suffix = receive(questions)
+    asked = Asked(*files)
+    program, slot, suffix = asked.receive()
     try:
         found = in_own_terms(program, framework(name), slot, suffix)
     except Exception as error:  # noqa: BLE001 - told, whatever it is
-        send(answers, f"{type(error).__name__}: {error}")
+        asked.send(f"{type(error).__name__}: {error}")
     else:
-        send(answers, None if found is None else tuple(found))
+        asked.send(None if found is None else tuple(found))
 
 
 #: What another interpreter begins with that is to answer so.

@@ -13,7 +13,7 @@ import numpy as np
 from generators.annotations import INT
 from generators.contents import Filling, Spec, array_from, check_contents
 from generators.core import Annotation, Generator
-from generators.dtypes import Array, cast, dtype_name
+from generators.dtypes import INTEGRAL, Array, cast, dtype_name
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.layouts import check_layout, expanded_dim, fitting
@@ -181,7 +181,8 @@ class choice_array(Generator):
     `size`: the shape of the result, a whole number, or None for a single pick of shape ().
     `replace`: whether an element may be picked again.
     `p`: the chance of each element, with sum 1; all alike when None.
-    `a` and `size` may be generators. Raises `GeneratorError` when `p` is not so, or there is not enough to pick from.
+    `a` and `size` may be generators. Raises `GeneratorError` when `p` is not so, there is not enough to pick
+    from, or `dtype` does not hold it.
     """
 
     __slots__ = ("_a", "_p", "_replace", "_shape", "_where", "dtype")
@@ -204,6 +205,8 @@ class choice_array(Generator):
         p = self._p
         if pool.ndim != 1 or not pool.size:
             raise self._bad(f"expected a to be a whole number above 0 or a sequence that is not empty, got {self._a!r}")
+        if self.dtype in INTEGRAL and pool.dtype.kind == "f" and (pool != np.trunc(pool)).any():
+            raise self._bad(f"expected a dtype that holds what is picked, got {self.dtype} for {self._a!r}")
         if p is not None and (
             p.shape != pool.shape or not (p >= 0).all() or not math.isclose(p.sum(), 1, abs_tol=1e-8)
         ):

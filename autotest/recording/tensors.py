@@ -35,7 +35,7 @@ def random_tensor(
     low: Any = None,
     high: Any = None,
     dtype: Any = None,
-    requires_grad: Any = True,
+    requires_grad: Any = None,
     *,
     shape: Any = None,
     contents: Any = None,
@@ -56,7 +56,8 @@ def random_tensor(
             given start at 0.
         dtype: a name such as ``"float32"``, or a dtype of a framework; ``float``, ``int`` and ``bool`` mean float32,
             int64 and bool. When open, float32, and float64 in some trials; half precision too in the thorough profile.
-        requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
+        requires_grad: whether the tensor is a leaf that requires grad; left out, if it is of a floating dtype. A
+            generator's is ignored for integers and booleans.
         shape: the whole shape at once, instead of `ndim` and the dimensions.
         contents: kind of contents, see `generators.random_array`; when open, also ties and whole numbers.
         layout: ``"contiguous"`` or one of the non-contiguous layouts, see `generators.random_array`; when open, any of
@@ -86,7 +87,12 @@ def random_tensor(
         raise
     except (MemoryError, ValueError) as error:  # NumPy has either for arrays that nothing can hold
         raise generators.GeneratorError(f"random_tensor(...): {error}; draw smaller dimensions") from None
-    grad = _value(requires_grad)
+    grad = True if requires_grad is None else _value(requires_grad)
+    if requires_grad is True and drawn.dtype not in DIFFERENTIABLE and not _is_drawn(dtype, contents):
+        raise generators.GeneratorError(
+            f"random_tensor(requires_grad=True) of {drawn.dtype}: expected a floating dtype, for there is no gradient "
+            "of another one; leave requires_grad out"
+        )
     if not isinstance(grad, (bool, np.bool_)):
         raise generators.GeneratorError(f"random_tensor(requires_grad={grad!r}): expected True or False")
     recorder = current()
@@ -116,10 +122,14 @@ def choice_tensor(
         requires_grad: whether the tensor is a leaf that requires grad; ignored for integers and booleans.
 
     Raises:
-        generators.GeneratorError: `p` is not so, or there is not enough to pick from.
+        generators.GeneratorError: `p` is not so, there is not enough to pick from, or `dtype` does not hold it.
     """
-    array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=dtype)
-    return from_drawn(array.value(), _value(requires_grad), "cpu")
+    try:
+        array = generators.choice_array(a, size=size, replace=replace, p=p, dtype=dtype)
+        return from_drawn(array.value(), _value(requires_grad), "cpu")
+    except generators.GeneratorError as error:
+        error.args = (str(error).replace("choice_array", "choice_tensor"),)  # which the test wrote
+        raise
 
 
 def broadcast_tensors(
@@ -127,7 +137,7 @@ def broadcast_tensors(
     low: Any = None,
     high: Any = None,
     dtype: Any = None,
-    requires_grad: Any = True,
+    requires_grad: Any = None,
     *,
     ndim: Any = None,
     layout: Any = None,
@@ -194,6 +204,11 @@ def _dtype(given: Any) -> Any:
         return given
     recorder = current()
     return given._both(recorder.pair if recorder is not None else chosen()).expected
+
+
+def _is_drawn(*given: Any) -> bool:
+    """Whether any of these is a generator, so that not every trial has what one has."""
+    return any(isinstance(generators.as_generator(item), generators.Generator) for item in given)
 
 
 def _value(item: Any) -> Any:

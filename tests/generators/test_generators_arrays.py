@@ -423,6 +423,7 @@ def test_picks_follow_their_chances() -> None:
         ({"a": 2, "p": [1.0]}, "expected p to be 2 chances with sum 1"),
         ({"a": 2, "size": 3, "replace": False}, "expected at least 3 elements to pick from without replacement, got 2"),
         ({"a": 2, "size": 2, "replace": False, "p": [1, 0]}, "got 1"),
+        ({"a": [1, 2.5]}, "expected a dtype that holds what is picked, got int64"),
     ],
 )
 def test_picks_that_cannot_be_are_refused(arguments: dict[str, Any], message: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import torch as real
 import torch.nn as nn
-from autotest import autotest, nothing, random, random_bool, random_tensor, torch
+from autotest import autotest, choice_tensor, nothing, random, random_bool, random_tensor, torch
 """
 
 
@@ -106,6 +106,13 @@ MISTAKES = {
     "pickled": Mistake("import pickle; pickle.dumps(x)", "cannot be pickled: it holds live objects of two frameworks"),
     "grad_in_words": Mistake(
         'return random_tensor(2, requires_grad="no")', "random_tensor\\(requires_grad='no'\\): expected True or False"
+    ),
+    "grad_of_integers": Mistake(
+        'return random_tensor(2, dtype="int64", requires_grad=True)',
+        "random_tensor\\(requires_grad=True\\) of int64: expected a floating dtype",
+    ),
+    "choice_not_held": Mistake(
+        "return choice_tensor([0.5, 1.5])", "choice_tensor at .*: expected a dtype that holds what is picked, got int64"
     ),
     "too_large": Mistake(
         "return random_tensor(ndim=30, dim0=10**12)", "random_tensor\\(...\\): .* draw smaller dimensions"

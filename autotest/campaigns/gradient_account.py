@@ -1,4 +1,4 @@
-"""Runs the tests of a suite and books, operator by operator, whose gradients they compare."""
+"""Runs the tests of a suite and counts, operator by operator, whose gradients they compare."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autotest.program.rewriting import needed
 from autotest.program.semantics import OPERATIONS, in_place, pushes_gradients
 from autotest.recording.record import Record
 from autotest.recording.watching import watched
-from autotest.results.gradient_account import SMALL, Books, Use
+from autotest.results.gradient_account import SMALL, GradientAccount, Use
 from autotest.results.ledger import Ledger
 from autotest.sources.collection import Collected
 from autotest.sources.identity import trial_seed
@@ -36,19 +36,19 @@ _MACHINERY = frozenset(
 )
 
 
-def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None = None) -> Books:
+def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None = None) -> GradientAccount:
     """Run at most `trials` trials of each of `tests`, the same that the test itself would run first.
 
     `trail` is told where the process is, in case that it dies.
     """
-    books = Books()
+    account = GradientAccount()
 
     def drive(test: Test, context: RunContext) -> None:
         pair = context.pair
         deadly = context.ledger.deaths(test.id, error_parity=test.settings.check_errors)
         if deadly:
             # It would only cost the process; what it dies of the ledger holds to account.
-            books.spared[test.id] = deadly[0].key
+            account.spared[test.id] = deadly[0].key
             return
         accepted = 0
         if trail is not None:
@@ -59,9 +59,9 @@ def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
             outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, pair)
             if outcome.recorder.rejection is not None:
                 continue
-            books.add(test.id, uses(outcome, test.settings, _known(outcome, test, context.ledger)))
+            account.add(test.id, uses(outcome, test.settings, _known(outcome, test, context.ledger)))
             if outcome.complaint:
-                books.refused.setdefault(test.id, outcome.complaint)
+                account.refused.setdefault(test.id, outcome.complaint)
             accepted += 1
             if accepted >= min(trials, test.settings.n):
                 return
@@ -73,8 +73,8 @@ def keep_books(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
         except FrameworkMissing:  # noqa: PERF203 - once a test
             raise
         except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes
-            books.broken[item.id] = traceback.format_exception_only(type(error), error)[-1].strip()
-    return books
+            account.broken[item.id] = traceback.format_exception_only(type(error), error)[-1].strip()
+    return account
 
 
 def _known(outcome: Outcome, test: Test, ledger: Ledger) -> str:

@@ -1,4 +1,4 @@
-"""The books of a suite, kept in worker processes: a test that kills its process is named, and costs no other test."""
+"""The gradient account of a suite, made in workers: a test that kills its process is named, and costs no other."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from autotest.base.errors import AutotestError
-from autotest.campaigns.gradient_account import keep_books
+from autotest.campaigns.gradient_account import account_of
 from autotest.processes import breadcrumb
 from autotest.processes.client import Process, Server
 from autotest.processes.endings import describe
-from autotest.results.gradient_account import Books
+from autotest.results.gradient_account import GradientAccount
 from autotest.results.tasks import Where
 from autotest.sources import collection
 from autotest.sources.collection import Collected
@@ -28,7 +28,7 @@ DEADLINE = 180.0
 
 
 class _Kept(NamedTuple):
-    """A test whose books are being kept."""
+    """A test whose account is being made."""
 
     test: Where
     process: Process
@@ -36,23 +36,23 @@ class _Kept(NamedTuple):
     overdue: float
 
 
-def keep_books_in_workers(
+def account_in_workers(
     tests: Sequence[Collected | Where],
     trials: int,
     jobs: int,
     deadline: float = DEADLINE,
     server: Server | None = None,
-    kept: Callable[[Where, Books], None] = lambda *_: None,
-) -> Books:
+    kept: Callable[[Where, GradientAccount], None] = lambda *_: None,
+) -> GradientAccount:
     """Run at most `trials` trials of each of `tests`, `jobs` at a time, in a process each.
 
-    `server` forks them; one that is closed afterwards when left out. `kept` is told of the books of each test. Raises
+    `server` forks them; one that is closed afterwards when left out. `kept` is told of the account of each test. Raises
     `FrameworkMissing`.
     """
     if server is None:
         with contextlib.closing(Server(PRELOADED)) as own:
-            return keep_books_in_workers(tests, trials, jobs, deadline, own, kept)
-    books = Books()
+            return account_in_workers(tests, trials, jobs, deadline, own, kept)
+    account = GradientAccount()
     waiting = list(reversed(tests))
     running: dict[Connection, _Kept] = {}
     with tempfile.TemporaryDirectory(prefix="autotest-") as folder:
@@ -61,7 +61,7 @@ def keep_books_in_workers(
                 test = waiting.pop()
                 crumb = Path(folder) / f"{len(waiting)}.crumb"
                 where = test if isinstance(test, Where) else Where(test.file, test.id, 0)
-                process = server.process(_book, where.file.absolute(), where.test, trials, crumb)
+                process = server.process(_account_of_test, where.file.absolute(), where.test, trials, crumb)
                 running[process.connection] = _Kept(where, process, crumb, time.monotonic() + deadline)
             patience = min(under_way.overdue for under_way in running.values()) - time.monotonic()
             ready: list[Any] = wait(list(running), max(0.0, patience))
@@ -69,19 +69,19 @@ def keep_books_in_workers(
             for connection in (*ready, *late):
                 ended = running.pop(connection)
                 with contextlib.closing(ended.process):
-                    own_books = _books_of(ended, deadline if connection in late else None)
-                kept(ended.test, own_books)
-                books.take(own_books)
-    return books
+                    of_test = _account_of(ended, deadline if connection in late else None)
+                kept(ended.test, of_test)
+                account.take(of_test)
+    return account
 
 
-def _books_of(kept: _Kept, late: float | None) -> Books:
+def _account_of(kept: _Kept, late: float | None) -> GradientAccount:
     """What became of a test; `late` is how many seconds it was given, where these are over."""
     if late is not None:
         how = f"no answer in {late:g} s"
     else:
         try:
-            told: Books | AutotestError = kept.process.connection.recv()
+            told: GradientAccount | AutotestError = kept.process.connection.recv()
             if isinstance(told, AutotestError):
                 raise told
             return told
@@ -91,14 +91,16 @@ def _books_of(kept: _Kept, late: float | None) -> Books:
     position = breadcrumb.read(kept.crumb)
     if position is not None and position.index >= 0:
         how += f" in trial {position.index}, at {position.operator} ({position.stage})"
-    return Books(died={kept.test.test: how})
+    return GradientAccount(died={kept.test.test: how})
 
 
-def _book(connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb: Path) -> None:
-    """In the process: keep the books of one test."""
+def _account_of_test(
+    connection: Connection, server: socket.socket, file: Path, test: str, trials: int, crumb: Path
+) -> None:
+    """In the process: make the account of one test."""
     trail = breadcrumb.Breadcrumb(crumb)
     try:
-        told: Books | AutotestError = keep_books([collection.find(file, test)], trials, trail)
+        told: GradientAccount | AutotestError = account_of([collection.find(file, test)], trials, trail)
     except AutotestError as error:
         told = error
     finally:
@@ -106,4 +108,4 @@ def _book(connection: Connection, server: socket.socket, file: Path, test: str, 
     connection.send(told)
 
 
-__all__ = ["PRELOADED", "keep_books_in_workers"]
+__all__ = ["PRELOADED", "account_in_workers"]

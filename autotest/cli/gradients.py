@@ -9,19 +9,19 @@ from typing import Any
 
 from autotest.base import options
 from autotest.base.errors import UsageError
-from autotest.campaigns.gradient_account import keep_books
-from autotest.campaigns.gradient_workers import keep_books_in_workers
+from autotest.campaigns.gradient_account import account_of
+from autotest.campaigns.gradient_workers import account_in_workers
 from autotest.campaigns.workers import default_jobs
 from autotest.cli import candidates, executors
 from autotest.cli.collecting import tests_in
 from autotest.cli.status import FINDINGS, NOTHING_NEW, USAGE
-from autotest.clusters.sweeps_and_gradients import keep_books_on
+from autotest.clusters.sweeps_and_gradients import account_on
 from autotest.frameworks import chosen_names
 from autotest.report import gradients as report
-from autotest.results.gradient_account import Books
+from autotest.results.gradient_account import GradientAccount
 from autotest.results.tasks import Conditions, Where
 from autotest.sources.collection import Collection
-from autotest.storage.kept_books import Asked, KeptBooks
+from autotest.storage.stored_account import Asked, StoredAccount
 
 
 def add_to(commands: Any) -> None:
@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
         help=f"worker processes (default {default_jobs()}); 0 runs trials in this process, which they may then kill",
     )
     executors.add_executor(parser)
-    parser.add_argument("--resume", action="store_true", help="go on with the last books that were asked for like this")
+    parser.add_argument("--resume", action="store_true", help="go on with the last run that was asked for the same")
     parser.add_argument("--fail-missing", action="store_true", help="exit with 1 if the gradient of any is missing")
     parser.set_defaults(run=run)
 
@@ -56,43 +56,45 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--jobs {arguments.jobs}: expected a whole number, 0 or more")
     collected = tests_in(arguments.paths, arguments.k)
     conditions = Conditions(options.from_environment().directory, chosen_names())
-    kept = KeptBooks(conditions.directory, Asked(arguments.trials, chosen_names()[1]), resume=arguments.resume)
+    kept = StoredAccount(conditions.directory, Asked(arguments.trials, chosen_names()[1]), resume=arguments.resume)
     with contextlib.closing(kept):
-        books = _books(arguments, collected, conditions, kept)
-    print(report.account(books))
+        account = _account(arguments, collected, conditions, kept)
+    print(report.account_table(account))
     if kept.trouble:
         print(kept.trouble)
     for item in collected.broken:
         print(f"{item.name}: {item.why}")
-    if books.broken or books.died or collected.broken:
+    if account.broken or account.died or collected.broken:
         return USAGE
-    missing = bool(books.of("missing") or books.refused)
+    missing = bool(account.of("missing") or account.refused)
     return FINDINGS if missing and arguments.fail_missing else NOTHING_NEW
 
 
-def _books(arguments: argparse.Namespace, collected: Collection, conditions: Conditions, kept: KeptBooks) -> Books:
-    """The books of all tests; what an earlier run has `kept` is not run again."""
+def _account(
+    arguments: argparse.Namespace, collected: Collection, conditions: Conditions, kept: StoredAccount
+) -> GradientAccount:
+    """The account of all tests; what an earlier run has `kept` is not run again."""
     tests = {Where(test.file, test.id, 0): test for test in collected.tests}
     cluster = executors.cluster(arguments, conditions, {test.file for test in collected.tests}, "gradients")
     if cluster is not None:
-        groups = keep_books_on(cluster, list(tests), arguments.trials, kept)
+        groups = account_on(cluster, list(tests), arguments.trials, kept)
         if arguments.each_group:
             print(report.by_group(groups) + "\n")
         for line in cluster.machines_left_out():
             print(line)
-        books = Books()
+        account = GradientAccount()
         for one in groups.values():
-            books.take(one)
-        return books
+            account.take(one)
+        return account
     kept.begin()
-    books = kept.all_of(list(tests))
-    left = {where: test for where, test in tests.items() if kept.books(where) is None}
+    account = kept.all_of(list(tests))
+    left = {where: test for where, test in tests.items() if kept.account(where) is None}
     if arguments.jobs == 0:
         for where, test in left.items():
-            own = keep_books([test], arguments.trials)
+            own = account_of([test], arguments.trials)
             kept.add(where, own)
-            books.take(own)
+            account.take(own)
     elif left:
         jobs = arguments.jobs or default_jobs()
-        books.take(keep_books_in_workers(list(left), arguments.trials, jobs, kept=kept.add))
-    return books
+        account.take(account_in_workers(list(left), arguments.trials, jobs, kept=kept.add))
+    return account

@@ -1,4 +1,4 @@
-"""What an agent carries out its tasks with: the workers of a campaign or of a sweep, or books of gradients."""
+"""What an agent carries out its tasks with: the workers of a campaign or of a sweep, or gradient accounts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from autotest.campaigns import gradient_workers, workers
-from autotest.campaigns.gradient_workers import keep_books_in_workers
+from autotest.campaigns.gradient_workers import account_in_workers
 from autotest.campaigns.workers import Workers
-from autotest.clusters.messages import Book, LookInto, Package
+from autotest.clusters.messages import AccountTask, LookInto, Package
 from autotest.clusters.threaded import Threaded
 from autotest.processes.client import Server
-from autotest.results.gradient_account import Books
+from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep import Cell
 from autotest.sweeping import engine
 from autotest.sweeping.engine import Engine
@@ -42,7 +42,7 @@ def opened(package: Package, directory: Path) -> tuple[AgentWorkers, Server]:
         return _sweeping(package, server), server
     if package.work == "gradients":
         server = Server(gradient_workers.PRELOADED, frameworks=package.conditions.frameworks)
-        return _keeping_books(package.slots, server), server
+        return _accounting(package.slots, server), server
     server = Server(workers.PRELOADED, frameworks=package.conditions.frameworks)
     pool = Workers(dataclasses.replace(package.conditions, directory=directory), package.slots, server)
     pool.prepare()
@@ -73,9 +73,9 @@ def _judging(one: Engine) -> Callable[[Unit | LookInto], object]:
     return judge
 
 
-def _keeping_books(slots: int, server: Server) -> Threaded:
-    def keep(book: Book) -> Books:
-        return keep_books_in_workers([book.where], book.trials, 1, server=server)
+def _accounting(slots: int, server: Server) -> Threaded:
+    def keep(task: AccountTask) -> GradientAccount:
+        return account_in_workers([task.where], task.trials, 1, server=server)
 
     return Threaded([keep] * slots, server.close)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from autotest.results.gradient_account import Books
+from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep import Cell
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Conditions, Result, Task, Where
@@ -22,7 +22,7 @@ Files = Mapping[str, bytes]
 Work = Literal["campaign", "sweep", "gradients"]
 
 
-class Book(NamedTuple):
+class AccountTask(NamedTuple):
     """The gradients of one test are to be looked at, in so many trials at most."""
 
     where: Where
@@ -77,7 +77,7 @@ class SentTask(NamedTuple):
     """A task on its way to an agent."""
 
     number: int
-    task: Task | Unit | LookInto | Book
+    task: Task | Unit | LookInto | AccountTask
     #: Of the finding that the task goes on with, where it does.
     files: Files
 
@@ -93,8 +93,8 @@ class SentResult(NamedTuple):
     """The result of a task, on its way back to the driver."""
 
     number: int
-    #: Of a campaign's task; cells, of a unit of a sweep; the finding, of a `LookInto`; books, of a `Book`.
-    result: Result | Sequence[tuple[Cell, bool]] | SweepFinding | Books
+    #: Of a campaign's task; cells, of a unit of a sweep; the finding, of a `LookInto`; an account, of an `AccountTask`.
+    result: Result | Sequence[tuple[Cell, bool]] | SweepFinding | GradientAccount
     #: Of the finding, where the result is one.
     files: Files
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from autotest.base import options
 from autotest.base.errors import AutotestError
-from autotest.clusters.messages import Book, Files, Package, Work, digest_of_file
+from autotest.clusters.messages import AccountTask, Files, Package, Work, digest_of_file
 from autotest.results.tasks import Conditions, Death, Diagnose, DiagnoseDeath, Explore, Found, Known, Result
 from autotest.storage.keeping import forget, latest_files, put, shortened
 from autotest.storage.store_format import FILES
@@ -70,7 +70,7 @@ def relative(file: Path, root: Path) -> Path:
 
 def with_file(task: T, change: Callable[[Path], Path]) -> T:
     """`task`, or a death in one, with its test files as `change` gives them, if it is about any."""
-    if isinstance(task, Book):
+    if isinstance(task, AccountTask):
         return task._replace(where=task.where._replace(file=change(task.where.file)))
     if isinstance(task, DiagnoseDeath | Death):
         before = tuple(ran._replace(where=ran.where._replace(file=change(ran.where.file))) for ran in task.before)

@@ -1,4 +1,4 @@
-"""Sweeps and books of gradients on a cluster: their units and tests are dealt out as the tasks of a campaign are."""
+"""Sweeps and gradient accounts on a cluster: their units and tests are dealt out as the tasks of a campaign are."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, Final, Generic, TypeVar
 
 from autotest.base.errors import AutotestError
 from autotest.clusters.cluster import Cluster, Part
-from autotest.clusters.messages import Book, LookInto
+from autotest.clusters.messages import AccountTask, LookInto
 from autotest.frameworks.samples import SampleDatabase
-from autotest.results.gradient_account import Books
+from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
-from autotest.storage.kept_books import KeptBooks
+from autotest.storage.stored_account import StoredAccount
 from autotest.sweeping.engine import Engine, Report
 from autotest.sweeping.explaining import told_as_found
 from autotest.sweeping.units import Unit
@@ -161,31 +161,33 @@ class SweepOnCluster(Engine):
         return self._cluster.machines()
 
 
-def keep_books_on(cluster: Cluster, tests: Sequence[Where], trials: int, kept: KeptBooks) -> Mapping[str, Books]:
+def account_on(
+    cluster: Cluster, tests: Sequence[Where], trials: int, kept: StoredAccount
+) -> Mapping[str, GradientAccount]:
     """Run at most `trials` trials of each test on each group of machines of a cluster, which is then let go of.
 
     What an earlier run has `kept` is not run again.
     """
     try:
         cluster.prepare()
-        kept.begin()  # not before there is somebody to work: a mistyped address costs no earlier run its books
-        books: dict[str, Books] = {}
+        kept.begin()  # not before there is somebody to work: a mistyped address costs no earlier run its account
+        accounts: dict[str, GradientAccount] = {}
 
         def named(group: str) -> str:
             # By the name of the group only where there may be several: a cluster may be resumed elsewhere.
             return group if cluster.each else ""
 
-        def books_of(group: str) -> Books:
-            return books.setdefault(group, kept.all_of(tests, named(group)))
+        def account_of_group(group: str) -> GradientAccount:
+            return accounts.setdefault(group, kept.all_of(tests, named(group)))
 
-        def done(group: str, book: Book) -> bool:
-            return kept.books(book.where, named(group)) is not None
+        def done(group: str, task: AccountTask) -> bool:
+            return kept.account(task.where, named(group)) is not None
 
-        for group, book, result in dealt(cluster, [Book(test, trials) for test in tests], done=done):
-            books_of(group).take(result)
-            kept.add(book.where, result, named(group))
+        for group, task, result in dealt(cluster, [AccountTask(test, trials) for test in tests], done=done):
+            account_of_group(group).take(result)
+            kept.add(task.where, result, named(group))
         for group in cluster.groups:
-            books_of(group)
+            account_of_group(group)
     finally:
         cluster.close()
-    return books
+    return accounts

@@ -84,10 +84,10 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
 def _past_refusals(test: Test, seed: int, pair: Pair, known: Callable[[Program, Mismatch], Entry | None]) -> Outcome:
     """The trial once more, which goes on after calls that the candidate is known to refuse."""
 
-    def excuses(recorder: Recorder, mismatch: Mismatch) -> bool:
+    def is_known_refusal(recorder: Recorder, mismatch: Mismatch) -> bool:
         return mismatch.symptom == "exception" and known(recorder.snapshot(), mismatch) is not None
 
-    outcome = perform(test.body, seed, test.settings, pair, excuses=excuses)
+    outcome = perform(test.body, seed, test.settings, pair, is_known_refusal=is_known_refusal)
     settle([outcome], test.settings)
     return outcome
 

@@ -34,7 +34,7 @@ class GraphDeath(NamedTuple):
     lacking: str
 
 
-def survive(outcome: Outcome, settings: Settings, origin: str, folder: Path) -> None:
+def run_graph(outcome: Outcome, settings: Settings, origin: str, folder: Path) -> None:
     """Run the graph of a trial that found nothing, where its test asks for that. `origin` says which trial it is."""
     record = outcome.recorder
     if not record.pair.checks_graph(settings.check_graph) or record.rejection is not None or outcome.mismatches:
@@ -69,14 +69,14 @@ def _left(staged: StagedProgram, origin: str) -> GraphDeath:
     return GraphDeath(mode, "", "", f"no script is written for {mode}")
 
 
-def begun(folder: Path) -> bool:
+def in_graph(folder: Path) -> bool:
     """Whether the process that uses `folder` is running a graph."""
     return (folder / _FILE).exists()
 
 
 def read(folder: Path) -> GraphDeath | None:
     """What the process left that used `folder`; None when it did not die in a graph."""
-    return GraphDeath(*json.loads((folder / _FILE).read_text(encoding="utf-8"))) if begun(folder) else None
+    return GraphDeath(*json.loads((folder / _FILE).read_text(encoding="utf-8"))) if in_graph(folder) else None
 
 
 def _script(staged: StagedProgram, runs: Runs, origin: str) -> str:
@@ -95,4 +95,4 @@ def _script(staged: StagedProgram, runs: Runs, origin: str) -> str:
     )
 
 
-__all__ = ["GraphDeath", "begun", "of_program", "read", "survive"]
+__all__ = ["GraphDeath", "in_graph", "of_program", "read", "run_graph"]

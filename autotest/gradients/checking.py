@@ -241,7 +241,7 @@ def _elementwise(
                     (real_shape(array.data), real_shape(value.data)),
                     atol=rule.atol,
                     rtol=rule.rtol,
-                    excused=kinks | coarse,
+                    exempt=kinks | coarse,
                     note=note,
                 )
             )

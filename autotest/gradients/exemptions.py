@@ -35,14 +35,14 @@ class Rule:
     fast: bool = True
     #: Whether a cotangent must give the same gradient when it is laid out otherwise, and its negative the negative one.
     strict: bool = False
-    #: Whether a function that is computed in lower precision than its input's is excused.
+    #: Whether a function that is computed in lower precision than its input's is exempt.
     coarse: bool = False
 
 
 def at_a_kink(function: Function, i: int, o: int, jacobians: tuple[Real, Real, Real, Real], rule: Rule) -> Real:
     """Mask of the failing elements that are right all the same, because the function has a kink there."""
     analytic, numeric, left, right = jacobians
-    excused = np.zeros(analytic.shape, dtype=bool)
+    exempt = np.zeros(analytic.shape, dtype=bool)
     wrong = failing(analytic, numeric, rule.atol, rule.rtol)
     with np.errstate(all="ignore"):
         slack = 10 * (rule.atol + rule.rtol * np.maximum(np.abs(left), np.abs(right)))
@@ -52,8 +52,8 @@ def at_a_kink(function: Function, i: int, o: int, jacobians: tuple[Real, Real, R
     for k in np.flatnonzero(candidates.any(axis=1))[:MOST]:
         columns = np.flatnonzero(candidates[k])
         if all(_right_beside(function, i, o, int(k), columns, side * NEIGHBOUR * rule.eps, rule) for side in (-1, 1)):
-            excused[k, columns] = True
-    return excused
+            exempt[k, columns] = True
+    return exempt
 
 
 def _right_beside(function: Function, i: int, o: int, k: int, columns: Real, shift: float, rule: Rule) -> bool:
@@ -80,12 +80,12 @@ def _right_beside(function: Function, i: int, o: int, k: int, columns: Real, shi
 
 
 def in_lower_precision(
-    function: Function, i: int, o: int, jacobians: tuple[Real, Real], excused: Real, rule: Rule
+    function: Function, i: int, o: int, jacobians: tuple[Real, Real], exempt: Real, rule: Rule
 ) -> Real:
     """Mask of the failing elements that are right as far as a function that moves in steps can tell."""
     analytic, numeric = jacobians
     found = np.zeros(analytic.shape, dtype=bool)
-    wrong = failing(analytic, numeric, rule.atol, rule.rtol) & ~excused
+    wrong = failing(analytic, numeric, rule.atol, rule.rtol) & ~exempt
     if not rule.coarse or not wrong.any():
         return found
     distance = NEIGHBOUR * rule.eps

@@ -14,7 +14,7 @@ from autotest.program import Call, Operand, Ref, Root
 from autotest.recording import mistakes, operators, refusals
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
-from autotest.recording.external_values import adopt, synchronize_module
+from autotest.recording.external_values import import_value, synchronize_module
 from autotest.recording.module_table import ModuleClass
 from autotest.recording.outside_trials import agree_now
 from autotest.recording.public_functions import carried_out
@@ -269,7 +269,7 @@ class Value(DualObject):
         return current() or self._recorder
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
-        slot = self._slot if recorder is self._recorder else adopt(recorder, self._recorder, self._slot)
+        slot = self._slot if recorder is self._recorder else import_value(recorder, self._recorder, self._slot)
         return self._expected, self._actual, Ref(slot)
 
     def __getattr__(self, name: str) -> Any:

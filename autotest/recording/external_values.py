@@ -62,14 +62,14 @@ def state_differs(record: Record, slot: int, what: str) -> Mismatch:
     return Mismatch(target, slot, "structure", "build", "candidate", message, what=what)
 
 
-def adopt(record: Record, other: Record, slot: int) -> int:
+def import_value(record: Record, other: Record, slot: int) -> int:
     """Take over a value of another record; returns its slot in this one.
 
     A tensor becomes an input with its present contents. Anything else brings the calls that made it, and a
     module its present state.
     """
     expected, actual = other.expected[slot], other.actual[slot]
-    known = record.adopted.get(id(expected))
+    known = record.imported.get(id(expected))
     if known is not None:
         return known
     if isinstance(expected, record.pair.reference.tensor_types):
@@ -82,15 +82,15 @@ def adopt(record: Record, other: Record, slot: int) -> int:
         record.pair.reference.forget_gradient(expected)
         record.pair.candidate.forget_gradient(actual)
     else:
-        new = _adopt_calls(record, other) + slot
+        new = _import_calls(record, other) + slot
         if isinstance(expected, record.pair.reference.module_types):
-            _adopt_state(record, new, expected, actual)
-    record.adopted[id(expected)] = new
+            _import_state(record, new, expected, actual)
+    record.imported[id(expected)] = new
     return new
 
 
-def _adopt_calls(record: Record, other: Record) -> int:
-    known = record.adopted.get(id(other))
+def _import_calls(record: Record, other: Record) -> int:
+    known = record.imported.get(id(other))
     if known is not None:
         return known
     offset, first_array = len(record.calls), len(record.arrays)
@@ -105,11 +105,11 @@ def _adopt_calls(record: Record, other: Record) -> int:
     for call, expected, actual in zip(other.calls, other.expected, other.actual, strict=True):
         args, kwargs = map_operand(call.args, moved), map_operand(call.kwargs, moved)
         record.write(record.next_call(call.kind, call.target, args, kwargs, call.note), expected, actual)
-    record.adopted[id(other)] = offset
+    record.imported[id(other)] = offset
     return offset
 
 
-def _adopt_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
+def _import_state(record: Record, slot: int, expected: Any, actual: Any) -> None:
     reference, candidate = record.pair.reference, record.pair.candidate
     if reference.draws(expected):
         record.random_modules.add(id(expected))

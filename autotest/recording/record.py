@@ -38,13 +38,13 @@ class Record:
 
     __slots__ = (
         "actual",
-        "adopted",
         "arrays",
         "backward_undefined",
         "calls",
         "expected",
         "files",
         "held",
+        "imported",
         "mismatches",
         "modules",
         "opaque",
@@ -85,8 +85,8 @@ class Record:
         self.twins: dict[int, io.BytesIO] = {}
         #: The path of a file that the test saved -> what each side's own of it is called.
         self.files: dict[str, str] = {}
-        #: id of what was adopted from another record, or of that record -> slot here.
-        self.adopted: dict[int, int] = {}
+        #: id of what was imported from another record, or of that record -> slot here.
+        self.imported: dict[int, int] = {}
         self.modules = ModuleTable()
         #: What steps of optimizers were given, the first of them.
         self.steps: list[Any] = []

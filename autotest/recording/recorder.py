@@ -20,7 +20,7 @@ from autotest.recording import mistakes, one_sided, refusals
 from autotest.recording.large_results import stop_at_large
 from autotest.recording.lowering import Arguments, LiveRecord, lower, lower_arguments, may_be_left_out
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
-from autotest.recording.teacher_forcing import Excused, excuses_nothing, force
+from autotest.recording.teacher_forcing import KnownRefusal, force, none_is_known
 from autotest.recording.watching import watching
 from autotest.results.divergence import Divergence
 
@@ -73,7 +73,7 @@ class Recorder(LiveRecord):
     __slots__ = (
         "as_read",
         "check_errors",
-        "excuses",
+        "is_known_refusal",
         "limited",
         "recording_gradients",
         "records_gradients",
@@ -97,7 +97,7 @@ class Recorder(LiveRecord):
         #: What the body gets for a plain value that it reads, out of both sides'.
         self.as_read: Callable[[Any, Any], Any] = _as_the_reference
         #: Whether a refusal of the candidate is known, so that the trial goes on after it.
-        self.excuses: Callable[[Mismatch], bool] = excuses_nothing
+        self.is_known_refusal: Callable[[Mismatch], bool] = none_is_known
 
     # -- calls ------------------------------------------------------------------------------------------
 
@@ -126,8 +126,8 @@ class Recorder(LiveRecord):
         expected = self._by_reference(call, given, operations, kwargs)
         try:
             actual = self._by_candidate(call, given, operations.actual, expected)
-        except Excused as excused:
-            return excused.slot
+        except KnownRefusal as known:
+            return known.slot
         slot = self.write(call, expected, actual)
         if name in _CHANGES_RECORDING:
             self.recording_gradients = self.records_gradients()
@@ -176,7 +176,7 @@ class Recorder(LiveRecord):
             self.running = ""
             slot = self.write(call, expected, None)
             one_sided.only_reference_accepts(self, slot, self._lacks(slot, operation, given.actual), error)
-            if self.mismatches and self.excuses(self.mismatches[-1]):
+            if self.mismatches and self.is_known_refusal(self.mismatches[-1]):
                 force(self, slot, expected)
             self.end(error)
         finally:

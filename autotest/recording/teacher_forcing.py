@@ -14,20 +14,20 @@ NOTE = "as the reference computes it"
 _PLAIN = (bool, int, float)
 
 
-class Excused(Exception):
+class KnownRefusal(Exception):
     """The candidate refused a call, as is known; what stands for its result is in `slot`."""
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
 
 
-def excuses_nothing(mismatch: Mismatch) -> bool:
+def none_is_known(mismatch: Mismatch) -> bool:
     """What a trial does that ends with the first call that the candidate refuses."""
     return False
 
 
 def force(recorder: LiveRecord, slot: int, expected: Any) -> None:
-    """Take back call `slot`, the last one, and its mismatch; raises `Excused` with what stands for `expected`.
+    """Take back call `slot`, the last one, and its mismatch; raises `KnownRefusal` with what stands for `expected`.
 
     Returns, and nothing is taken back, where nothing can stand for that.
     """
@@ -38,7 +38,7 @@ def force(recorder: LiveRecord, slot: int, expected: Any) -> None:
     _take_back(recorder, slot)
     made = _instead(recorder, call, expected)
     if made is not None:
-        raise Excused(made)
+        raise KnownRefusal(made)
     _put_back(recorder, call, given, mismatch)
 
 

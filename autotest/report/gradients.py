@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from autotest.report.columns import columns
 from autotest.report.groups import letters
 from autotest.report.plural import several
-from autotest.results.gradient_account import GRADIENT_STATES, Account, Books
+from autotest.results.gradient_account import GRADIENT_STATES, GradientAccount, OperatorAccount
 from autotest.results.gradient_rows import GradientRow
 from autotest.results.groups import Group
 
@@ -42,43 +42,45 @@ def failure(rows: Sequence[GradientRow], of: str) -> str:
     return f"{of} is not its derivative: {where}: {told}\n{table(rows)}"
 
 
-def by_group(groups: Mapping[str, Books]) -> str:
+def by_group(groups: Mapping[str, GradientAccount]) -> str:
     """What became of each operator's gradient on each group of machines, a column each, and which group is which."""
-    names = letters([Group(name, 0, books.trials, 0) for name, books in groups.items()])
-    operators = sorted({operator for books in groups.values() for operator in books.accounts})
-    rows = [(operator, *(_state(books.accounts.get(operator)) for books in groups.values())) for operator in operators]
+    names = letters([Group(name, 0, account.trials, 0) for name, account in groups.items()])
+    accounts = groups.values()
+    operators = sorted({operator for account in accounts for operator in account.operators})
+    rows = [(operator, *(_state(account.operators.get(operator)) for account in accounts)) for operator in operators]
+    at_fault = [str(len(account.broken) + len(account.died)) for account in accounts]
     totals = [
-        ("trials", *(str(books.trials) for books in groups.values())),
-        ("tests at fault, or that died", *(str(len(books.broken) + len(books.died)) for books in groups.values())),
+        ("trials", *(str(account.trials) for account in accounts)),
+        ("tests at fault, or that died", *at_fault),
     ]
     told = [f"{letter}: {name}" for name, letter in names.items()]
     return "\n".join([columns(("Group", *names.values()), [*rows, *totals]), *told])
 
 
-def _state(one: Account | None) -> str:
+def _state(one: OperatorAccount | None) -> str:
     if one is None:
         return "-"
     return "MISSING" if one.state == "missing" else one.state
 
 
-def account(books: Books) -> str:
+def account_table(account: GradientAccount) -> str:
     """Every operator of a suite with what became of its gradient, the forgotten ones first, and a line of totals."""
-    rows = [_account(one) for state in GRADIENT_STATES for one in books.of(state)]
+    rows = [_operator(one) for state in GRADIENT_STATES for one in account.of(state)]
     lines = [columns(("Operator", "Gradient", "Trials", "Why, or where"), rows), ""]
-    lines += [f"forgot its gradients: {test}: {complaint}" for test, complaint in sorted(books.refused.items())]
-    lines += [f"could not be run: {test}: {error}" for test, error in sorted(books.broken.items())]
-    lines += [f"could not be finished: {test}: {how}" for test, how in sorted(books.died.items())]
-    if books.spared:
+    lines += [f"forgot its gradients: {test}: {complaint}" for test, complaint in sorted(account.refused.items())]
+    lines += [f"could not be run: {test}: {error}" for test, error in sorted(account.broken.items())]
+    lines += [f"could not be finished: {test}: {how}" for test, how in sorted(account.died.items())]
+    if account.spared:
         lines.append(
-            f"not run, since the ledger knows that they kill the process: {several(len(books.spared), 'test')}"
+            f"not run, since the ledger knows that they kill the process: {several(len(account.spared), 'test')}"
         )
-    counts = ", ".join(f"{len(books.of(state))} {state}" for state in reversed(GRADIENT_STATES))
+    counts = ", ".join(f"{len(account.of(state))} {state}" for state in reversed(GRADIENT_STATES))
     return "\n".join(
-        [*lines, f"{several(len(books.accounts), 'operator')} in {several(books.trials, 'trial')}: {counts}"]
+        [*lines, f"{several(len(account.operators), 'operator')} in {several(account.trials, 'trial')}: {counts}"]
     )
 
 
-def _account(one: Account) -> tuple[str, ...]:
+def _operator(one: OperatorAccount) -> tuple[str, ...]:
     trials = f"{one.trials[one.state]}/{sum(one.trials.values())}"
     if one.state != "missing":
         return one.operator, one.state, trials, one.reason

@@ -1,4 +1,4 @@
-"""Which operators of a test suite have their gradients compared: the books, kept by operator."""
+"""Which operators of a test suite have their gradients compared: an account by operator."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Use(NamedTuple):
 
 
 @dataclasses.dataclass(slots=True)
-class Account:
+class OperatorAccount:
     """All uses of one operator."""
 
     operator: str
@@ -60,10 +60,10 @@ class Account:
 
 
 @dataclasses.dataclass(slots=True)
-class Books:
+class GradientAccount:
     """The accounts of a suite, and the tests that forgot their gradients or could not be run."""
 
-    accounts: dict[str, Account] = dataclasses.field(default_factory=dict)
+    operators: dict[str, OperatorAccount] = dataclasses.field(default_factory=dict)
     trials: int = 0
     #: test -> what the gate has against it
     refused: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -78,25 +78,25 @@ class Books:
         """Enter what one trial of `test` did."""
         self.trials += 1
         for use in uses:
-            account = self.accounts.setdefault(use.operator, Account(use.operator))
+            account = self.operators.setdefault(use.operator, OperatorAccount(use.operator))
             account.trials[use.state] += 1
             account.reasons[use.state, use.reason] += 1
             account.divergence = account.divergence or use.divergence
             if use.state == "missing":
                 account.tests[test] = None
 
-    def take(self, other: Books) -> None:
-        """Enter what other books hold."""
+    def take(self, other: GradientAccount) -> None:
+        """Enter what another account holds."""
         self.trials += other.trials
         for name in ("refused", "broken", "spared", "died"):
             getattr(self, name).update(getattr(other, name))
-        for operator, theirs in other.accounts.items():
-            account = self.accounts.setdefault(operator, Account(operator))
+        for operator, theirs in other.operators.items():
+            account = self.operators.setdefault(operator, OperatorAccount(operator))
             account.trials += theirs.trials
             account.reasons += theirs.reasons
             account.divergence = account.divergence or theirs.divergence
             account.tests.update(theirs.tests)
 
-    def of(self, state: GradientState) -> list[Account]:
+    def of(self, state: GradientState) -> list[OperatorAccount]:
         """The accounts in one state, by name."""
-        return sorted((one for one in self.accounts.values() if one.state == state), key=lambda one: one.operator)
+        return sorted((one for one in self.operators.values() if one.state == state), key=lambda one: one.operator)

@@ -59,7 +59,7 @@ def row_of(
     *,
     atol: float,
     rtol: float,
-    excused: RealArray | None = None,
+    exempt: RealArray | None = None,
     note: str = "",
 ) -> GradientRow:
     """The row of one pair.
@@ -68,13 +68,13 @@ def row_of(
         names: of input and output.
         analytic, numeric: Jacobians of shape ``(real numbers of the input, real numbers of the output)``.
         shapes: of input and output; a complex one ends in an axis of 2.
-        excused: mask of elements that count as passing, such as kinks.
+        exempt: mask of elements that count as passing, such as kinks.
     """
     if not analytic.size:
         return GradientRow(*names, True, 0.0, 0.0, "", "", 0.0, 0.0, atol, note or "no elements")
     wrong = failing(analytic, numeric, atol, rtol)
-    if excused is not None:
-        wrong &= ~excused
+    if exempt is not None:
+        wrong &= ~exempt
     with np.errstate(all="ignore"):
         gap = np.abs(analytic - numeric)
         gap = np.where(np.isnan(gap), np.where(np.isnan(analytic) & np.isnan(numeric), 0.0, np.inf), gap)

@@ -109,7 +109,7 @@ class JudgedTrials:
             or len(self.waiting) >= min(COMPARED_AT_ONCE, self.needed - self.tally.accepted)
             or self.held > HELD_AT_MOST
             or bool(recorder.mismatches)
-            or bool(recorder.adopted)  # what another trial uses, too, may be another then
+            or bool(recorder.imported)  # what another trial uses, too, may be another then
         )
 
     def judge_waiting(self) -> None:

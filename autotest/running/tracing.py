@@ -125,7 +125,7 @@ def _wait(process: Process, folder: Path, deadline: float, *, hangs: bool) -> Pr
         if written != call:
             call, called = written, now
         # In graph mode all of a trial is done once more, and what takes long there may be compiling.
-        if hangs and running and not graph_death.begun(folder):
+        if hangs and running and not graph_death.in_graph(folder):
             late = now - called > Pace().patience(called - since, deadline)
         else:
             late = now - since > (deadline if running else START_UP)
@@ -243,7 +243,7 @@ def _run_part(number: int, part: Ran, attempt: Attempt, conditions: Conditions, 
                 writer.whole(outcome.recorder)
                 origin = f"{test.id}, trial {index} of base seed {where.base_seed}"
                 if last:
-                    graph_death.survive(outcome, settings, origin, folder)
+                    graph_death.run_graph(outcome, settings, origin, folder)
                 if attempt.together:
                     writer.keep()
         if last:

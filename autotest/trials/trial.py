@@ -118,18 +118,18 @@ def perform(
     settings: Settings,
     pair: Pair,
     forced: Sequence[generators.Choice] | None = None,
-    excuses: Callable[[Recorder, Mismatch], bool] | None = None,
+    is_known_refusal: Callable[[Recorder, Mismatch], bool] | None = None,
 ) -> Outcome:
     """The first half of `run_trial`: what came of it is not compared yet, unless the reference refused.
 
-    Where the candidate refuses a call and `excuses` says that this is known, the trial goes on with what the reference
+    Where the candidate refuses a call and `is_known_refusal` says so of it, the trial goes on with what the reference
     returned, on both sides.
     """
     source = generators.Source(seed, forced)
     source.special_values = settings.special_values
     recorder = Recorder(pair, check_errors=settings.check_errors)
-    if excuses is not None:
-        recorder.excuses = functools.partial(excuses, recorder)
+    if is_known_refusal is not None:
+        recorder.is_known_refusal = functools.partial(is_known_refusal, recorder)
     pair.reference.seed(seed & 0xFFFFFFFF)
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002 - whatever a body draws with, it draws the same in every run

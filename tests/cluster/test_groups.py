@@ -24,7 +24,7 @@ from autotest.report import campaign as text
 from autotest.report import campaign_json, gradients, junit, markdown, sweep_html, sweep_text
 from autotest.results.campaign_map import campaign_map
 from autotest.results.combined import combined
-from autotest.results.gradient_account import Books, Use
+from autotest.results.gradient_account import GradientAccount, Use
 from autotest.results.groups import of_campaign, of_sweep
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
@@ -148,8 +148,8 @@ def test_a_sweep_tells_which_group_saw_a_divergence_also_after_it_was_resumed():
     assert told.count("relu: value") == 1  # what all saw is no difference between them
 
 
-def test_books_of_gradients_have_a_column_a_group():
-    here, there = Books(), Books()
+def test_accounts_of_gradients_have_a_column_a_group():
+    here, there = GradientAccount(), GradientAccount()
     here.add("test", [Use("relu", "numeric"), Use("exp", "missing", "no backward")])
     there.add("test", [Use("relu", "compared")])
     lines = [line.split() for line in gradients.by_group({CPU: here, CUDA: there}).splitlines()]

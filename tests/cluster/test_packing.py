@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autotest.base.errors import AutotestError
-from autotest.clusters.messages import Book, digest_of_file
+from autotest.clusters.messages import AccountTask, digest_of_file
 from autotest.clusters.packing import package, packed, relative, unpacked, with_file
 from autotest.clusters.threaded import Threaded
 from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Found, Known, Ran, Where
@@ -46,8 +46,8 @@ def test_a_test_file_below_the_working_directory_is_found_wherever_that_is_broug
     assert files == {}
     there = tmp_path / "brought"
     assert with_file(sent, lambda file: there / file).where.file == there / "tests" / "test_x.py"
-    book, _ = packed(Book(task.where, 2), here, here / ".autotest")
-    assert book.where.file == Path("tests/test_x.py")
+    sent, _ = packed(AccountTask(task.where, 2), here, here / ".autotest")
+    assert sent.where.file == Path("tests/test_x.py")
 
 
 def test_a_test_file_elsewhere_keeps_its_place(here, tmp_path):

@@ -142,7 +142,7 @@ def test_each_group_of_machines_runs_the_same_and_has_a_column_of_the_report(
     suites = {suite.get("name"): suite.get("failures") for suite in ET.parse(campaign.folder / "out.xml").getroot()}
     assert suites == {f"autotest fuzz on {first}": "2", f"autotest fuzz on {second}": "1"}
 
-    # The same column in what a sweep and the books of gradients tell. What this process's own frameworks would not show
+    # The same column in what a sweep and the gradient account tell. What this process's own frameworks would not show
     # is looked into where it was seen.
     monkeypatch.setenv("TESTS_RELEASE", "2")
     swept = ("sweep", "-k", "relu/function/float32", "--json", "map.json", "--each-group")
@@ -153,9 +153,9 @@ def test_each_group_of_machines_runs_the_same_and_has_a_column_of_the_report(
     assert {one["operator"]: list(one["groups"]) for one in swept_map["findings"]}["relu"] == [first]
     assert {one["verified"] for one in swept_map["findings"]} == {"verified in a fresh interpreter"}
 
-    books = ("gradients", SUITE, "--trials", 1, *three, "--each-group")
-    told_of_books = told_by(tmp_path, *books, where=where, candidate="released")
-    assert re.search(r"^trials +3 +3$", told_of_books, re.MULTILINE), told_of_books
+    asked = ("gradients", SUITE, "--trials", 1, *three, "--each-group")
+    told_of_gradients = told_by(tmp_path, *asked, where=where, candidate="released")
+    assert re.search(r"^trials +3 +3$", told_of_gradients, re.MULTILINE), told_of_gradients
 
 
 def begun(folder: Path, *arguments: object, where: str, candidate: str = "mixed") -> subprocess.Popen[str]:
@@ -216,7 +216,7 @@ def test_a_sweep_on_ray_that_was_killed_and_resumed_comes_to_what_one_here_comes
 
 
 def of_how_many_tests(folder: Path) -> int:
-    """The books of how many tests a command that runs has kept."""
+    """Of how many tests a command that runs has stored the account."""
     try:
         return len(list(records.read(folder / "gradients" / "last")[1]))
     except OSError:  # none yet
@@ -225,7 +225,7 @@ def of_how_many_tests(folder: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_the_books_of_gradients_on_ray_that_were_killed_and_resumed_are_those_kept_here(tmp_path, quick):
+def test_the_accounts_of_gradients_on_ray_that_were_killed_and_resumed_are_those_kept_here(tmp_path, quick):
     asked = ("gradients", SUITE, "--trials", 1, "-k", SIX, "--jobs", 2)
     here = told_by(tmp_path, *asked, where="local")
     killed = begun(tmp_path, *asked, where="ray")

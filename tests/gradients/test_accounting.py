@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autotest.cli import main
-from autotest.results.gradient_account import Books, Use
+from autotest.results.gradient_account import GradientAccount, Use
 from tests.support import faults
 
 SUITE = """
@@ -120,12 +120,12 @@ def test_a_divergence_that_the_ledger_expects_is_the_reason_why_nothing_is_compa
 
 
 def test_only_the_ledger_makes_a_divergence_known_whatever_words_a_reason_begins_with():
-    books = Books()
-    books.add("t.py::test_skipped", [Use("cos", "exempt", "known divergence, the test says")])
-    books.add("t.py::test_forgets", [Use("cos", "missing", "nothing is pushed back through it")])
-    assert books.accounts["cos"].state == "missing"
-    books.add("t.py::test_expected", [Use("cos", "exempt", divergence="no-cos")])
-    assert (books.accounts["cos"].state, books.accounts["cos"].reason) == ("exempt", "known divergence no-cos")
+    account = GradientAccount()
+    account.add("t.py::test_skipped", [Use("cos", "exempt", "known divergence, the test says")])
+    account.add("t.py::test_forgets", [Use("cos", "missing", "nothing is pushed back through it")])
+    assert account.operators["cos"].state == "missing"
+    account.add("t.py::test_expected", [Use("cos", "exempt", divergence="no-cos")])
+    assert (account.operators["cos"].state, account.operators["cos"].reason) == ("exempt", "known divergence no-cos")
 
 
 def test_what_cannot_be_run_is_said(gradients):

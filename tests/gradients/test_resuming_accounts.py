@@ -1,4 +1,4 @@
-"""`autotest gradients --resume`: the books of a test that were kept are not kept again."""
+"""`autotest gradients --resume`: a test whose account is stored is not run again."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from autotest.base.errors import UsageError
 from autotest.cli import main
 from autotest.cli.status import FAILED
-from autotest.results.gradient_account import Books, Use
+from autotest.results.gradient_account import GradientAccount, Use
 from autotest.results.tasks import Where
-from autotest.storage.kept_books import Asked, KeptBooks
+from autotest.storage.stored_account import Asked, StoredAccount
 
 ASKED = Asked(2, "torch")
 SUITE = """
@@ -32,37 +32,37 @@ def where(name: str, file: Path = Path("test_x.py")) -> Where:
     return Where(file, f"test_x.py::{name}", 0)
 
 
-def of(operator: str) -> Books:
-    books = Books()
-    books.add("test", [Use(operator, "compared")])
-    return books
+def of(operator: str) -> GradientAccount:
+    account = GradientAccount()
+    account.add("test", [Use(operator, "compared")])
+    return account
 
 
-def test_books_that_were_kept_are_known_to_the_next_run_by_test_and_group(tmp_path):
-    with contextlib.closing(KeptBooks(tmp_path, ASKED)) as kept:
+def test_accounts_that_were_kept_are_known_to_the_next_run_by_test_and_group(tmp_path):
+    with contextlib.closing(StoredAccount(tmp_path, ASKED)) as kept:
         kept.begin()
         kept.add(where("a"), of("relu"))
         kept.add(where("b"), of("exp"), "on cuda")
-        assert kept.books(where("a")) is None  # of this run, which need not ask
-    with contextlib.closing(KeptBooks(tmp_path, ASKED, resume=True)) as kept:
+        assert kept.account(where("a")) is None  # of this run, which need not ask
+    with contextlib.closing(StoredAccount(tmp_path, ASKED, resume=True)) as kept:
         kept.begin()
-        assert kept.books(where("a")) == of("relu")
-        assert kept.books(where("b")) is None
-        assert kept.books(where("b"), "on cuda") == of("exp")
+        assert kept.account(where("a")) == of("relu")
+        assert kept.account(where("b")) is None
+        assert kept.account(where("b"), "on cuda") == of("exp")
         assert kept.all_of([where("a"), where("b"), where("c")]) == of("relu")
         kept.add(where("c"), of("sin"))
-    with contextlib.closing(KeptBooks(tmp_path, ASKED, resume=True)) as kept:
+    with contextlib.closing(StoredAccount(tmp_path, ASKED, resume=True)) as kept:
         assert len(kept.known) == 3
 
 
 def test_what_a_killed_run_wrote_halfway_is_kept_again(tmp_path):
-    with contextlib.closing(KeptBooks(tmp_path, ASKED)) as kept:
+    with contextlib.closing(StoredAccount(tmp_path, ASKED)) as kept:
         kept.begin()
         kept.add(where("a"), of("relu"))
         kept.add(where("b"), of("exp"))
     file = tmp_path / "gradients" / "last"
     file.write_bytes(file.read_bytes()[:-3])
-    with contextlib.closing(KeptBooks(tmp_path, ASKED, resume=True)) as kept:
+    with contextlib.closing(StoredAccount(tmp_path, ASKED, resume=True)) as kept:
         assert [key[2] for key in kept.known] == ["test_x.py::a"]
 
 
@@ -71,24 +71,24 @@ def test_what_a_killed_run_wrote_halfway_is_kept_again(tmp_path):
     [
         (None, "there is nothing to resume"),
         (b"nonsense", "it is damaged or of another version"),
-        (Asked(3, "torch"), "are of 3 trials against torch, not of 2 against torch; ask for the same"),
+        (Asked(3, "torch"), "--trials 3 against torch; got --trials 2 against torch"),
     ],
     ids=["nothing", "damaged", "asked for otherwise"],
 )
-def test_books_that_cannot_be_gone_on_with_are_told(tmp_path, before, said):
+def test_accounts_that_cannot_be_gone_on_with_are_told(tmp_path, before, said):
     if isinstance(before, Asked):
-        kept = KeptBooks(tmp_path, before)
+        kept = StoredAccount(tmp_path, before)
         kept.begin()
         kept.close()
     elif before is not None:
         (tmp_path / "gradients").mkdir()
         (tmp_path / "gradients" / "last").write_bytes(before)
     with pytest.raises(UsageError, match=said):
-        KeptBooks(tmp_path, ASKED, resume=True)
+        StoredAccount(tmp_path, ASKED, resume=True)
 
 
 @pytest.mark.parametrize("jobs", ["0", pytest.param("1", marks=pytest.mark.slow)], ids=["here", "in worker processes"])
-def test_only_tests_whose_books_were_not_kept_are_run(tmp_path, monkeypatch, capsys, quick, jobs):
+def test_only_tests_whose_accounts_were_not_kept_are_run(tmp_path, monkeypatch, capsys, quick, jobs):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     file = tmp_path / "test_x.py"
@@ -98,7 +98,7 @@ def test_only_tests_whose_books_were_not_kept_are_run(tmp_path, monkeypatch, cap
     whole = capsys.readouterr().out
     assert "2 operators in 4 trials" in whole
     # The test that was run to its end is not run again: it would say now that it cannot be.
-    with contextlib.closing(KeptBooks(quick, Asked(2, "torch"))) as kept:
+    with contextlib.closing(StoredAccount(quick, Asked(2, "torch"))) as kept:
         kept.begin()
         kept.add(where("test_relu", file), of("relu"))
     file.write_text(SUITE.replace("torch.relu", "torch.relo"))
@@ -108,12 +108,12 @@ def test_only_tests_whose_books_were_not_kept_are_run(tmp_path, monkeypatch, cap
     assert "could not be run" not in told
 
 
-def test_a_cluster_that_is_not_there_costs_an_earlier_run_none_of_its_books(tmp_path, monkeypatch, capsys, quick):
+def test_a_cluster_that_is_not_there_costs_an_earlier_run_none_of_its_account(tmp_path, monkeypatch, capsys, quick):
     pytest.importorskip("ray")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     (tmp_path / "test_x.py").write_text(SUITE)
-    with contextlib.closing(KeptBooks(quick, ASKED)) as kept:
+    with contextlib.closing(StoredAccount(quick, ASKED)) as kept:
         kept.begin()
         kept.add(where("test_relu"), of("relu"))
     before = (quick / "gradients" / "last").read_bytes()

@@ -10,6 +10,7 @@ import os
 import random
 import sys
 import unittest
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -27,7 +28,7 @@ from autotest.running.runner import run_test
 from autotest.running.several import against_each, run_against_several
 from autotest.sources.hypothesis_examples import Example, example_now, options_for
 from autotest.sources.identity import called_now, owner_of
-from autotest.sources.places import where_it_is, where_it_returns
+from autotest.sources.places import loses_its_name, where_it_is, where_it_returns
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test
@@ -130,7 +131,14 @@ def autotest(
         pinned=_pairs(pinned),
     )
     sides = _pair_of(pair, candidate)
-    return lambda function: decorate(function, settings, (lambda: _with_graph_mode(sides())) if check_graph else sides)
+    chosen = (lambda: _with_graph_mode(sides())) if check_graph else sides
+
+    def decorator(function: F) -> F:
+        if (lost := loses_its_name(function, sys._getframe(1).f_locals)) is not None:
+            warnings.warn(lost, stacklevel=2)
+        return decorate(function, settings, chosen)
+
+    return decorator
 
 
 def _seconds(deadline: float | str | None) -> float | None:

@@ -26,12 +26,12 @@ ROOT: Final = Path(__file__).parent.parent
 #: The rooms of `autotest/`, lowest first: imports go to the same room or to one on the left.
 ROOMS: Final = (
     "base program comparison results emission report frameworks recording replaying gradients sources trials "
-    "processes diagnosis aligning storage running sweeping campaigns clusters decorator __init__ pytest_plugin cli "
-    "oneflow __main__"
+    "processes diagnosis aligning storage running sweeping campaigns clusters decorator __init__ torch pytest_plugin "
+    "cli oneflow __main__"
 ).split()
 RANK: Final = {name: rank for rank, name in enumerate(ROOMS)}
 #: What stands at the top of `autotest/` without being a package.
-FILES: Final = ("__init__", "__main__", "decorator")
+FILES: Final = ("__init__", "__main__", "decorator", "torch")
 
 #: The only places that may import a framework, and the only ones that may print.
 DOORS_TO_FRAMEWORKS: Final = ("frameworks", "oneflow")

@@ -34,8 +34,10 @@ def is_mistake(error: Exception, optional: Collection[str] = ()) -> bool:
     """Whether the reference's exception means that the call was written wrongly, whatever was drawn.
 
     A keyword that the function does not have stays wrong in every trial, so the test is told at once; unless it is
-    one of the `optional` ones, which the test leaves out in some trials.
+    one of the `optional` ones, which the test leaves out in some trials. So does a file that is not there.
     """
+    if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)):
+        return True
     if isinstance(error, (AttributeError, NameError, ImportError, SyntaxError, UsageError)):
         return True
     if not isinstance(error, TypeError):

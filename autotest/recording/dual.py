@@ -80,28 +80,22 @@ class DualObject:
         return iter(_items(recorder, self))
 
     def __bool__(self) -> bool:
-        converted: bool = self._convert("bool")
-        return converted
+        return bool(self._convert("bool"))
 
     def __len__(self) -> int:
-        converted: int = self._convert("len")
-        return converted
+        return int(self._convert("len"))
 
     def __int__(self) -> int:
-        converted: int = self._convert("int")
-        return converted
+        return int(self._convert("int"))
 
     def __index__(self) -> int:
-        converted: int = self._convert("int")
-        return converted
+        return int(self._convert("int"))
 
     def __float__(self) -> float:
-        converted: float = self._convert("float")
-        return converted
+        return float(self._convert("float"))
 
     def __complex__(self) -> complex:
-        converted: complex = self._convert("complex")
-        return converted
+        return complex(self._convert("complex"))
 
     def _convert(self, name: str) -> Any:
         recorder = self._recorder_now()
@@ -180,7 +174,7 @@ class Symbol(DualObject):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = current() or _recorder_of(args, kwargs)
-        if kwargs:
+        if kwargs or not self._path:
             mistakes.check_call(self._path, kwargs)
         pair = recorder.pair
         slot = recorder.call("function", self._path, args, kwargs)
@@ -190,6 +184,11 @@ class Symbol(DualObject):
         ):
             synchronize_module(recorder, slot)
         return wrap(recorder, slot)
+
+    def __enter__(self) -> NoReturn:
+        raise mistakes.not_called(self._path)
+
+    __exit__ = __enter__  # which Python looks for first
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         expected, reference = self._sides()[0], self._recorder_now().pair.reference

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from autotest.base.errors import UsageError, nearest
+from autotest.base.errors import UsageError, made_by_the_test, nearest
 from autotest.comparison.rejection import first_line, is_missing_device, unknown_keywords
-from autotest.frameworks import Pair
+from autotest.frameworks import Pair, names
 from autotest.program import Call
 
 #: Parts of torch's namespace that are no operators: what a test may have meant, and what to write instead.
@@ -51,13 +51,27 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
 )
 
 
+def other_side(name: str, pair: Pair) -> str:
+    """What to add where `name` is that of a framework that is on neither side of `pair`; "" for any other."""
+    if name not in names():
+        return ""
+    return f". The candidate is {pair.candidate.name} here, and not {name}: write .candidate, which is right for any"
+
+
 def check_call(path: str, named: Mapping[str, object]) -> None:
-    """Raise `UsageError` where each side would draw for itself what both are to have alike."""
+    """Raise `UsageError` where each side would draw for itself what both are to have alike, `TypeError` for no path."""
+    if not path:
+        raise made_by_the_test(TypeError("torch is a module and no function: call one of its own, such as torch.relu"))
     if path == "utils.data.DataLoader" and named.get("shuffle"):
         raise UsageError(
             "torch.utils.data.DataLoader(shuffle=True): each side would draw an order of its own. Draw one for both, "
             "order = torch.randperm(n), and load x[order]"
         )
+
+
+def not_called(path: str) -> Exception:
+    """What to say when a ``with`` statement is given a function of the namespace, and not what it gives."""
+    return made_by_the_test(TypeError(f"`with` takes what torch.{path} gives: write with torch.{path}(...):"))
 
 
 def gradients_off(target: str, reference: str) -> UsageError:

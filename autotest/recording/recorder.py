@@ -214,7 +214,7 @@ class Recorder(LiveRecord):
         try:
             expected = operations.expected(expected_owner)
         except AttributeError as error:
-            suggested = nearest(name, dir(expected_owner))
+            suggested = mistakes.other_side(name, self.pair) or nearest(name, dir(expected_owner))
             raise made_by_the_test(AttributeError(f"{error}{suggested}") if suggested else error) from None
         call = self.next_call("getattr", name, (operand,), {})
         slot = self.write(call, expected, self._on_candidate(call, expected, lambda: operations.actual(actual_owner)))

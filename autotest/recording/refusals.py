@@ -6,9 +6,9 @@ import ast
 import functools
 import linecache
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from types import FrameType, MappingProxyType
+from types import CodeType, FrameType, MappingProxyType
 
 #: What runs the body: frames that called it are not the test's.
 _RUNNER = "autotest.trials"
@@ -30,10 +30,7 @@ def is_expected() -> bool:
             if frame.f_code.co_name == _CALLERS.get(module):
                 return True
             code, line = frame.f_code, frame.f_lineno
-            if any(
-                start == code.co_firstlineno and first <= line <= last
-                for start, first, last in _blocks(code.co_filename)
-            ):
+            if _stands_in(_expecting, code, line):
                 return True
         frame = frame.f_back
     return False
@@ -76,37 +73,67 @@ def place(packages: Collection[str]) -> str:
         if not module.startswith(_OWN) and module.partition(".")[0] not in {*packages, *sys.stdlib_module_names}:
             file, line = frame.f_code.co_filename, frame.f_lineno
             written = linecache.getline(file, line).strip()
-            return f"{Path(file).name}:{line}{f' (`{written}`)' if written else ''}"
+            caught = _CAUGHT if _stands_in(_catching, frame.f_code, line) else ""
+            return f"{Path(file).name}:{line}{f' (`{written}`)' if written else ''}{caught}"
         frame = frame.f_back
     return ""
 
 
+#: What is said of a call that the test itself is ready to see refused.
+_CAUGHT = (
+    ", whose `except` is not reached, since a refused call ends the trial: where both sides are to refuse it, write "
+    "`with pytest.raises(...):` around it"
+)
+
+
+def _stands_in(kind: Callable[[ast.AST], bool], code: CodeType, line: int) -> bool:
+    """Whether `line` of a function is in the body of a statement of this `kind`."""
+    return any(
+        start == code.co_firstlineno and first <= line <= last for start, first, last in _blocks(code.co_filename, kind)
+    )
+
+
 @functools.lru_cache(maxsize=64)
-def _blocks(file: str) -> tuple[tuple[int, int, int], ...]:
-    """The ``with`` statements of a file that expect an exception: where the function around each begins, and the first
-    and last line of its body."""
+def _blocks(file: str, kind: Callable[[ast.AST], bool]) -> tuple[tuple[int, int, int], ...]:
+    """The statements of this `kind` in a file: where the function around each begins, and the first and last line of
+    its body."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return ()
-    return tuple(_found(tree, 1))
+    return tuple(_found(tree, 1, kind))
 
 
-def _found(node: ast.AST, start: int) -> Iterator[tuple[int, int, int]]:
+def _found(node: ast.AST, start: int, kind: Callable[[ast.AST], bool]) -> Iterator[tuple[int, int, int]]:
     for child in ast.iter_child_nodes(node):
         begins = start
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
             begins = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
         elif isinstance(child, ast.Lambda):
             begins = child.lineno
-        elif isinstance(child, ast.With) and any(_expects(item.context_expr) for item in child.items):
+        elif isinstance(child, (ast.With, ast.Try)) and kind(child):
             yield begins, child.body[0].lineno, child.body[-1].end_lineno or child.body[-1].lineno
-        yield from _found(child, begins)
+        yield from _found(child, begins, kind)
 
 
-def _expects(expression: ast.expr) -> bool:
+def _expecting(node: ast.AST) -> bool:
+    """Whether it is a ``with`` statement that expects an exception."""
+    return isinstance(node, ast.With) and any(_calls(item.context_expr, _RAISES) for item in node.items)
+
+
+def _catching(node: ast.AST) -> bool:
+    """Whether it is a statement that goes on after an exception, and expects none."""
+    if isinstance(node, ast.Try):
+        return bool(node.handlers)
+    return isinstance(node, ast.With) and any(_calls(item.context_expr, ("suppress",)) for item in node.items)
+
+
+_RAISES = ("raises", "assertRaises", "assertRaisesRegex")
+
+
+def _calls(expression: ast.expr, names: Collection[str]) -> bool:
     if not isinstance(expression, ast.Call):
         return False
     called = expression.func
     name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-    return name in ("raises", "assertRaises", "assertRaisesRegex")
+    return name in names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,3 +35,18 @@ def _returns(node: ast.AST) -> Iterator[ast.Return]:
             yield child
         elif not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             yield from _returns(child)
+
+
+def loses_its_name(function: Any, around: Mapping[str, Any]) -> str | None:
+    """What to say where `function` has the name of an earlier test of the same file and class, or top level, whose
+    names are `around`; None otherwise."""
+    if not ("__module__" in around or "__name__" in around):  # the locals of a function may well be made anew
+        return None
+    earlier = around.get(getattr(function, "__name__", ""), None)
+    old, new = getattr(inspect.unwrap(earlier), "__code__", None), getattr(function, "__code__", None)
+    if old is None or new is None or not hasattr(earlier, "__autotest__") or old.co_filename != new.co_filename:
+        return None
+    if old.co_firstlineno == new.co_firstlineno:  # the file is run once more
+        return None
+    at = f"{Path(old.co_filename).name}:{old.co_firstlineno}"
+    return f"{at}: {new.co_name} is lost: the test at line {new.co_firstlineno} has the same name"

@@ -102,6 +102,9 @@ _MODES = frozenset(
 
 def told_on_both_sides(recorder: Recorder) -> None:
     """Raise `NotDual` where the body changed a mode of the reference, and no recorded call did."""
+    kinds = [call.kind for call in recorder.calls]
+    if kinds.count("enter") > kinds.count("exit"):
+        raise NotDual("entered a context by hand and did not leave it: write `with torch.no_grad():` around the calls")
     if not any(call.target.rpartition(".")[2] in _MODES for call in recorder.calls):
         name = recorder.pair.reference.name
         raise NotDual(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import runpy
+import warnings
 
 import pytest
 
@@ -221,3 +224,25 @@ def test_the_types_of_the_interface_are_public():
         assert found.__doc__
         assert name in library.__all__
     assert library.Divergence("text").finding is None
+
+
+def test_the_dual_torch_is_no_module_to_import_from():
+    for name in ("autotest.torch", "autotest.torch.nn.functional"):
+        with pytest.raises(ImportError, match="write `from autotest import torch`, then `F = "):
+            importlib.import_module(name)
+    from autotest import torch
+
+    assert repr(torch) == "<dual torch>"
+
+
+def test_a_test_that_loses_its_name_to_a_later_one_is_told(tmp_path):
+    first = "@autotest()\ndef test_a(): pass\n"
+    for text, told in (
+        (first * 2, ["test_it.py:2: test_a is lost: the test at line 4 has the same name"]),
+        (first, []),
+    ):
+        (tmp_path / "test_it.py").write_text(f"from autotest import autotest\n{text}")
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            runpy.run_path(str(tmp_path / "test_it.py"))
+        assert [str(one.message) for one in heard if one.category is UserWarning] == told

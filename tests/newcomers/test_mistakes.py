@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 HEAD = """\
+import contextlib
 import random as pyrandom
 import numpy as np
 import pytest
@@ -175,6 +176,11 @@ MISTAKES = {
         "f = lambda t: f(torch.relu(t)); return f(x)", "<lambda> \\(test_mistakes.py:.*\\) calls itself again and again"
     ),
     "name_of_the_namespace": Mistake("return torch.__name__", "a dual torch has no __name__"),
+    "namespace_called": Mistake("return torch(x)", "torch is a module and no function: call one of its own"),
+    "context_not_called": Mistake("with torch.no_grad: pass", "write with torch.no_grad\\(...\\):"),
+    "other_candidate": Mistake(
+        "return x.paddle", "The candidate is faulty here, and not paddle: write .candidate, which is right for any"
+    ),
     "unknown_name": Mistake("return torch.relu(y)", "name 'y' is not defined"),
 }
 #: What the reference refuses in every trial, and what is advised.
@@ -219,6 +225,9 @@ REFUSED = {
     "array_of_leaf": Mistake("return np.asarray(x)", "Write x.detach\\(\\).numpy\\(\\), or return x"),
     "row_of_leaf_set": Mistake("x[0] = 5.0; return x", "Write random_tensor\\(..., requires_grad=False\\)"),
     "argument_left_out": Mistake("return torch.matmul(x)", 'missing N required positional arguments: "other"'),
+    "caught": Mistake(
+        "with contextlib.suppress(RuntimeError): torch.matmul(x, x)", "write `with pytest.raises\\(...\\):`"
+    ),
     "index": Mistake("return x[5]", "IndexError: index N is out of bounds .* Draw arguments that fit together"),
 }
 #: What is returned, and what has to be said of it; these have no line in a traceback.
@@ -240,6 +249,10 @@ RETURNED = {
     "mode_of_torch": Mistake(
         "return real.set_default_dtype(real.float64) or torch.relu(x)",
         "told torch alone to go on otherwise .* write torch.set_default_dtype",
+    ),
+    "context_left_open": Mistake(
+        "torch.no_grad().__enter__(); return torch.relu(x)",
+        "entered a context by hand and did not leave it: write `with",
     ),
     "set": Mistake("return {1, 2}", "returned \\{1, 2\\} \\(set\\), which is not dual"),
     "in_a_dict": Mistake('return {"a": x, "b": 3}', 'returned 3 \\(int\\) at \\["b"\\]'),

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from autotest.emission import compact
+from autotest.emission.about import About
 from autotest.emission.checker import Runs
 from autotest.frameworks import chosen
 from autotest.processes.client import Server
@@ -99,7 +100,7 @@ def proving(times: int) -> Iterator[Row]:
     sides = chosen().scripts(program)
     with tempfile.TemporaryDirectory() as folder:
         for _, (forked, seconds) in itertools.product(range(times), taken.items()):
-            text = compact.dying_candidate(program, sides, "matmul", [], Runs(forked=forked))
+            text = compact.dying_candidate(About(program, sides, "matmul", []), Runs(forked=forked))
             assert text is not None
             script = Path(folder) / "repro.py"
             script.write_text(text, encoding="utf-8")

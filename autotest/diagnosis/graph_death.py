@@ -84,15 +84,10 @@ def _script(staged: StagedProgram, runs: Runs, origin: str) -> str:
     last = max(call.slot for call in staged.inside)
     compared = [Compared(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
     versions = ", ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
-    return script_of(
-        staged,
-        pair,
-        compared,
-        title=f"{operator_of(record.calls, last)}: {pair.candidate.graph_mode} of {pair.candidate.name} ends its "
-        "process, where eager mode returns.",
-        header=[f"{versions}; {origin}.", *([often(runs)] if runs.often else [])],
-        dies=runs,
-    )
+    mode = f"{pair.candidate.graph_mode} of {pair.candidate.name}"
+    title = f"{operator_of(record.calls, last)}: {mode} ends its process, where eager mode returns."
+    notes = [f"{versions}; {origin}.", *([often(runs)] if runs.often else [])]
+    return script_of(staged, compared, title, notes, runs)
 
 
 __all__ = ["GraphDeath", "in_graph", "of_program", "read", "run_graph"]

@@ -16,6 +16,7 @@ from autotest.diagnosis.double_precision import DoublePrecision
 from autotest.diagnosis.shrinking import Failure, Judge
 from autotest.diagnosis.shrunk_finding import Judging, shrunk
 from autotest.diagnosis.verification import verify
+from autotest.emission.about import About
 from autotest.emission.checker import Runs
 from autotest.emission.graph_script import Compared, Division, graph_script
 from autotest.frameworks import Pair
@@ -127,32 +128,19 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
         for name, limit in limits.items()
         if raised or name in names
     ]
-    script = script_of(
-        staged,
-        pair,
-        compared,
-        title=f"{finding.operator}: {pair.candidate.graph_mode} of {pair.candidate.name} differs from its eager mode.",
-        header=[finding.provenance],
-    )
+    title = f"{finding.operator}: {pair.candidate.graph_mode} of {pair.candidate.name} differs from its eager mode."
+    script = script_of(staged, compared, title, [finding.provenance])
     finding = dataclasses.replace(finding, script=script)
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding
 
 
 def script_of(
-    staged: StagedProgram,
-    pair: Pair,
-    compared: Sequence[Compared],
-    *,
-    title: str,
-    header: Sequence[str],
-    dies: Runs | None = None,
+    staged: StagedProgram, compared: Sequence[Compared], title: str, notes: Sequence[str], dies: Runs | None = None
 ) -> str:
     """The script for a staged program, comparing `compared`; or, with `dies`, telling whether it lives."""
-    own = pair.candidate.script()
-    # The reference is not asked, but brings libraries that the candidate may need.
-    side = dataclasses.replace(own, lines=tuple(dict.fromkeys((*pair.reference.script().lines, *own.lines))))
-    program, division = staged.record.program(), _division(staged)
-    return graph_script(program, side, division, compared, title=title, header=header, dies=dies)
+    pair = staged.record.pair
+    about = About(staged.record.program(), (pair.reference.script(), pair.candidate.script()), title, notes)
+    return graph_script(about, _division(staged), compared, dies)
 
 
 def _division(staged: StagedProgram) -> Division:

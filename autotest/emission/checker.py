@@ -6,6 +6,8 @@ that dies (which then runs in a child process).
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from autotest.base.settings import DEFAULT_TOLERANCES, Tolerance
@@ -17,8 +19,12 @@ class Runs(NamedTuple):
     processes: int = 1
     #: In each process.
     calls: int = 1
-    #: In forks of a process that has the frameworks, instead of interpreters that import them once more.
+    #: In forks of a process that has the frameworks, instead of interpreters that import them once more. Only for a
+    #: ``crash``, and for frameworks that can be used in forks.
     forked: bool = False
+    #: Seconds after which a process counts as hanging: from its start, since that is where it imports; of a ``hang``
+    #: that is run once, from the end of its imports, and longer where the reference takes more than a twentieth of it.
+    timeout: float = 60.0
 
     @property
     def often(self) -> bool:
@@ -216,19 +222,33 @@ _HANGS = (
 _KEYS = "{**expected, **actual}"
 
 
-def values(
-    sides: dict[str, str],
-    tolerance: Tolerance,
-    *,
-    check_dtype: bool,
-    check_values: bool,
-    modules: bool,
-    containers: bool,
-) -> str:
-    """The part that compares observed values by `tolerance`.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Criterion:
+    """What of a program is compared, and what counts as its divergence.
+
+    Attributes:
+        symptom: of the finding, as in `autotest.comparison`. ``exception`` means that only the candidate raises;
+            ``accepted`` that it accepts what the reference refuses; ``crash``, ``hang`` and ``out of memory`` that it
+            dies. Any other is a difference of values.
+        observed: names of what to compare, as `observables` and mismatches give them; all when None.
+        tolerance: for floating and complex values.
+        check_dtype: whether a difference of dtype counts.
+        check_values: whether differences of values count; False leaves shape, dtype and the like.
+    """
+
+    symptom: str = "value"
+    observed: Sequence[str] | None = None
+    tolerance: Tolerance = dataclasses.field(default_factory=Tolerance)
+    check_dtype: bool = True
+    check_values: bool = True
+
+
+def values(sides: dict[str, str], criterion: Criterion, *, modules: bool, containers: bool) -> str:
+    """The part that compares observed values.
 
     `modules` when a whole module may be observed, `containers` when tuples, lists or dicts may be.
     """
+    tolerance = criterion.tolerance
     if tolerance.for_all:
         limits, table = "RTOL, ATOL", f"RTOL, ATOL = {tolerance.rtol!r}, {tolerance.atol!r}  # given by the test"
     else:
@@ -239,7 +259,11 @@ def values(
             "TOLERANCE = {  # rtol and atol by dtype: |actual - expected| <= atol + rtol * |expected|\n"
             f"    {', '.join(rows[:half])},\n    {', '.join(rows[half:])},\n}}"
         )
-    skipped = [f'"{key}"' for key, checked in (("dtype", check_dtype), ("values", check_values)) if not checked]
+    skipped = [
+        f'"{key}"'
+        for key, checked in (("dtype", criterion.check_dtype), ("values", criterion.check_values))
+        if not checked
+    ]
     keys = f"[key for key in {{**expected, **actual}} if key not in ({', '.join(skipped)},)]" if skipped else _KEYS
     return _VALUES.format(
         tolerance=table,
@@ -257,16 +281,16 @@ def refuses(sides: dict[str, str], *, accepted: bool) -> str:
     return _REFUSES.format(verdict=_ACCEPTS if accepted else _RAISES, **sides)
 
 
-def dies(sides: dict[str, str], *, timeout: float, raising: bool, hangs: bool, runs: Runs = ONCE) -> str:
-    """The part for a candidate that dies or hangs in another interpreter; with `raising`, giving up by an exception
-    counts as dying. `timeout` counts from its start; with `hangs`, in a single run, from its import on.
+def dies(sides: dict[str, str], runs: Runs, *, raising: bool, hangs: bool) -> str:
+    """The part for a candidate that dies or, with `hangs`, hangs in another interpreter; with `raising`, giving up by
+    an exception counts as dying.
     """
     alive = 'child.stdout.endswith("returns\\n")' if raising else "child.stdout"
     told = f"run({sides['candidate']})"
     once = _HANGS if hangs else _CHILD + _DIES
     return (_CHILD + _DIES_IN_SOME_RUNS if runs.often else once).format(
         alive=f"(child.returncode == 0 and {alive})",
-        timeout=f"{timeout:g}",
+        timeout=f"{runs.timeout:g}",
         told=told if runs.calls == 1 else f"[{told} for _ in range({runs.calls})][-1]",
         processes=runs.processes,
         **sides,

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import forked, literals, naming
+from autotest.emission.about import About, docstring
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.code import IN_PLACE, Printer, indented
-from autotest.emission.script import PACKED, Script, quotable
+from autotest.emission.script import PACKED
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.dtypes import is_complex, is_differentiable
 from autotest.program.semantics import OPERATIONS, in_place, is_backward
@@ -137,32 +138,6 @@ sys.exit(1)
 
 #: Data of up to this many characters stands where it is used.
 _INLINE = 60
-
-
-class About(NamedTuple):
-    """What a short script is about, and what stands at its top: a title, and further lines."""
-
-    program: Program
-    sides: tuple[Script, Script]
-    title: str
-    notes: Sequence[str]
-
-    @property
-    def root(self) -> str:
-        """The expression for the reference's namespace, which the program's function calls its argument, too."""
-        return self.sides[0].namespace
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """What the checks call the sides."""
-        reference, candidate = self.sides
-        return {"namespace": candidate.namespace, "reference": reference.name, "candidate": candidate.name}
-
-    def opening(self, statement: str = "") -> str:
-        """Imports both sides, and carries out a `statement` of the reference; 2 is the status where that fails."""
-        lines = [*dict.fromkeys((*self.sides[0].lines, *self.sides[1].lines)), *([statement] if statement else [])]
-        body = textwrap.indent("\n".join(lines), "    ")
-        return f'try:\n{body}\nexcept Exception as error:\n    sys.exit(print("cannot tell:", error) or 2)\n'
 
 
 def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
@@ -346,9 +321,3 @@ def _rebinding(program: Program, looked_at: str) -> list[str]:
         if call.kind == "operator" and call.target in IN_PLACE
         if type(call.args[0]) is Ref and own[call.args[0].slot] == looked_at
     ]
-
-
-def docstring(title: str, notes: Sequence[str]) -> str:
-    """The top of a short script."""
-    lines = [f"{title} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *notes]
-    return '"""' + quotable("\n".join(lines)) + '"""'

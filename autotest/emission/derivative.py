@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from autotest.emission import literals, naming
+from autotest.emission.about import Script, docstring, quotable
 from autotest.emission.code import Printer, indented
 from autotest.emission.header import script_header
-from autotest.emission.script import Script, quotable
 from autotest.program import Program
 from autotest.program.paths import gradient_of
 
@@ -165,7 +165,7 @@ def _script(about: Derivative, shown: Sequence[str], returned: Sequence[str], ch
     data = literals.definitions(program).values()
     return "\n".join(
         [
-            *script_header(about.title, about.header, printer.imports, frameworks, data),
+            *script_header(docstring(about.title, about.header), printer.imports, frameworks, data),
             f"{constant} = {constant}.copy()",
             "",
             "",

@@ -6,10 +6,10 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Mismatch
 from autotest.emission import compact, naming
-from autotest.emission.checker import ONCE, Runs, often
-from autotest.emission.compact import About
+from autotest.emission.about import About, Script
+from autotest.emission.checker import ONCE, Criterion, Runs, often
 from autotest.emission.naming import Role
-from autotest.emission.script import Script, reproducer
+from autotest.emission.script import reproducer
 from autotest.results.finding import Finding
 
 _SHOWS = {
@@ -22,18 +22,11 @@ _SHOWS = {
 }
 
 
-def emit(
-    finding: Finding,
-    sides: tuple[Script, Script],
-    *,
-    isolated: bool = False,
-    timeout: float = 60.0,
-    runs: Runs = ONCE,
-) -> str:
+def emit(finding: Finding, sides: tuple[Script, Script], runs: Runs | None = None) -> str:
     """The standalone script that shows `finding`, comparing what mismatched there and nothing else.
 
-    `isolated`, `timeout` and `runs` are those of `reproducer`. Raises `NotReplayable` when the finding has no
-    program, or one that has no source text.
+    With `runs` the candidate runs in child processes, as often as that says. Raises `NotReplayable` when the finding
+    has no program, or one that has no source text.
     """
     program = finding.program
     if program is None:
@@ -59,25 +52,18 @@ def emit(
     header = [
         finding.provenance,
         *finding.verdict[:1],
-        *([often(runs)] if runs.often else []),
+        *([often(runs)] if runs is not None and runs.often else []),
     ]
     kept = Settings.kept(finding.settings)
     about = About(program, sides, title, header)
-    return _compact(finding, about, runs, isolated=isolated) or reproducer(
-        program,
-        reference,
-        candidate,
-        title=title,
-        header=header,
-        observed=list(dict.fromkeys(observed)) or None,
-        symptom=first.symptom,
-        isolated=isolated,
-        timeout=timeout,
-        runs=runs,
-        tolerance=_tolerance(kept, first),
+    criterion = Criterion(
+        first.symptom,
+        list(dict.fromkeys(observed)) or None,
+        _tolerance(kept, first),
         check_dtype=kept.check_dtype,
         check_values=kept.check_values and not unlike,
     )
+    return _compact(finding, about, runs) or reproducer(about, criterion, runs)
 
 
 def _tolerance(kept: Settings, first: Mismatch) -> Tolerance:
@@ -88,12 +74,12 @@ def _tolerance(kept: Settings, first: Mismatch) -> Tolerance:
     return Tolerance(found.rtol, found.atol)
 
 
-def _compact(finding: Finding, about: About, runs: Runs, *, isolated: bool) -> str | None:
+def _compact(finding: Finding, about: About, runs: Runs | None) -> str | None:
     """The shortest form, where the finding is plain enough for it."""
     first, program = finding.first, about.program
     if first.symptom == "crash":
-        return compact.dying_candidate(about, runs)
-    if isolated:
+        return compact.dying_candidate(about, runs or ONCE)
+    if runs is not None:
         return None
     if first.symptom == "structure" and first.stage == "build":
         return compact.unlike_module(about)

@@ -9,11 +9,11 @@ from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, naming
+from autotest.emission.about import About, docstring
 from autotest.emission.checker import Runs
 from autotest.emission.code import Printer, indented
 from autotest.emission.compact import READ
 from autotest.emission.header import script_header
-from autotest.emission.script import Script
 from autotest.program import Program, refs
 from autotest.program.paths import is_gradient
 
@@ -123,22 +123,16 @@ class Compared:
     values: bool = True
 
 
-def graph_script(
-    program: Program,
-    side: Script,
-    division: Division,
-    compared: Sequence[Compared],
-    *,
-    title: str,
-    header: Sequence[str] = (),
-    dies: Runs | None = None,
-) -> str:
+def graph_script(about: About, division: Division, compared: Sequence[Compared], dies: Runs | None = None) -> str:
     """The text of a script that exits 1 while the graph gives other results than eager mode, and 0 when it does not.
+
+    The candidate is asked; the reference is not, but brings libraries that the candidate may need.
 
     With `dies`, it exits 1 while the graph kills its process in any of so many runs.
 
     Raises `NotReplayable` for what has no source text, naming the call.
     """
+    program, (reference, side) = about.program, about.sides
     own = naming.names(program)
     if any(0 in array.data.shape for array in program.arrays):
         raise NotReplayable("graphs may abort when they are given a tensor without elements")
@@ -177,9 +171,10 @@ def graph_script(
             processes=dies.processes, calls=dies.calls, mode=side.mode
         )
     modules = printer.imports | ({"os", "subprocess"} if dies else set())
+    data = literals.definitions(program).values()
     return "\n".join(
         [
-            *script_header(title, header, modules, side.lines, literals.definitions(program).values()),
+            *script_header(docstring(about.title, about.notes), modules, (*reference.lines, *side.lines), data),
             "given_back = []  # which of its results the graph has at all",
             "",
             "",

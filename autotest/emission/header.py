@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from autotest.emission.literals import Definition
-from autotest.emission.script import PACKED, quotable
+from autotest.emission.script import PACKED
 
 _UNPACKING = ("base64", "zlib")
 
 
-def script_header(
-    title: str,
-    header: Sequence[str],
-    modules: Iterable[str],
-    frameworks: Iterable[str],
-    data: Iterable[Definition],
-) -> list[str]:
-    """The lines up to the definitions of arrays, which are `data`.
+def script_header(top: str, modules: Iterable[str], frameworks: Iterable[str], data: Iterable[Definition]) -> list[str]:
+    """The lines up to the definitions of arrays, which are `data`; `top` is the docstring.
 
     `modules` are those of the standard library that the rest needs; `frameworks` the lines that import these.
     """
     data = [*data]
     packed = any(one.packed for one in data)
-    notes = [f"{' '.join(title.split())} Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.", *header]
     return [
-        '"""' + quotable("\n".join(notes)) + '"""',
+        top,
         "",
         *(f"import {module}" for module in sorted({"sys", *modules, *(_UNPACKING if packed else ())})),
         "",

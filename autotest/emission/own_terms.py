@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from autotest.comparison.elementwise import Statistics
 from autotest.emission import compact, naming
-from autotest.emission.script import quotable
+from autotest.emission.about import docstring, quotable
 from autotest.program import Program
 from autotest.program.dtypes import is_differentiable
 
@@ -142,7 +142,7 @@ def script(program: Program, reference: str, candidate: str, terms: OwnTerms | N
     modules = {"sys", *found.modules, *(("json", "subprocess") if in_child else ())}
     return "\n".join(
         [
-            compact.docstring(asked.title, asked.notes),
+            docstring(asked.title, asked.notes),
             f"import {', '.join(sorted(modules))}",
             "import numpy as np",
             "",

@@ -6,9 +6,9 @@ import dataclasses
 import textwrap
 from collections.abc import Sequence
 
-from autotest.base.settings import Tolerance
 from autotest.emission import checker, forked, literals, naming
-from autotest.emission.checker import ONCE, Runs
+from autotest.emission.about import About, Script, quotable
+from autotest.emission.checker import ONCE, Criterion, Runs
 from autotest.emission.code import Printer, indented
 from autotest.emission.naming import Role
 from autotest.program import Program
@@ -21,82 +21,26 @@ def packed(dtype, shape, text):
 '''
 
 
-_DEFAULT = Tolerance()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Script:
-    """How a reproducer gets at one framework.
-
-    Attributes:
-        name: how messages call it, such as ``"oneflow"``.
-        lines: source lines that import it, in order; they may define what they like (a framework that does
-            not speak torch's names can define an object here that does). An ImportError or OSError in them
-            means that the framework is missing.
-        namespace: an expression for its namespace once `lines` have run, such as ``"oneflow"``.
-        graph: source of a class ``Replay`` that runs ``program`` in its graph mode; empty where there is none.
-        mode: what that is called, such as ``"nn.Graph"``.
-        graphs_forward: whether ``Replay`` runs ``program`` with a ``forward`` of its own, gradients being pushed back
-            outside of the graph.
-    """
-
-    name: str
-    lines: tuple[str, ...]
-    namespace: str
-    graph: str = ""
-    mode: str = ""
-    graphs_forward: bool = False
-
-
-def reproducer(
-    program: Program,
-    reference: Script,
-    candidate: Script,
-    *,
-    title: str,
-    header: Sequence[str] = (),
-    observed: Sequence[str] | None = None,
-    symptom: str = "value",
-    isolated: bool = False,
-    tolerance: Tolerance = _DEFAULT,
-    check_dtype: bool = True,
-    check_values: bool = True,
-    timeout: float = 60.0,
-    runs: Runs = ONCE,
-) -> str:
-    """The text of a script that runs `program` on both sides and says whether they still diverge.
+def reproducer(about: About, criterion: Criterion, runs: Runs | None = None) -> str:
+    """The text of a script that runs a program on both sides and says whether they still diverge.
 
     It exits 1 while the divergence is there, 0 when it is gone, and 2 when it cannot tell: a framework is
     missing, or the reference refuses the program. Each line of its output says one thing that differs, and
     begins with the name of what was observed or of the framework.
 
-    Args:
-        title: one line saying what the script shows.
-        header: further lines for its top: versions, seed, verdict.
-        observed: names of what to compare, as `observables` and mismatches give them; all when None.
-        symptom: of the finding, as in `autotest.comparison`. ``exception`` means that only the candidate
-            raises; ``accepted`` that it accepts what the reference refuses; ``crash``, ``hang`` and
-            ``out of memory`` that it dies. Any other is a difference of values.
-        isolated: run the candidate in a child process whatever the symptom.
-        tolerance: for floating and complex values.
-        check_dtype: whether a difference of dtype counts.
-        check_values: whether differences of values count; False leaves shape, dtype and the like.
-        timeout: seconds after which an isolated candidate counts as hanging: from its start, since that is where it
-            imports; of a ``hang`` that is run once, from the end of its imports, and longer where the reference takes
-            more than a twentieth of it.
-        runs: how often an isolated candidate is tried, before it counts as surviving. Forks are only for a ``crash``,
-            and for frameworks that can be used in them.
+    With `runs` the candidate runs in child processes, as often as that says, whatever the symptom.
 
     Raises:
         NotReplayable: an operand has no source text; the message names the call.
         ValueError: an observed name is none of the program.
     """
-    dies = isolated or symptom in ("crash", "hang", "out of memory")
+    program, (reference, candidate), symptom = about.program, about.sides, criterion.symptom
+    dies = runs is not None or symptom in ("crash", "hang", "out of memory")
     refuses = symptom in ("exception", "accepted")
     variable = reference.namespace if reference.namespace.isidentifier() else "framework"
     # What a program that raises or dies would give is read whole, to wait for it; only its end is compared.
-    whole = observed is None or dies or refuses
-    pairs = _observed(program, None if whole else observed)
+    whole = criterion.observed is None or dies or refuses
+    pairs = _observed(program, None if whole else criterion.observed)
     printer = Printer(program, variable, [expression for _, expression in pairs])
     body = indented(printer.statements())
     returned = _returned(pairs, printer.depth)
@@ -112,26 +56,19 @@ def reproducer(
     }
     modules = {"sys", *printer.imports, *(("base64", "zlib") if large else ())}
     if dies:
-        check, needed = _death_check(sides, symptom, timeout, runs)
+        check, needed = _death_check(sides, symptom, runs or ONCE)
         modules |= needed
     elif refuses:
         check = checker.refuses(sides, accepted=symptom == "accepted")
     else:
         has_modules, has_containers = _kinds(program, [expression for _, expression in pairs])
-        check = checker.values(
-            sides,
-            tolerance,
-            check_dtype=check_dtype,
-            check_values=check_values,
-            modules=has_modules,
-            containers=has_containers,
-        )
+        check = checker.values(sides, criterion, modules=has_modules, containers=has_containers)
 
-    notes = list(header)
+    notes = list(about.notes)
     if not whole:
         notes.append(f"Compared: {', '.join(name for name, _ in pairs)}.")
     parts = [
-        _docstring(title, notes),
+        _docstring(about.title, notes),
         _imports(modules, reference, candidate),
         "\n".join(small) + "\n\n" * bool(small) if small else "",
         f"def program({variable}):\n" + textwrap.indent("\n".join([*body, *returned]), "    ") + "\n\n",
@@ -141,12 +78,12 @@ def reproducer(
     return "\n".join(part for part in parts if part)
 
 
-def _death_check(sides: dict[str, str], symptom: str, timeout: float, runs: Runs) -> tuple[str, set[str]]:
+def _death_check(sides: dict[str, str], symptom: str, runs: Runs) -> tuple[str, set[str]]:
     """The part for a candidate that may die, and the modules that it needs."""
     if runs.forked:
         return checker.running(sides, forked.whole(sides, runs)), {"os", "signal"}
     hangs = symptom == "hang" and not runs.often
-    check = checker.dies(sides, timeout=timeout, raising=symptom == "out of memory", hangs=hangs, runs=runs)
+    check = checker.dies(sides, runs, raising=symptom == "out of memory", hangs=hangs)
     return check, {"os", "signal", "subprocess", *(("time",) if hangs else ())}
 
 
@@ -219,11 +156,6 @@ def _docstring(title: str, notes: Sequence[str]) -> str:
         "Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.",
     ]
     return '"""' + quotable("\n".join(lines)) + '\n"""\n'
-
-
-def quotable(text: str) -> str:
-    """`text` as it may stand between quotes of any kind."""
-    return text.replace("\\", "\\\\").replace('"', "'")
 
 
 def _imports(modules: set[str], reference: Script, candidate: Script) -> str:

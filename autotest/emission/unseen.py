@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from autotest.emission import naming
-from autotest.emission.compact import READ, About, script
+from autotest.emission.about import About
+from autotest.emission.compact import READ, script
 
 _STRIDES: Final = """\
 def strides(tensor):  # of the dimensions that have more than one element

@@ -60,7 +60,7 @@ def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:
         patience = conditions.deadline + 20.0
     else:
         patience = min(HANGS, conditions.deadline)
-    return emit(finding, sides, isolated=True, timeout=patience, runs=runs)
+    return emit(finding, sides, runs._replace(timeout=patience))
 
 
 def _of_graph(death: GraphDeath, ways: Sequence[Runs]) -> list[str]:

@@ -21,6 +21,7 @@ from autotest.diagnosis.referee import examine
 from autotest.diagnosis.shrinking import Shrinker
 from autotest.diagnosis.shrunk_trial import failure_of
 from autotest.emission import emit, program_text
+from autotest.emission.checker import ONCE
 from autotest.frameworks import Pair, chosen
 from autotest.processes.client import Process, Server
 from autotest.program import Program
@@ -135,7 +136,7 @@ def _script(finding: Finding, pair: Pair, *, isolated: bool = False) -> str:
     if own is not None:
         return own
     with contextlib.suppress(NotReplayable):
-        return emit(finding, pair.scripts(finding.program), isolated=isolated)
+        return emit(finding, pair.scripts(finding.program), ONCE if isolated else None)
     return ""
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Symptom
 from autotest.emission import names, unseen
-from autotest.emission.compact import About
+from autotest.emission.about import About
 from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.recording.observation import observe

@@ -7,8 +7,8 @@ import pytest
 
 from autotest.comparison.elementwise import differing, statistics
 from autotest.emission import compact, forked
+from autotest.emission.about import About
 from autotest.emission.checker import ONCE, Runs
-from autotest.emission.compact import About
 from tests.emission.toys import run, toys
 
 

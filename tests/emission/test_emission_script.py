@@ -12,7 +12,9 @@ import pytest
 
 from autotest.base.settings import Tolerance
 from autotest.emission import Script, reproducer
-from autotest.emission.checker import Runs
+from autotest.emission.about import About
+from autotest.emission.checker import Criterion, Runs
+from autotest.program import Program
 from tests.emission.toys import run, toys
 
 
@@ -20,6 +22,12 @@ from tests.emission.toys import run, toys
 def program(build):
     build.function("relu", build.tensor([[1, -2], [3, 0]]))
     return build.program()
+
+
+def script(
+    program: Program, sides: tuple[Script, Script], title: str = "relu", runs: Runs | None = None, **criterion: Any
+) -> str:
+    return reproducer(About(program, sides, title, ()), Criterion(**criterion), runs)
 
 
 def one_line(output: str, said: str) -> bool:
@@ -45,37 +53,37 @@ def one_line(output: str, said: str) -> bool:
 )
 def test_values(tmp_path, program, fault, status, output):
     sides = toys(tmp_path, "toy", fault)
-    found = run(tmp_path, reproducer(program, *sides, title="relu", observed=["v1"]))
+    found = run(tmp_path, script(program, sides, observed=["v1"]))
     assert found[0] == status, found[1]
     assert one_line(found[1], output)
 
 
 def test_the_same_nan_and_infinity_on_both_sides_agree(tmp_path, build):
     build.function("relu", build.tensor([float("nan"), float("inf")]))
-    text = reproducer(build.program(), *toys(tmp_path, "toy", "healthy"), title="relu", observed=["v1"])
+    text = script(build.program(), toys(tmp_path, "toy", "healthy"), observed=["v1"])
     assert run(tmp_path, text) == (0, "same\n")
 
 
 def test_true_is_not_one(tmp_path, build):
     build.function("flag", build.tensor([1.0]))
-    text = reproducer(build.program(), *toys(tmp_path, "toy", "counts"), title="flag", observed=["v1"])
+    text = script(build.program(), toys(tmp_path, "toy", "counts"), title="flag", observed=["v1"])
     assert run(tmp_path, text) == (1, "DIFFERS: v1: expected True, actual 1\n")
 
 
 def test_a_tolerance_given_by_the_test_is_used(tmp_path, program):
     sides = toys(tmp_path, "toy", "near")
-    text = reproducer(program, *sides, title="relu", observed=["v1"], tolerance=Tolerance(0.0, 1e-9))
+    text = script(program, sides, observed=["v1"], tolerance=Tolerance(0.0, 1e-9))
     assert run(tmp_path, text)[0] == 1
     sides = toys(tmp_path, "toy", "value")
-    text = reproducer(program, *sides, title="relu", observed=["v1"], tolerance=Tolerance(0.0, 1.0))
+    text = script(program, sides, observed=["v1"], tolerance=Tolerance(0.0, 1.0))
     assert run(tmp_path, text)[0] == 0
 
 
 def test_what_the_test_does_not_compare_is_not_compared(tmp_path, program):
     sides = toys(tmp_path, "toy", "dtype")
-    assert run(tmp_path, reproducer(program, *sides, title="relu", observed=["v1"], check_dtype=False))[0] == 0
+    assert run(tmp_path, script(program, sides, observed=["v1"], check_dtype=False))[0] == 0
     sides = toys(tmp_path, "toy", "value")
-    assert run(tmp_path, reproducer(program, *sides, title="relu", observed=["v1"], check_values=False))[0] == 0
+    assert run(tmp_path, script(program, sides, observed=["v1"], check_values=False))[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -91,7 +99,7 @@ def test_what_the_test_does_not_compare_is_not_compared(tmp_path, program):
     ],
 )
 def test_refusals(tmp_path, program, symptom, reference, candidate, status):
-    text = reproducer(program, *toys(tmp_path, reference, candidate), title="relu", symptom=symptom)
+    text = script(program, toys(tmp_path, reference, candidate), symptom=symptom)
     assert run(tmp_path, text)[0] == status
 
 
@@ -110,7 +118,7 @@ def test_a_candidate_that_dies_does_so_in_a_child_process(tmp_path, program, sym
     sides = toys(tmp_path, "toy", fault)
     # Only what hangs is not given the time that a loaded machine may need.
     deadline = 1.5 if fault == "hangs" else 60.0
-    found = run(tmp_path, reproducer(program, *sides, title="relu", symptom=symptom, timeout=deadline))
+    found = run(tmp_path, script(program, sides, runs=Runs(timeout=deadline), symptom=symptom))
     assert found[0] == status
     assert one_line(found[1], output)
 
@@ -136,7 +144,7 @@ def test_a_candidate_that_does_not_die_every_time_is_tried_often(
 ):
     sides = toys(tmp_path, "toy", fault)
     deadline = 1.5 if fault == "hangs" else 60.0
-    text = reproducer(program, *sides, title="relu", symptom=symptom, timeout=deadline, runs=runs)
+    text = script(program, sides, runs=runs._replace(timeout=deadline), symptom=symptom)
     found = run(tmp_path, text)
     assert found[0] == status
     assert one_line(found[1], output)
@@ -145,20 +153,20 @@ def test_a_candidate_that_does_not_die_every_time_is_tried_often(
 @pytest.mark.parametrize(("fault", "status"), [("healthy", 0), ("late", 1)])
 def test_every_part_of_a_result_is_waited_for(tmp_path, build, fault, status):
     build.function("sort", build.tensor([1.0]))
-    text = reproducer(build.program(), *toys(tmp_path, "toy", fault), title="sort", symptom="crash")
+    text = script(build.program(), toys(tmp_path, "toy", fault), title="sort", symptom="crash")
     assert run(tmp_path, text)[0] == status
 
 
 def test_a_missing_framework_is_said_and_is_no_divergence(tmp_path, program):
     missing = Script("nowhere", ("import nowhere_at_all",), "nowhere_at_all")
-    found = run(tmp_path, reproducer(program, missing, missing, title="relu", observed=["v1"]))
+    found = run(tmp_path, script(program, (missing, missing), observed=["v1"]))
     assert found == (2, "cannot tell: No module named 'nowhere_at_all'\n")
 
 
 def test_large_inputs_and_awkward_titles_survive(tmp_path, build):
     build.function("relu", build.tensor([[float(i) / 7 for i in range(100)]]))
     title = 'relu: "quotes", """ and C:\\new'
-    text = reproducer(build.program(), *toys(tmp_path, "toy", "healthy"), title=title, observed=["v1"])
+    text = script(build.program(), toys(tmp_path, "toy", "healthy"), title=title, observed=["v1"])
     assert text.index("def program") < text.index("X0 = packed(")
     assert run(tmp_path, text)[0] == 0
 
@@ -167,9 +175,8 @@ def test_a_shrunk_gradient_is_short_and_reads_from_the_top(relu_gradient):
     torch = Script("torch", ("import torch",), "torch")
     oneflow = Script("oneflow", ("import oneflow",), "oneflow")
     header = ["torch 2.0.1, oneflow 0.9.0; trial 3 of base seed 17."]
-    text = reproducer(
-        relu_gradient, torch, oneflow, title="relu: x0.grad differs.", header=header, observed=["x0.grad"]
-    )
+    about = About(relu_gradient, (torch, oneflow), "relu: x0.grad differs.", header)
+    text = reproducer(about, Criterion(observed=["x0.grad"]))
     assert (
         text.partition("\n\n\nTOLERANCE")[0]
         == '''\
@@ -220,7 +227,7 @@ def test_real_frameworks_agree_on_a_module_and_its_gradients(tmp_path, build):
     build.tensor([1, 2], "bfloat16")
     # Of the adapters only the lines that import the frameworks are asked for; nothing is imported here.
     sides = (load("torch").script(), load("oneflow").script())
-    text = reproducer(build.program(), *sides, title="Linear")
+    text = script(build.program(), sides, title="Linear")
     path = tmp_path / "repro.py"
     path.write_text(text, encoding="utf-8")
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=200, check=False)

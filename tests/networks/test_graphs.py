@@ -162,7 +162,7 @@ def test_the_script_about_a_network_runs_alone(candidate: str) -> None:
     pair = chosen() if candidate == "oneflow" else pair_with(TorchCompile("aot_eager"))
     staged = stage(run_trial(own_parts, 1, SETTINGS, pair).recorder)
     compared = [Compared(name, 1e-3, 1e-4) for name, _ in graph_check.results(staged)]
-    script = script_of(staged, pair, compared, title="Nothing.", header=())
+    script = script_of(staged, compared, "Nothing.", ())
     assert run_script(script)[0] == 0, run_script(script)[1]
     status, output = run_script(script.replace("return [result for", "return [result * 2 for"))
     assert status == 1, output

@@ -60,7 +60,7 @@ def script() -> str:
     staged = stage(run_trial(layers, 1, settings, pair).recorder)
     compared = [Compared(name, *settings.tolerance.of(dtype)) for name, dtype in graph_check.results(staged)]
     assert sum(one.name.endswith(".grad") for one in compared) == 3
-    return script_of(staged, pair, compared, title="Nothing.", header=())
+    return script_of(staged, compared, "Nothing.", ())
 
 
 def test_a_script_exits_0_where_the_modes_agree(script: str) -> None:
@@ -80,7 +80,7 @@ def test_a_script_about_a_death_exits_1_while_the_graph_kills_and_0_when_it_does
     pair = style_pair()
     staged = stage(run_trial(layers, 1, Settings(n=1), pair).recorder)
     compared = [Compared(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
-    lives = script_of(staged, pair, compared, title="Nothing.", header=(), dies=runs)
+    lives = script_of(staged, compared, "Nothing.", (), runs)
     dies = lives.replace("results = [*program(", "os.abort()\n        results = [*program(")
     said = [run_script(script) for script in (lives, dies)]
     assert [status for status, _ in said] == [0, 1], said

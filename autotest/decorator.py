@@ -190,9 +190,9 @@ def decorate(
             example = example_now()
             # Of an example no seed may hang: what makes it smaller would change everything else, too.
             own = ((), {}) if example is not Example.NONE else (shown, kwargs)
-            name = called.id((*bound.args, *own[0]), {**bound.keywords, **own[1]})
+            given = (*bound.args, *own[0]), {**bound.keywords, **own[1]}
             _must_fit(written, called.name, parameters, args, kwargs)
-            test = Test(name, lambda: bound(*args, **kwargs), asks, called.file)
+            test = Test(called.id(*given), lambda: bound(*args, **kwargs), asks, called.file)
             sides = _found(pair, asks.candidate, written)
             try:
                 with _unchanged_generators(), shown_on(sys.stderr):
@@ -201,7 +201,7 @@ def decorate(
             except NotDual as error:
                 raise UsageError(f"{where_it_returns(written)}: {called.name} {error}") from None
             except (NothingCompared, GradientNotCompared) as error:
-                raise type(error)(f"{where_it_returns(written)}: {str(error).partition('::')[2]}") from None
+                raise type(error)(f"{where_it_returns(written)}: {called.within_file(*given)}", error.said) from None
 
     if isinstance(function, functools.partial):
         run.__wrapped__ = function  # whose signature lacks what is bound already

@@ -31,11 +31,27 @@ class NotReplayable(AutotestError):
     """A recorded program holds something that cannot be run again without the test body."""
 
 
-class NothingCompared(AutotestError, AssertionError):
+class TrialsFailed(AutotestError, AssertionError):
+    """What is wrong with the trials of a test, other than that the frameworks differ.
+
+    Attributes:
+        test: the test's id, with which the text begins.
+        said: the rest of the text.
+    """
+
+    def __init__(self, test: str, said: str) -> None:
+        super().__init__(test, said)
+        self.test, self.said = test, said
+
+    def __str__(self) -> str:
+        return f"{self.test}: {self.said}"
+
+
+class NothingCompared(TrialsFailed):
     """A trial ended without one comparison, so that its passing would mean nothing."""
 
 
-class GradientNotCompared(AutotestError, AssertionError):
+class GradientNotCompared(TrialsFailed):
     """A trial could have compared a gradient and did not, or its operators are wrongly listed as having none."""
 
 
@@ -47,11 +63,11 @@ class OverlappingMemory(UsageError, RuntimeError):
     """Elements of an input of `gradcheck` share memory, so that none can be varied alone. A `RuntimeError` in torch."""
 
 
-class TooFewAccepted(AutotestError, AssertionError):
+class TooFewAccepted(TrialsFailed):
     """The reference refused so many trials that the rest prove little; the reasons are in the text."""
 
 
-class StaleLedgerEntry(AutotestError, AssertionError):
+class StaleLedgerEntry(TrialsFailed):
     """A divergence that the ledger expects did not happen any more."""
 
 

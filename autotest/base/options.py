@@ -35,7 +35,6 @@ import dataclasses
 import difflib
 import math
 import os
-import re
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -43,6 +42,7 @@ from typing import Final, TypeVar
 
 from autotest.base import project
 from autotest.base.errors import UsageError
+from autotest.base.project import variable_of
 from autotest.base.settings import Settings
 from autotest.base.units import duration, size
 
@@ -50,7 +50,7 @@ from autotest.base.units import duration, size
 DEFAULT_PAIR: Final = ("torch", "oneflow")
 
 #: The variables that ask for something.
-VARIABLES: Final = tuple(f"AUTOTEST_{name.upper()}" for name in (*project.KEYS, "trial"))
+VARIABLES: Final = tuple(map(variable_of, (*project.KEYS, "trial")))
 
 #: Those, and the one that says where others may stand.
 _KNOWN: Final = (*VARIABLES, "AUTOTEST_PROJECT")
@@ -121,43 +121,47 @@ class Options:
         return not self.exploring and self.trial is None and self.n is None and self.times >= 1
 
 
-def from_environment(environment: Mapping[str, str] | None = None) -> Options:
-    """The options that `environment` (the process's own by default) asks for; raises `UsageError` by name."""
+def from_environment(
+    environment: Mapping[str, str] | None = None, spelled: Callable[[str], str] = variable_of
+) -> Options:
+    """The options that `environment` (the process's own by default) asks for.
+
+    Raises `UsageError`, which speaks of an option as `spelled` writes its name.
+    """
     asked = os.environ if environment is None else environment
-    given = environment_now() if environment is None else environment
+    given = _Given(environment_now() if environment is None else environment, spelled)
     seed, exploring = 0, False
-    if given.get("AUTOTEST_SEED") == "random":
+    if given["seed"] == "random":
         seed, exploring = secrets.randbits(32), True
-    elif given.get("AUTOTEST_SEED"):
-        seed = _whole(given, "AUTOTEST_SEED", "a whole number, or random")
+    elif given["seed"]:
+        seed = given.whole("seed", "a whole number, or random")
         exploring = seed != 0
-    profile = _profile(given)
-    quick = given.get("AUTOTEST_QUICK", "0") not in ("", "0")
+    profile = given.profile()
+    quick = given["quick"] not in ("", "0")
     return Options(
         seed=seed,
         exploring=exploring,
-        trial=_whole(given, "AUTOTEST_TRIAL", "the index of a trial, from 0") if given.get("AUTOTEST_TRIAL") else None,
-        n=_whole(given, "AUTOTEST_N", "a number of trials, at least 1", least=1) if given.get("AUTOTEST_N") else None,
+        trial=given.whole("trial", "the index of a trial, from 0") if given["trial"] else None,
+        n=given.whole("n", "a number of trials, at least 1", least=1) if given["n"] else None,
         times=profile.times,
         half_precision=profile.half_precision,
-        directory=Path(given.get("AUTOTEST_DIR") or ".autotest"),
-        verify=(given.get("AUTOTEST_VERIFY") or ("0" if quick else "1")) != "0",
-        special_values=given.get("AUTOTEST_SPECIAL_VALUES", "1") != "0",
-        coverage=given.get("AUTOTEST_COVERAGE", "0") != "0",
-        shrink=_seconds(given, "AUTOTEST_SHRINK", 0.0 if quick else profile.shrink),
-        deadline=_measured(given, "AUTOTEST_DEADLINE", duration, DEADLINE),
-        memory=_measured(given, "AUTOTEST_MEMORY", size, MEMORY),
-        asked=frozenset(name for name in ("seed", "deadline") if asked.get(f"AUTOTEST_{name.upper()}")),
+        directory=Path(given["dir"] or ".autotest"),
+        verify=(given["verify"] or ("0" if quick else "1")) != "0",
+        special_values=given["special_values"] != "0",
+        coverage=given["coverage"] not in ("", "0"),
+        shrink=given.seconds("shrink", 0.0 if quick else profile.shrink),
+        deadline=given.measured("deadline", duration, DEADLINE),
+        memory=given.measured("memory", size, MEMORY),
+        asked=frozenset(name for name in ("seed", "deadline") if asked.get(variable_of(name))),
     )
 
 
 def from_project(found: project.Project) -> Options:
     """What a project asks for; raises `UsageError` that speaks of its table."""
     try:
-        return from_environment(found.variables)
+        return from_environment(found.variables, spelled=str)
     except UsageError as error:
-        said = re.sub(r"AUTOTEST_(\w+)", lambda match: match[1].lower(), str(error))
-        raise UsageError(f"[tool.autotest] of {found.file}: {said}") from None
+        raise UsageError(f"[tool.autotest] of {found.file}: {error}") from None
 
 
 def environment_now() -> Mapping[str, str]:
@@ -185,37 +189,44 @@ def imports(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
     return tuple(name.strip() for name in given.get("AUTOTEST_IMPORT", "").split(",") if name.strip())
 
 
-def _profile(given: Mapping[str, str]) -> Profile:
-    name = given.get("AUTOTEST_PROFILE") or "ci"
-    if name not in PROFILES:
-        raise UsageError(f"AUTOTEST_PROFILE={name!r}: expected {', '.join(PROFILES)}")
-    return PROFILES[name]
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Given:
+    """What an environment says, by the names of options; "" where it says nothing."""
 
+    environment: Mapping[str, str]
+    #: How messages call an option.
+    spelled: Callable[[str], str]
 
-def _whole(given: Mapping[str, str], name: str, allowed: str, least: int = 0) -> int:
-    text = given[name]
-    try:
-        value = int(text)
-    except ValueError:
-        value = least - 1
-    if value < least:
-        raise UsageError(f"{name}={text!r}: expected {allowed}")
-    return value
+    def __getitem__(self, name: str) -> str:
+        return self.environment.get(variable_of(name), "")
 
+    def shown(self, name: str) -> str:
+        """What is given, as messages begin: ``AUTOTEST_SEED='soon'``."""
+        return f"{self.spelled(name)}={self[name]!r}"
 
-def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
-    text = given.get(name)
-    if not text:
-        return default
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise UsageError(f"{name}={text!r}: expected a number of seconds, 0 or more")
-    return value
+    def profile(self) -> Profile:
+        name = self["profile"] or "ci"
+        if name not in PROFILES:
+            raise UsageError(f"{self.shown('profile')}: expected {', '.join(PROFILES)}")
+        return PROFILES[name]
 
+    def whole(self, name: str, allowed: str, least: int = 0) -> int:
+        try:
+            value = int(self[name])
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise UsageError(f"{self.shown(name)}: expected {allowed}")
+        return value
 
-def _measured(given: Mapping[str, str], name: str, read: Callable[[str, str], N], default: N) -> N:
-    text = given.get(name)
-    return read(text, f"{name}={text!r}") if text else default
+    def seconds(self, name: str, default: float) -> float:
+        try:
+            value = float(self[name] or default)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value < math.inf:
+            raise UsageError(f"{self.shown(name)}: expected a number of seconds, 0 or more")
+        return value
+
+    def measured(self, name: str, read: Callable[[str, str], N], default: N) -> N:
+        return read(self[name], self.shown(name)) if self[name] else default

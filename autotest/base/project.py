@@ -45,6 +45,11 @@ def _nearest(folder: Path) -> Path | None:
     return next((place / FILE for place in (folder, *folder.parents) if (place / FILE).is_file()), None)
 
 
+def variable_of(option: str) -> str:
+    """The variable of the environment that says the same as the option called `option`."""
+    return f"AUTOTEST_{option.upper()}"
+
+
 @functools.lru_cache(maxsize=16)
 def read(file: Path) -> Project:
     """What `file` says; raises `UsageError` where it is no TOML."""
@@ -56,7 +61,7 @@ def read(file: Path) -> Project:
     if not isinstance(table, dict):
         raise UsageError(f"{file}: [tool.autotest] is {table!r}; expected a table")
     named = {str(key).replace("-", "_"): value for key, value in table.items()}
-    variables = {f"AUTOTEST_{key.upper()}": _text(key, value, file) for key, value in named.items() if key in KEYS}
+    variables = {variable_of(key): _text(key, value, file) for key, value in named.items() if key in KEYS}
     return Project(MappingProxyType(variables), tuple(key for key in table if key.replace("-", "_") not in KEYS), file)
 
 

@@ -130,10 +130,10 @@ class _Trials:
             if options.trial is not None:
                 return
         if tally.accepted < needed:
-            raise TooFewAccepted(text.too_few_accepted(test.id, tally.accepted, needed, tally.rejections, tally.places))
+            raise TooFewAccepted(test.id, text.too_few_accepted(tally.accepted, needed, tally.rejections, tally.places))
         stale = self.context.ledger.stale(test.id, tally.expected, error_parity=True)
         if options.usual and stale:
-            raise StaleLedgerEntry(text.stale_entries(test.id, stale))
+            raise StaleLedgerEntry(test.id, text.stale_entries(stale))
 
     def _explore(self, base: int, indices: range, tally: Tally) -> int:
         """Run the trials `indices` and add them to `tally`; raises what they found.
@@ -162,12 +162,12 @@ class _Trials:
             where, index = progress.vanished[0]
             raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
         for complaint, times in one.forgotten.items():
-            raise GradientNotCompared(f"{test.id}: {times} of {one.tried} trials forgot their gradients: {complaint}.")
+            raise GradientNotCompared(test.id, f"{times} of {one.tried} trials forgot their gradients: {complaint}.")
         if one.broken:
             raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
         if one.accepted and not one.compared and not progress.expected:
             seed = trial_seed(base, test.id, indices.start)
-            raise NothingCompared(text.nothing_compared(test.id, seed, indices.start))
+            raise NothingCompared(test.id, text.nothing_compared(seed, indices.start))
         return one.avoided.total()
 
     def _finding(self, found: Found) -> Finding | None:

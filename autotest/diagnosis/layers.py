@@ -14,16 +14,16 @@ from autotest.diagnosis.agreement import Agreement, Place
 from autotest.diagnosis.gradient_flow import may_pass_gradients, suspects
 from autotest.diagnosis.locating import Located
 from autotest.frameworks import Pair
-from autotest.program import Call, operator_of, refs
+from autotest.program import Call, Scope, operator_of, refs
 from autotest.program.paths import is_gradient
 from autotest.program.semantics import is_class, may_share_memory
-from autotest.results.layers import ByLayer, Layer, without_root
+from autotest.results.layers import ByLayer, Layer, paths_of
 
 
 def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Settings) -> ByLayer | None:
     """Where in the networks of a program its first mismatch begins; None where it has no networks."""
     calls, first = agreement.program.calls, agreement.mismatches[0]
-    paths = without_root(call.scope for call in calls)
+    paths = paths_of(calls)
     if not paths:
         return None
     slot = located.hint if located.slot is None else located.slot
@@ -47,7 +47,9 @@ class _Row:
     backward: list[float] = dataclasses.field(default_factory=list)
 
 
-def _table(agreement: Agreement, paths: Mapping[str, str], pair: Pair, settings: Settings) -> tuple[Layer, ...]:
+def _table(
+    agreement: Agreement, paths: Mapping[Scope | None, str], pair: Pair, settings: Settings
+) -> tuple[Layer, ...]:
     """How far the sides are apart in each module, `paths` being those of the scopes of calls."""
     calls, read = agreement.program.calls, agreement.read()
     pushed: Mapping[Place, tuple[Any, Any]] = {}
@@ -84,7 +86,7 @@ def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer 
 
     What a call gave comes first: parameters differ after a step that follows from it.
     """
-    paths = without_root(call.scope for call in calls)
+    paths = paths_of(calls)
     if not paths:
         return None
     given = [item for item in mismatches if item.stage != "backward" and _is_result(calls[item.slot])]
@@ -95,7 +97,7 @@ def seen_live(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> ByLayer 
 
 def _is_result(call: Call) -> bool:
     """Whether a network computed what `call` gave: a view may be one of parameters that an optimizer stepped since."""
-    return bool(call.scope) and may_pass_gradients(call) and not may_share_memory(call)
+    return call.scope is not None and may_pass_gradients(call) and not may_share_memory(call)
 
 
 def _seen_at(calls: Sequence[Call], mismatches: Sequence[Mismatch]) -> int | None:

@@ -16,7 +16,7 @@ from autotest.program import Call, Ref
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
 from autotest.replaying.module_alone import Told, call_alone, state_of
-from autotest.results.layers import ByLayer, without_root
+from autotest.results.layers import ByLayer, paths_of
 
 #: Modules that are tried, at most: each costs two calls.
 _MOST = 200
@@ -51,7 +51,7 @@ def wrong_alone(record: Record, settings: Settings) -> ByLayer | None:
 
     The trial has to be over: modules lose the gradients that they hold.
     """
-    paths = without_root(call.scope for call in record.calls)
+    paths = paths_of(record.calls)
     found: dict[Stage, list[Call]] = {"forward": [], "backward": []}
     for call in _calls(record):
         stage = _differs(record, call, settings)

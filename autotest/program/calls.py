@@ -92,6 +92,20 @@ class Array:
 Operand: TypeAlias = Any
 
 
+class Scope(NamedTuple):
+    """A module of a network: the network's class, and the path below it, which is "" for the network itself."""
+
+    network: str
+    path: str = ""
+
+    def child(self, name: str) -> Scope:
+        """The module that is called `name` in this one."""
+        return Scope(self.network, f"{self.path}.{name}" if self.path else name)
+
+    def __str__(self) -> str:
+        return f"{self.network}.{self.path}" if self.path else self.network
+
+
 class Call(NamedTuple):
     """One step of a program. `slot` is where its result goes: the call's own position in the program."""
 
@@ -102,8 +116,8 @@ class Call(NamedTuple):
     slot: int
     #: Says what the reader of a reproducer cannot see, such as "drawn by torch.randn".
     note: str = ""
-    #: Where in a network it was made: the class of the network and the path of the module, ``"Net.encoder.norm1"``.
-    scope: str = ""
+    #: The module of a network that made it.
+    scope: Scope | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

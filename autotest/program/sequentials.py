@@ -6,7 +6,7 @@ import itertools
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from autotest.program.calls import Call, Operand, Program, Ref
+from autotest.program.calls import Call, Operand, Program, Ref, Scope
 from autotest.program.rewriting import assembled
 from autotest.program.semantics import is_class, is_module_call
 
@@ -60,10 +60,10 @@ def _steps(
     call: Call, given: Operand, layers: dict[str, Ref], inside: dict[int, dict[str, Ref]], fresh: Iterator[int]
 ) -> Iterator[Call]:
     """The calls of `layers`, one after the other; the last one's result is that of `call`."""
-    scope = call.scope or _SEQUENTIAL.rpartition(".")[2]
+    scope = call.scope or Scope("Sequential")
     for at, (name, layer) in enumerate(layers.items()):
         slot = call.slot if at == len(layers) - 1 else next(fresh)
-        step = call._replace(args=(layer, given), slot=slot, scope=f"{scope}.{name}")
+        step = call._replace(args=(layer, given), slot=slot, scope=scope.child(name))
         deeper = _called(step, inside)
         yield from _steps(step, given, deeper, inside, fresh) if deeper else [step]
         given = Ref(slot)

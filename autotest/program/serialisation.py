@@ -19,7 +19,7 @@ from typing import Any, get_args
 import numpy as np
 
 from autotest.base.errors import NotReplayable
-from autotest.program import Array, Call, CallKind, Captured, File, Operand, Program, Ref, Root, captured
+from autotest.program import Array, Call, CallKind, Captured, File, Operand, Program, Ref, Root, Scope, captured
 
 #: Raised when the format changes so that older readers would misunderstand it.
 VERSION = 1
@@ -39,7 +39,7 @@ def to_json(program: Program) -> dict[str, Any]:
             kwargs = {key: encode(item) for key, item in call.kwargs.items()}
         except NotReplayable as error:
             raise NotReplayable(f"call {call.slot} ({call.kind} {call.target}): {error}") from None
-        calls.append([call.kind, call.target, args, kwargs, call.note, *([call.scope] if call.scope else [])])
+        calls.append([call.kind, call.target, args, kwargs, call.note, *([str(call.scope)] if call.scope else [])])
     return {
         "format": "autotest program",
         "version": VERSION,
@@ -61,7 +61,9 @@ def from_json(document: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Prog
         raise ValueError(f"the program is of format version {document.get('version')!r}; this reads {VERSION}")
     try:
         calls = tuple(
-            Call(kind, target, tuple([decode(item) for item in args]), _decode_kwargs(kwargs), slot, note, *scope)
+            Call(
+                kind, target, tuple([decode(item) for item in args]), _decode_kwargs(kwargs), slot, note, _scope(*scope)
+            )
             for slot, (kind, target, args, kwargs, note, *scope) in enumerate(document["calls"])
         )
         contents = tuple(Array(arrays[f"a{index}"], dtype) for index, dtype in enumerate(document["dtypes"]))
@@ -70,6 +72,11 @@ def from_json(document: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Prog
         raise ValueError(f"the program is damaged: {type(error).__name__}: {error}") from error
     _check(program)
     return program
+
+
+def _scope(written: str = "") -> Scope | None:
+    network, _, path = written.partition(".")
+    return Scope(network, path) if network else None
 
 
 def _decode_kwargs(kwargs: dict[str, Any]) -> dict[str, Operand]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from collections.abc import Mapping
 
@@ -123,12 +122,11 @@ def _check(wanted: Mapping[str, str]) -> None:
     from autotest.frameworks.registry import candidates_in, must_be_known
 
     try:
-        from_environment(wanted)
+        from_environment(wanted, lambda name: f"--autotest-{name}")
         for name in candidates_in(wanted["AUTOTEST_CANDIDATE"]) if "AUTOTEST_CANDIDATE" in wanted else ():
             must_be_known(name)
     except (FrameworkMissing, UsageError) as error:
-        said = re.sub(r"AUTOTEST_(\w+)", lambda match: f"--autotest-{match[1].lower()}", str(error))
-        raise pytest.UsageError(said) from None
+        raise pytest.UsageError(str(error)) from None
 
 
 def _restore(before: Mapping[str, str | None]) -> None:

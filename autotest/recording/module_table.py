@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from autotest.program import Scope
+
 
 @dataclasses.dataclass(slots=True)
 class Hooks:
@@ -33,7 +35,7 @@ class ModuleTable:
     #: Modules that a copy made of such, with what they are copies of.
     copies: dict[int, Any] = dataclasses.field(default_factory=dict)
     #: While a network is called: the path of each module in it, beginning with the name of the outermost class.
-    paths: dict[int, str] = dataclasses.field(default_factory=dict)
+    scopes: dict[int, Scope] = dataclasses.field(default_factory=dict)
     #: What is to be done with gradients as they pass, see `autotest.recording.gradient_hooks`; None where nothing is.
     gradient_hooks: Any = None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from autotest.base.errors import of_the_test
-from autotest.program import Operand
+from autotest.program import Operand, Scope
 from autotest.recording.dual import Value, wrap
 from autotest.recording.gradient_hooks import ModuleHooks, gradient_hooks_of, tensors_in
 from autotest.recording.mistakes import calls_by_itself
@@ -137,16 +137,16 @@ class Module(Value):
         table = recorder.modules
         if self._dual_is_plain(table):
             return super().__call__(*args, **kwargs)
-        outermost, scope = not table.paths, recorder.scope
+        outermost, scope = not table.scopes, recorder.scope
         if outermost:
-            table.paths = dict(self._dual_places(self._dual_name()))
-        recorder.scope = table.paths.get(id(self._expected), scope)
+            table.scopes = dict(self._dual_places(Scope(self._dual_name())))
+        recorder.scope = table.scopes.get(id(self._expected), scope)
         try:
             return self._dual_hooked(table.hooks.get(id(self._expected)), args, kwargs)
         finally:
             recorder.scope = scope
             if outermost:
-                table.paths = {}
+                table.scopes = {}
 
     def _dual_is_plain(self, table: ModuleTable) -> bool:
         """Whether the frameworks can call it by themselves, and it is in nothing whose parts are told apart."""
@@ -156,17 +156,17 @@ class Module(Value):
         """What its class is called."""
         return type(self._expected).__name__
 
-    def _dual_places(self, name: str) -> Iterator[tuple[int, str]]:
+    def _dual_places(self, outermost: Scope) -> Iterator[tuple[int, Scope]]:
         """Where each module is that is in this one, the first place of those that are there twice."""
         children = self._recorder_now().pair.reference.children
         seen: set[int] = set()
-        waiting = [(self._expected, name)]
+        waiting = [(self._expected, outermost)]
         while waiting:
-            module, path = waiting.pop()
+            module, scope = waiting.pop()
             if id(module) not in seen:
                 seen.add(id(module))
-                yield id(module), path
-                inside = [(child, f"{path}.{key}") for key, child in children(module).items() if child is not None]
+                yield id(module), scope
+                inside = [(child, scope.child(key)) for key, child in children(module).items() if child is not None]
                 waiting.extend(reversed(inside))
 
     def _dual_hooked(self, hooks: Hooks | None, args: Any, kwargs: Any) -> Any:

@@ -10,7 +10,7 @@ from autotest.base.errors import NotReplayable
 from autotest.comparison import Mismatch, Stage
 from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair
-from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, leaves, refs
+from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Scope, leaves, refs
 from autotest.program.semantics import (
     assigns_items,
     clips_gradients,
@@ -91,7 +91,7 @@ class Record:
         #: What steps of optimizers were given, the first of them.
         self.steps: list[Any] = []
         #: The path of the module whose forward is running.
-        self.scope = ""
+        self.scope: Scope | None = None
 
     def next_call(
         self, kind: CallKind, target: str, args: tuple[Operand, ...], kwargs: dict[str, Operand], note: str = ""

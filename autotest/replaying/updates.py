@@ -222,7 +222,7 @@ class _Stepping:
         creation = record.calls[self._owner]
         args = tuple(given(one) for one in creation.args)
         kwargs = {key: given(one) for key, one in creation.kwargs.items()}
-        self._calls.append(creation._replace(args=args, kwargs=kwargs, scope=""))
+        self._calls.append(creation._replace(args=args, kwargs=kwargs, scope=None))
         followed = {self._owner}
         steps = {step.slot: number for number, step in enumerate(self._steps)}
         for call in record.calls[self._owner + 1 : self._steps[-1].slot + 1]:

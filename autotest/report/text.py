@@ -114,20 +114,19 @@ def own_failure(index: int, base_seed: int) -> str:
     )
 
 
-def nothing_compared(test: str, seed: int, index: int) -> str:
+def nothing_compared(seed: int, index: int) -> str:
     return (
-        f"{test}: trial {index} (seed {seed}) compared nothing, so that its passing means nothing. Expected at "
+        f"trial {index} (seed {seed}) compared nothing, so that its passing means nothing. Expected at "
         "least one dual call with a result; the test made none. Call something of the dual torch on its tensors."
     )
 
 
-def gradient_not_compared(test: str, seed: int, index: int, complaint: str) -> str:
+def gradient_not_compared(seed: int, index: int, complaint: str) -> str:
     """What the gradient gate has against a trial."""
-    return f"{test}: trial {index} (seed {seed}) forgot its gradients: {complaint}."
+    return f"trial {index} (seed {seed}) forgot its gradients: {complaint}."
 
 
 def too_few_accepted(
-    test: str,
     accepted: int,
     needed: int,
     rejections: collections.Counter[str],
@@ -136,21 +135,19 @@ def too_few_accepted(
     """Why a test gave up: what the reference refused most often, and at which lines of the test."""
     total = sum(rejections.values())
     told = rejections.most_common(5)
-    lines = [
-        f"{test}: the reference accepted {accepted} of {accepted + total} trials; {needed} are needed. It refused:"
-    ]
+    lines = [f"the reference accepted {accepted} of {accepted + total} trials; {needed} are needed. It refused:"]
     for reason, count in told:
         place = places.get(reason, "")
         lines.append(f"  {count:4d} x {reason.removesuffix('.')}{f', at {place}' if place else ''}")
     return "\n".join([*lines, *dict.fromkeys(advice_on(reason) for reason, _ in told)])
 
 
-def stale_entries(test: str, entries: Sequence[Entry]) -> str:
+def stale_entries(entries: Sequence[Entry]) -> str:
     """What to do about entries of the ledger that nothing met."""
     listed = [f"  {entry.key}: {entry.symptom}, {entry.reason}" for entry in entries]
     return "\n".join(
         [
-            f"{test}: the ledger expects divergences that no trial showed any more:",
+            "the ledger expects divergences that no trial showed any more:",
             *listed,
             "If that is fixed, delete the entry and its reproducer; otherwise the test does not reach it any more,",
             "or only in some runs: then give the entry `strict = false`.",

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from autotest.program import Call, Scope
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layer:
@@ -52,13 +54,12 @@ class ByLayer:
         return cls(data["path"], data["alone"], data["stage"], tuple(layers))
 
 
-def without_root(scopes: Iterable[str]) -> dict[str, str]:
-    """The path below the outermost network for each scope; where there are several, with its class in front."""
-    all_of_them = [scope for scope in scopes if scope]
-    roots = {scope.partition(".")[0] for scope in all_of_them}
-    if len(roots) != 1:
-        return {scope: scope for scope in all_of_them}
-    return {scope: scope.partition(".")[2] or scope for scope in all_of_them}
+def paths_of(calls: Iterable[Call]) -> dict[Scope | None, str]:
+    """The path of each module that made some of `calls`; where there are several networks, with its class in front."""
+    scopes = [call.scope for call in calls if call.scope]
+    if len({scope.network for scope in scopes}) != 1:
+        return {scope: str(scope) for scope in scopes}
+    return {scope: scope.path or scope.network for scope in scopes}
 
 
 def begins(layers: Sequence[Layer], stage: str) -> Layer | None:

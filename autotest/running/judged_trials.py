@@ -88,15 +88,14 @@ class JudgedTrials:
             ((what, times),) = tally.absent.most_common(1)
             raise unittest.SkipTest(f"{what} ({times} of {sum(tally.rejections.values())} trials)")
         if not self.enough and self.context.options.trial is None:
-            raise TooFewAccepted(
-                text.too_few_accepted(self.test.id, tally.accepted, self.needed, tally.rejections, tally.places)
-            )
+            said = text.too_few_accepted(tally.accepted, self.needed, tally.rejections, tally.places)
+            raise TooFewAccepted(self.test.id, said)
         self._agree_in_graph_mode()
         if self.context.options.usual:
             parity = self.test.settings.check_errors
             stale = self.context.ledger.stale(self.test.id, tally.expected, error_parity=parity)
             if stale:
-                raise StaleLedgerEntry(text.stale_entries(self.test.id, stale))
+                raise StaleLedgerEntry(self.test.id, text.stale_entries(stale))
 
     def _is_time(self, planned: Planned, latest: Outcome) -> bool:
         """Whether the trials that wait are to be compared before another is run."""
@@ -133,9 +132,10 @@ class JudgedTrials:
             case Diverged():
                 raise self._divergence(planned.base, planned.trial, trial)
             case Vacuous():
-                raise NothingCompared(text.nothing_compared(test.id, outcome.seed, planned.trial))
+                raise NothingCompared(test.id, text.nothing_compared(outcome.seed, planned.trial))
             case GradientMissing(complaint):
-                raise GradientNotCompared(text.gradient_not_compared(test.id, outcome.seed, planned.trial, complaint))
+                said = text.gradient_not_compared(outcome.seed, planned.trial, complaint)
+                raise GradientNotCompared(test.id, said)
             case _:
                 tally.accepted += 1
                 if self.context.options.coverage:

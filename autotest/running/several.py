@@ -8,7 +8,7 @@ import functools
 import unittest
 from collections.abc import Callable
 
-from autotest.base.errors import AutotestError
+from autotest.base.errors import AutotestError, TrialsFailed
 from autotest.report import candidates as report
 from autotest.results.divergence import Divergence
 from autotest.running import runner
@@ -119,10 +119,10 @@ def _judge_waiting(candidates: list[_Candidate]) -> None:
 
 def _result(candidate: _Candidate) -> report.CandidateResult:
     tally, ended = candidate.judged.tally, candidate.ended
-    against = "" if ended is None else str(ended).partition("\n")[0].removeprefix(f"{candidate.judged.test.id}: ")
+    said = ended.said if isinstance(ended, TrialsFailed) else "" if ended is None else str(ended)
     place = ended.place if isinstance(ended, Divergence) else ""
     return report.CandidateResult(
-        candidate.name, tally.accepted, tally.absent.total(), tally.expected.total(), against, place
+        candidate.name, tally.accepted, tally.absent.total(), tally.expected.total(), said.partition("\n")[0], place
     )
 
 
@@ -139,6 +139,8 @@ def _tell(candidates: list[_Candidate]) -> None:
     if failed:
         error = failed[0].ended
         assert error is not None
+        if isinstance(error, TrialsFailed):
+            raise type(error)(error.test, "\n".join([error.said, "", *lines])) from error
         raise type(error)("\n".join([str(error), "", *lines])) from error
     if all(isinstance(each.ended, unittest.SkipTest) for each in candidates):
         raise unittest.SkipTest("; ".join(f"{each.name}: {each.ended}" for each in candidates))

@@ -38,13 +38,17 @@ class Called:
 
     def id(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """``file.py::Class.method[arguments]``."""
+        return f"{self.label or self.file.name}::{self.within_file(args, kwargs)}"
+
+    def within_file(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        """``Class.method[arguments]``."""
         shown = [_shown(item) for item in args]
         shown += [
             f"{key}={_shown(value, self.arguments.get(key))}"
             for key, value in sorted(kwargs.items())
             if key not in self.fixtures
         ]
-        written = f"{self.label or self.file.name}::{self.name}" + (f"[{', '.join(shown)}]" if shown else "")
+        written = self.name + (f"[{', '.join(shown)}]" if shown else "")
         return written if self.number == 1 else f"{written}#{self.number}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from autotest.program import Program, Ref, Root
-from autotest.program.calls import LAYOUT
 from autotest.program.semantics import base_name, is_setting
 
 
@@ -17,7 +16,7 @@ def arguments(program: Program, *, refused: bool) -> str:
     told = [
         f"{base_name(call).rstrip('_')}({', '.join(_told(program, item) for item in (call.args, call.kwargs) if item)})"
         for call in program.calls
-        if call.kind != "tensor" and not call.note and call.note != LAYOUT and not is_setting(call)
+        if call.kind != "tensor" and not call.note and not is_setting(call)
     ]
     return "; ".join(told) + (" refused" if refused else "")
 

@@ -16,6 +16,7 @@ from autotest.sweeping.coverage import public_name
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.novelty import features
+from autotest.sweeping.trail import Running
 from autotest.sweeping.units import Ended
 
 #: Seconds that the reference may take alone with a sample that ended a process, and how often it is asked.
@@ -63,7 +64,7 @@ def _divergence(
 def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell: Cell) -> str:
     """Count a sample that ended a worker before, which is not run again; returns what of its arguments matters."""
     # One process for both: it is the reference that finds out what is pushed back, too.
-    if ended.side == 0 or _dies(lambda: results(judge.whole(program)[0], judge.reference)):
+    if ended.running is Running.REFERENCE or _dies(lambda: results(judge.whole(program)[0], judge.reference)):
         cell.left_out["the reference ends the process, too"] += 1
         return ""
     operator = operator_of(program.calls, len(program.calls) - 1)

@@ -22,6 +22,7 @@ from autotest.results.sweep_findings import SweepFinding
 from autotest.sweeping import trail, verifying
 from autotest.sweeping.explaining import explained
 from autotest.sweeping.judged_units import Part
+from autotest.sweeping.trail import Running
 from autotest.sweeping.units import NO_ANSWER, Ended, Unit, after_end, was_counted
 from autotest.sweeping.worker import Databases, Listed, list_entries, work
 
@@ -91,7 +92,7 @@ class Engine:
         self._made = 0
         self._died_before = False
         #: operator, without its variant -> arguments that ended processes, and how often
-        self._killers: dict[str, collections.Counter[str]] = {}
+        self._deadly: dict[str, collections.Counter[str]] = {}
 
     def __enter__(self) -> Engine:
         return self
@@ -165,9 +166,9 @@ class Engine:
             worker = self._spare or self._fresh()
             # A process that has died is followed by one that has started meanwhile.
             self._spare = self._fresh() if self._died_before else None
-        killers = self._killers.get(unit.key.name)
-        if killers:
-            unit = dataclasses.replace(unit, deadly=dict(killers))
+        deadly = self._deadly.get(unit.key.name)
+        if deadly:
+            unit = dataclasses.replace(unit, deadly=dict(deadly))
         worker.unit, worker.upto, worker.given = unit, unit.start, time.monotonic()
         with contextlib.suppress(OSError):  # one that is gone is met when it is listened to
             worker.process.connection.send(unit)
@@ -193,7 +194,7 @@ class Engine:
             return self._died(worker, report)
         worker.upto = part.upto
         if part.deadly:
-            self._killers.setdefault(worker.unit.key.name, collections.Counter())[part.deadly] += 1
+            self._deadly.setdefault(worker.unit.key.name, collections.Counter())[part.deadly] += 1
         report(worker.unit, part.cell, part.done)
         if part.done:
             del self._workers[worker.number]
@@ -215,13 +216,13 @@ class Engine:
         how = f"{NO_ANSWER} in {self._deadline:g} s" if hung else self._ending(worker.process)
         words = "" if hung else _read(worker.log)
         worker.process.close()
-        if position.unit != unit.number or position.side < 0 or was_counted(unit, position.sample):
+        if position.unit != unit.number or position.running is Running.NOTHING or was_counted(unit, position.sample):
             # Not over a sample: over the making of them, or of the worker itself.
             cell = Cell()
             cell.left_out[f"its samples could not be made: {how} {words}".strip()] += 1
             report(unit, cell, True)
             return None
-        return after_end(unit, worker.upto, position.sample, Ended(position.side, how, words, hung))
+        return after_end(unit, worker.upto, position.sample, Ended(position.running, how, words, hung))
 
     @staticmethod
     def _ending(process: Process) -> str:

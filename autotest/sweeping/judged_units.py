@@ -18,7 +18,7 @@ from autotest.sweeping.judging import Judge
 from autotest.sweeping.kept_samples import KeptSamples
 from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.sampling import samples
-from autotest.sweeping.trail import Trail
+from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import FIRST, Unit
 
 #: Seconds after which what was found so far is handed in, so that a death costs no more than that.
@@ -67,7 +67,7 @@ def judged_samples(
     unit: Unit, made: Iterable[Sample], pair: Pair, trail: Trail | None = None, lacking: Lacking | None = None
 ) -> Iterator[Part]:
     """Judge samples of `unit` from the one on where it starts."""
-    judge = Judge(pair, trail.asks if trail is not None else lambda side: None, unit.deadly, lacking)
+    judge = Judge(pair, trail.runs if trail is not None else lambda running: None, unit.deadly, lacking)
     cell = Cell()
     handed_in = time.monotonic()
     index = -1
@@ -101,7 +101,7 @@ def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell,
     ended = unit.ended.get(index)
     if sample.program is None:
         cell.left_out[sample.left_out] += 1
-    elif ended is not None and ended.side != 2:
+    elif ended is not None and ended.running is not Running.PROBE:
         killed = count_death(ended, f"{unit.kind} {index}", sample.program, judge, cell)
         judge.note_deadly(killed)
         return killed

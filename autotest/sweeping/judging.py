@@ -31,6 +31,7 @@ from autotest.sweeping.checks import check_of, follows, has_nonfinite, is_left_a
 from autotest.sweeping.double_gradients import with_double_gradient
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.lacking import Lacking
+from autotest.sweeping.trail import Running
 from autotest.sweeping.undefined import Draws, marked
 from autotest.sweeping.vacuous import is_constant, says_nothing
 
@@ -47,7 +48,7 @@ class Judge:
 
     Args:
         pair: the two sides.
-        asks: called with the side that is asked next: 0 for the reference, 1 for the candidate, 2 for a probe of it.
+        runs: called with what is run next.
         deadly: arguments that ended processes (`autotest.sweeping.arguments`), and how often.
         lacking: what the candidate lacks; whoever judges many cells looks that up once for all of them.
     """
@@ -55,12 +56,12 @@ class Judge:
     def __init__(
         self,
         pair: Pair,
-        asks: Callable[[int], object] = lambda side: None,
+        runs: Callable[[Running], object] = lambda running: None,
         deadly: Mapping[str, int] | None = None,
         lacking: Lacking | None = None,
     ) -> None:
         self._pair = pair
-        self._asks = asks
+        self._runs = runs
         self._deadly = collections.Counter(deadly or {})
         self._settings = Settings(check_errors=True)
         self._lacking = lacking or Lacking(pair)
@@ -85,7 +86,7 @@ class Judge:
         if lacking is not None:
             return Judgement(program, lacking.reason, lacking.name)
         found = Judgement(program)
-        self._asks(0)
+        self._runs(Running.REFERENCE)
         pair = self._pair
         draws = Draws(program, pair.reference)
         expected = replay(program, pair.reference, look=draws.look)
@@ -99,7 +100,7 @@ class Judge:
         plain = marked(program, drawn=drawn)
         found.program = with_backward(plain, expected, gaps=gaps)
         found.vacuous = says_nothing(found.program, expected) or is_constant(plain, expected)
-        self._asks(1)
+        self._runs(Running.CANDIDATE)
         actual = replay(found.program, pair.candidate)
         if isinstance(actual.error, Absent):
             found.absent = str(actual.error)
@@ -119,7 +120,7 @@ class Judge:
             if measure and not found.vacuous:
                 found.accuracy = measured(plain, expected, actual, pair)
             if closely or twice:
-                self._asks(2)
+                self._runs(Running.PROBE)
             if twice and found.program is not plain and found.checks.get("gradient"):
                 self._double_gradient(found, plain, expected)
             if closely:
@@ -211,7 +212,7 @@ class Judge:
 
     def _judge_refusal(self, found: Judgement, expected: Replayed, *, drawn: bool) -> None:
         found.refused = True
-        self._asks(1)
+        self._runs(Running.CANDIDATE)
         agreement = refused(found.program, self._pair, self._settings, expected)
         if agreement.mismatches and drawn:
             found.left_out = (

@@ -14,7 +14,7 @@ from autotest.frameworks.samples import Sample
 from autotest.processes.child import die_with_parent
 from autotest.processes.endings import describe, last_words
 from autotest.sweeping.judged_units import Part, judged_samples
-from autotest.sweeping.trail import Trail
+from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import Ended, Unit, after_death, was_counted
 
 
@@ -35,8 +35,8 @@ def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log
         if done:
             return
         position = trail.position()
-        ended = Ended(position.side, describe(status), last_words(_read(log, heard)))
-        if position.side < 0 or was_counted(unit, position.sample):
+        ended = Ended(position.running, describe(status), last_words(_read(log, heard)))
+        if position.running is Running.NOTHING or was_counted(unit, position.sample):
             # Not over a sample: whoever asked for the unit is told as if this process itself had ended.
             os._exit(max(status, 1))
         unit = after_death(unit, upto, position.sample, ended)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import mmap
 import struct
 import time
@@ -11,15 +12,25 @@ from typing import Final, NamedTuple
 _STATE: Final = struct.Struct("<qqqd")
 
 
+class Running(enum.IntEnum):
+    """What a worker does with a sample."""
+
+    #: It makes the sample, or has none.
+    NOTHING = -1
+    REFERENCE = 0
+    CANDIDATE = 1
+    #: The candidate once more, to look at it closely.
+    PROBE = 2
+
+
 class Position(NamedTuple):
     """Where a worker was last seen."""
 
     #: Number of the unit; -1 between units.
     unit: int
     sample: int
-    #: Who was asked: 0 the reference, 1 the candidate, 2 the candidate in a probe; -1 nobody.
-    side: int
-    #: When the sample, or this side's turn, began, in seconds of `time.monotonic`.
+    running: Running
+    #: When the sample, or what is running, began, in seconds of `time.monotonic`.
     began: float
 
 
@@ -32,26 +43,31 @@ class Trail:
         self.rest()
 
     def sample(self, unit: int, index: int) -> None:
-        _STATE.pack_into(self._memory, 0, unit, index, -1, time.monotonic())
+        _STATE.pack_into(self._memory, 0, unit, index, Running.NOTHING, time.monotonic())
 
-    def asks(self, side: int) -> None:
-        """The side that is asked next, whose time begins now."""
-        struct.pack_into("<qd", self._memory, 16, side, time.monotonic())
+    def runs(self, running: Running) -> None:
+        """What is run next, whose time begins now."""
+        struct.pack_into("<qd", self._memory, 16, running, time.monotonic())
 
     def position(self) -> Position:
         """What was written last, by this process or by a fork of it."""
-        return Position(*_STATE.unpack_from(self._memory, 0))
+        return _position(self._memory)
 
     def rest(self) -> None:
         """No sample is being judged."""
-        _STATE.pack_into(self._memory, 0, -1, -1, -1, time.monotonic())
+        _STATE.pack_into(self._memory, 0, -1, -1, Running.NOTHING, time.monotonic())
 
 
 def create(path: Path) -> None:
     """Make the file of a worker; raises `OSError`."""
-    path.write_bytes(_STATE.pack(-1, -1, -1, time.monotonic()))
+    path.write_bytes(_STATE.pack(-1, -1, Running.NOTHING, time.monotonic()))
 
 
 def read(path: Path) -> Position:
     """Where the worker of `path` was last seen."""
-    return Position(*_STATE.unpack(path.read_bytes()[: _STATE.size]))
+    return _position(path.read_bytes())
+
+
+def _position(written: bytes | mmap.mmap) -> Position:
+    unit, sample, running, began = _STATE.unpack_from(written)
+    return Position(unit, sample, Running(running), began)

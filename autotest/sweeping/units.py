@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from autotest.frameworks.samples import Entry, Form, Kind
 from autotest.results.sweep import CellKey
+from autotest.sweeping.trail import Running
 
 #: Deaths in one unit after which the rest of its samples is only counted.
 DEATHS: Final = 12
@@ -43,8 +44,8 @@ NO_ANSWER: Final = "no answer"
 class Ended(NamedTuple):
     """How the worker ended that judged a sample."""
 
-    #: Who was asked: 0 the reference, 1 the candidate, 2 the candidate in a probe.
-    side: int
+    #: What it was doing.
+    running: Running
     #: ``"SIGSEGV"``, ``"no answer in 20 s"``.
     how: str
     words: str
@@ -89,7 +90,7 @@ class Unit:
 
 def was_counted(unit: Unit, sample: int) -> bool:
     """Whether `sample` is known to end processes, so that it is not run again; one that did in a probe is."""
-    return sample in unit.ended and unit.ended[sample].side != 2
+    return sample in unit.ended and unit.ended[sample].running is not Running.PROBE
 
 
 def after_death(unit: Unit, start: int, sample: int, ended: Ended, allowed: int = DEATHS) -> Unit:

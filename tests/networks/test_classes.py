@@ -15,6 +15,7 @@ from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
 from autotest.frameworks import chosen
 from autotest.frameworks.torch import TorchFramework
+from autotest.program import Scope
 from autotest.recording.pairing import pair_up
 from autotest.replaying.replay import replay
 from autotest.trials.trial import run_trial
@@ -75,7 +76,7 @@ def test_its_program_is_a_tree_of_modules_and_a_straight_list_of_calls_that_can_
 
 def test_each_call_says_where_in_the_network_it_was_made():
     outcome = trial(lambda: Net()(x()))
-    scopes = {call.scope: call.target for call in outcome.recorder.calls}
+    scopes = {str(call.scope): call.target for call in outcome.recorder.calls}
     assert {"Net.first", "Net.blocks.0.linear", "Net.blocks.1", "Net.last.0.linear", "Net.last.1"} <= scopes.keys()
     assert scopes["Net.blocks.1"] == "add"
     assert [call.scope for call in outcome.program.calls] == [call.scope for call in outcome.recorder.calls]
@@ -84,7 +85,7 @@ def test_each_call_says_where_in_the_network_it_was_made():
 def test_a_fault_in_a_forward_is_found():
     outcome = trial(lambda: Net()(x()), FaultyTorch({"relu": plus(1.0)}))
     assert outcome.mismatches[0].name.startswith("v")
-    assert outcome.recorder.calls[outcome.mismatches[0].slot].scope == "Net.blocks.0"
+    assert outcome.recorder.calls[outcome.mismatches[0].slot].scope == Scope("Net", "blocks.0")
 
 
 @pytest.mark.parametrize("name", ALL_MODELS)
@@ -367,7 +368,7 @@ def test_the_models_agree_with_oneflow(name, training):
 
 def test_what_is_in_a_sequential_is_told_by_its_whole_path():
     outcome = trial(lambda: torch.nn.Sequential(Block(3), Block(3))(x()))
-    scopes = {call.scope for call in outcome.recorder.calls}
+    scopes = {str(call.scope) for call in outcome.recorder.calls}
     assert {"Sequential.0.linear", "Sequential.1.linear", "Sequential.1"} <= scopes
 
 

@@ -13,10 +13,11 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.live_modules import wrong_alone
+from autotest.program import Call, Scope
 from autotest.report import text
 from autotest.report.layers import ROWS, layer_lines
 from autotest.results.finding import Finding
-from autotest.results.layers import ByLayer, Layer, begins, without_root
+from autotest.results.layers import ByLayer, Layer, begins, paths_of
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
@@ -283,8 +284,11 @@ def _inputs() -> list[object]:
 
 
 def test_paths_have_the_networks_class_in_front_where_there_are_several() -> None:
-    assert without_root(["Net.a", "Net", "", "Net.b.c"]) == {"Net.a": "a", "Net": "Net", "Net.b.c": "b.c"}
-    assert without_root(["One.a", "Two.a"]) == {"One.a": "One.a", "Two.a": "Two.a"}
+    def paths(*scopes: Scope | None) -> list[str]:
+        return [*paths_of(Call("function", "relu", (), {}, 0, scope=scope) for scope in scopes).values()]
+
+    assert paths(Scope("Net", "a"), Scope("Net"), None, Scope("Net", "b.c")) == ["a", "Net", "b.c"]
+    assert paths(Scope("One", "a"), Scope("Two", "a")) == ["One.a", "Two.a"]
 
 
 def test_a_long_table_is_cut_to_what_is_about_the_guilty_layer() -> None:

@@ -21,7 +21,7 @@ from autotest.sweeping.judged_units import Part
 from autotest.sweeping.judging import SET_ASIDE, Judge
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
-from autotest.sweeping.trail import Trail
+from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import Ended, Unit, after_end, units
 from autotest.sweeping.worker import work
 from tests.sweep.planted import TORCH, databases, deadly_relu
@@ -44,7 +44,7 @@ def test_arguments_are_alike_in_all_that_does_not_tend_to_kill() -> None:
 def test_a_sample_that_kills_only_after_others_is_no_finding() -> None:
     """Another sample may have damaged the memory of the process."""
     cell = Cell()
-    ended = Ended(1, "SIGSEGV", "")
+    ended = Ended(Running.CANDIDATE, "SIGSEGV", "")
     assert count_death(ended, "sample 0", relu_of(2), Judge(Pair(TORCH, TORCH)), cell) == ""
     assert cell.divergences == {}
     (reason,) = cell.left_out
@@ -53,7 +53,7 @@ def test_a_sample_that_kills_only_after_others_is_no_finding() -> None:
 
 def test_a_sample_that_gave_no_answer_is_counted_without_waiting_for_it_again() -> None:
     cell = Cell()
-    ended = Ended(1, "no answer in 20 s", "", hung=True)
+    ended = Ended(Running.CANDIDATE, "no answer in 20 s", "", hung=True)
     assert count_death(ended, "sample 0", relu_of(2), Judge(Pair(TORCH, TORCH)), cell)
     (found,) = cell.divergences.values()
     assert (found.check, found.message) == ("survives", "relu: torch ends with no answer in 20 s")
@@ -73,17 +73,21 @@ def test_a_fork_that_gives_no_answer_is_no_finding_and_the_worker_itself_judges_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unit = _samples_of_relu()
-    first = after_end(unit, 3, 4, Ended(1, "SIGABRT", ""))
+    first = after_end(unit, 3, 4, Ended(Running.CANDIDATE, "SIGABRT", ""))
     assert (first.start, first.in_forks, set(first.ended)) == (3, True, {4})
-    rest = after_end(first, 5, 6, Ended(1, "no answer in 20 s", "", hung=True))
+    rest = after_end(first, 5, 6, Ended(Running.CANDIDATE, "no answer in 20 s", "", hung=True))
     assert (rest.start, rest.in_forks, set(rest.ended)) == (5, False, {4})
     # The worker itself hangs.
-    hung = after_end(rest, 6, 6, Ended(1, "no answer in 20 s", "", hung=True))
+    hung = after_end(rest, 6, 6, Ended(Running.CANDIDATE, "no answer in 20 s", "", hung=True))
     assert (hung.start, hung.in_forks, set(hung.ended)) == (6, False, {4, 6})
 
     monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:at_home")
-    assert not _worked(dataclasses.replace(rest, start=0, ended={99: Ended(1, "", "")}), tmp_path).divergences
-    assert _worked(dataclasses.replace(first, start=0, ended={99: Ended(1, "", "")}), tmp_path).divergences
+    assert not _worked(
+        dataclasses.replace(rest, start=0, ended={99: Ended(Running.CANDIDATE, "", "")}), tmp_path
+    ).divergences
+    assert _worked(
+        dataclasses.replace(first, start=0, ended={99: Ended(Running.CANDIDATE, "", "")}), tmp_path
+    ).divergences
 
 
 def _samples_of_relu() -> Unit:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-Values = np.ndarray[Any, Any]
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Unknown,
+    Values,
+    p_norm,
+    sum_with_product,
+)
+
 #: Of a matrix that is nearer to a singular one, the last digits are anybody's.
 _CONDITION = 1e6
 
@@ -16,13 +23,13 @@ _CONDITION = 1e6
 def _well(x: Values) -> Values:
     """`x`, whose matrices are far enough from singular ones."""
     if x.size and not (np.linalg.cond(x) < _CONDITION).all():
-        raise TypeError
+        raise Unknown
     return x
 
 
 def _solve(a: Values, b: Values, *, left: bool = True) -> Values:
     if not left or b.ndim not in (1, a.ndim):
-        raise TypeError
+        raise Unknown
     return np.asarray(np.linalg.solve(_well(a), b[:, None])[..., 0] if b.ndim == 1 else np.linalg.solve(_well(a), b))
 
 
@@ -70,23 +77,13 @@ def _sums_of_products(x: Values, y: Values, *, dim: int = -1) -> Values:
 
 
 def _distances(x: Values, y: Values, p: float = 2.0, compute_mode: Any = None) -> Values:
-    return _size(x[..., :, None, :] - y[..., None, :, :], p)
-
-
-def _size(x: Values, p: float) -> Values:
-    """The p-norm along the last dimension."""
-    size = np.abs(x)
-    if p == 0:
-        return np.asarray((x != 0).sum(axis=-1).astype(x.dtype))
-    if np.isinf(p):
-        return np.asarray(size.max(axis=-1))
-    return np.asarray((size**p).sum(axis=-1) ** (1 / p))
+    return p_norm(x[..., :, None, :] - y[..., None, :, :], p)
 
 
 def _limited(x: Values, p: float, dim: int, maxnorm: float) -> Values:
     """As torch's documentation of ``renorm`` has it: rows along `dim` whose norm exceeds `maxnorm` are scaled to it."""
     rows = np.moveaxis(x, dim, 0)
-    norms = _size(rows.reshape(rows.shape[0], -1), p)
+    norms = p_norm(rows.reshape(rows.shape[0], -1), p)
     factors = np.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
     return np.asarray(np.moveaxis(rows * factors.reshape(-1, *[1] * (rows.ndim - 1)), 0, dim))
 
@@ -117,16 +114,11 @@ def _product_of_all(*tensors: Values) -> Values:
     return np.stack([grid.ravel() for grid in np.meshgrid(*tensors, indexing="ij")], axis=1)
 
 
-def _added(scaled: Values, product: Values, beta: float, alpha: float) -> Values:
-    # Where beta is 0, what is added to is ignored, with the NaN in it.
-    return np.asarray(alpha * product + (beta * scaled if beta else 0))
-
-
 def _power(x: Values, n: int) -> Values:
     return np.asarray(np.linalg.matrix_power(x if n >= 0 else _well(x), n))
 
 
-ALGEBRA: Mapping[str, Callable[..., Any]] = MappingProxyType(
+ALGEBRA: Mapping[str, Function] = MappingProxyType(
     {
         "det": lambda x: np.linalg.det(_well(x)),
         "slogdet": _sign_and_log,
@@ -144,12 +136,12 @@ ALGEBRA: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "block_diag": _block_diagonal,
         "vander": _powers,
         "cartesian_prod": _product_of_all,
-        "addmv": lambda c, a, b, *, beta=1, alpha=1: _added(c, a @ b, beta, alpha),
-        "addbmm": lambda c, a, b, *, beta=1, alpha=1: _added(c, (a @ b).sum(axis=0), beta, alpha),
+        "addmv": lambda c, a, b, *, beta=1, alpha=1: sum_with_product(c, a @ b, beta, alpha),
+        "addbmm": lambda c, a, b, *, beta=1, alpha=1: sum_with_product(c, (a @ b).sum(axis=0), beta, alpha),
     }
 )
 #: Below ``torch.linalg``, where some of these names mean something else.
-LINALG: Mapping[str, Callable[..., Any]] = MappingProxyType(
+LINALG: Mapping[str, Function] = MappingProxyType(
     {
         "inv": lambda x: np.linalg.inv(_well(x)),
         "det": ALGEBRA["det"],

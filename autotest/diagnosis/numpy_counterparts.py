@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from autotest.diagnosis.numpy_losses import reduced
-
-Values = np.ndarray[Any, Any]
-Function = Callable[..., Any]
-
-
-def _axis(dim: Any) -> Any:
-    return tuple(dim) if isinstance(dim, (list, tuple)) else dim
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Unknown,
+    Values,
+    axis_of,
+    exactly,
+    p_norm,
+    reduction_of,
+    sigmoid,
+    sum_with_product,
+)
 
 
 def _reduction(function: Function) -> Function:
     def reduced(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
-        return function(x, axis=_axis(dim), keepdims=keepdim)
+        return function(x, axis=axis_of(dim), keepdims=keepdim)
 
     return reduced
-
-
-def _exactly(function: Function, count: int) -> Function:
-    """`function` of `count` operands and nothing else: any further argument means something unknown."""
-
-    def called(*args: Any) -> Any:
-        if len(args) != count:
-            raise TypeError
-        return function(*args)
-
-    return called
 
 
 def _scaled(function: Function) -> Function:
@@ -57,9 +50,9 @@ def _softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: Non
 
 
 def _logsumexp(x: Values, dim: Any, keepdim: bool = False) -> Values:
-    top = x.max(axis=_axis(dim), keepdims=True)
-    total = np.log(np.exp(x - top).sum(axis=_axis(dim), keepdims=True)) + top
-    return np.asarray(total if keepdim else np.squeeze(total, axis=_axis(dim)))
+    top = x.max(axis=axis_of(dim), keepdims=True)
+    total = np.log(np.exp(x - top).sum(axis=axis_of(dim), keepdims=True)) + top
+    return np.asarray(total if keepdim else np.squeeze(total, axis=axis_of(dim)))
 
 
 def _layer_norm(x: Values, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Values:
@@ -82,7 +75,7 @@ def _variance(root: bool) -> Function:
     def variance(x: Values, dim: Any = None, unbiased: bool = True, keepdim: bool = False) -> Any:
         if isinstance(dim, bool):  # var(x, unbiased)
             dim, unbiased = None, dim
-        return (np.std if root else np.var)(x, axis=_axis(dim), ddof=int(unbiased), keepdims=keepdim)
+        return (np.std if root else np.var)(x, axis=axis_of(dim), ddof=int(unbiased), keepdims=keepdim)
 
     return variance
 
@@ -93,7 +86,7 @@ def _spread_out(sizes: Sequence[Any]) -> tuple[Any, ...]:
 
 def _gelu(x: Values, approximate: str = "none") -> Values:
     if approximate != "none":
-        raise TypeError
+        raise Unknown
     return np.asarray(x * 0.5 * (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))))
 
 
@@ -111,28 +104,19 @@ def _flatten(x: Values, start_dim: int = 0, end_dim: int = -1) -> Values:
 def _norm(x: Values, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Values:
     """Of the elements taken as one vector, along `dim`: ``torch.norm``, whose p="nuc" means another thing."""
     if dtype is not None or (isinstance(p, str) and p != "fro"):
-        raise TypeError
-    order = 2.0 if isinstance(p, str) else float(p)
-    axis = _axis(dim)
-    size = np.abs(x)
-    if order == 0:
-        return np.asarray((x != 0).sum(axis=axis, keepdims=keepdim).astype(x.dtype))
-    if math.isinf(order):
-        return np.asarray((np.max if order > 0 else np.min)(size, axis=axis, keepdims=keepdim))
-    return np.asarray((size**order).sum(axis=axis, keepdims=keepdim) ** (1 / order))
+        raise Unknown
+    return p_norm(x, 2.0 if isinstance(p, str) else float(p), axis_of(dim), keepdims=keepdim)
 
 
 def _kl_div(
     x: Values, target: Values, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
 ) -> Values:  # fmt: skip
-    if size_average is not None or reduce is not None:
-        raise TypeError
     if log_target:
         each = np.exp(target) * (target - x)
     else:
         each = np.where(target == 0, 0.0, target * np.log(np.where(target == 0, 1.0, target))) - target * x
-    return reduced(each, reduction, x.shape[0] if x.ndim else 1)
+    return reduced(each, reduction_of(reduction, size_average, reduce), x.shape[0] if x.ndim else 1)
 
 
 def _cosine_similarity(x: Values, y: Values, dim: int = 1, eps: float = 1e-8) -> Values:
@@ -144,11 +128,19 @@ def _cosine_similarity(x: Values, y: Values, dim: int = 1, eps: float = 1e-8) ->
 def _normalized(x: Values, mean: Values, variance: Values, weight: Any, bias: Any, eps: float) -> Values:
     """`x` with channels along its second dimension; `mean` and `variance` broadcast with it."""
     if x.ndim < 2:
-        raise TypeError
+        raise Unknown
     channels = (1, -1) + (1,) * (x.ndim - 2)
     scaled = (x - mean) / np.sqrt(variance + eps)
     scaled = scaled if weight is None else scaled * weight.reshape(channels)
     return np.asarray(scaled if bias is None else scaled + bias.reshape(channels))
+
+
+def _statistics(x: Values, axes: tuple[int, ...], running_mean: Any, running_var: Any) -> tuple[Values, Values]:
+    """Mean and variance by channel: the running ones, or those of `x` itself over `axes` where there are none."""
+    if running_mean is None:
+        return x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
+    channels = (1, -1) + (1,) * (x.ndim - 2)
+    return running_mean.reshape(channels), running_var.reshape(channels)
 
 
 def _instance_norm(
@@ -156,13 +148,8 @@ def _instance_norm(
     use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Values:  # fmt: skip
     if x.ndim < 3:
-        raise TypeError
-    axes = tuple(range(2, x.ndim))
-    channels = (1, -1) + (1,) * (x.ndim - 2)
-    if use_input_stats:
-        mean, variance = x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
-    else:
-        mean, variance = running_mean.reshape(channels), running_var.reshape(channels)
+        raise Unknown
+    mean, variance = _statistics(x, tuple(range(2, x.ndim)), None if use_input_stats else running_mean, running_var)
     return _normalized(x, mean, variance, weight, bias, eps)
 
 
@@ -170,12 +157,7 @@ def _batch_norm(
     x: Values, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
     training: bool = False, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Values:  # fmt: skip
-    axes = (0, *range(2, x.ndim))
-    channels = (1, -1) + (1,) * (x.ndim - 2)
-    if training or running_mean is None:
-        mean, variance = x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
-    else:
-        mean, variance = running_mean.reshape(channels), running_var.reshape(channels)
+    mean, variance = _statistics(x, (0, *range(2, x.ndim)), None if training else running_mean, running_var)
     return _normalized(x, mean, variance, weight, bias, eps)
 
 
@@ -183,7 +165,7 @@ def _group_norm(x: Values, num_groups: int, weight: Any = None, bias: Any = None
     grouped = x.reshape(x.shape[0], num_groups, -1)
     mean, variance = grouped.mean(axis=2, keepdims=True), grouped.var(axis=2, keepdims=True)
     if (variance < 1e-12 * mean**2).any():
-        raise TypeError  # of equal numbers nothing is left but rounding, which eps makes hundreds of times greater
+        raise Unknown  # of equal numbers nothing is left but rounding, which eps makes hundreds of times greater
     scaled = ((grouped - mean) / np.sqrt(variance + eps)).reshape(x.shape)
     return _normalized(scaled, np.zeros(()), np.ones(()), weight, bias, 0.0)
 
@@ -220,16 +202,14 @@ def _index_select(x: Values, dim: int, index: Values) -> Values:
 def _bitwise(function: Function) -> Function:
     def combined(x: Any, y: Any) -> Any:
         if any(np.asarray(side).dtype.kind == "f" for side in (x, y)):
-            raise TypeError
+            raise Unknown
         return function(x, y)
 
     return combined
 
 
 def _added_to(c: Values, a: Values, b: Values, *, beta: float = 1, alpha: float = 1) -> Values:
-    """As torch's documentation has it: what is added to is ignored where beta is 0, with the NaN in it."""
-    product = alpha * (a @ b)
-    return np.asarray(product + (beta * c if beta else np.zeros_like(c)))
+    return sum_with_product(c, a @ b, beta, alpha)
 
 
 _UNARY: dict[str, Function] = {
@@ -242,7 +222,7 @@ _UNARY: dict[str, Function] = {
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "erf": np.vectorize(math.erf, otypes=[float]),
     "erfc": np.vectorize(math.erfc, otypes=[float]),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sigmoid": sigmoid,
     "frac": lambda x: x - np.trunc(x),
 }
 _BINARY: dict[str, Function] = {
@@ -263,8 +243,8 @@ _DIVISIONS: dict[str | None, Function] = {
 }
 COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
     {
-        **{name: _exactly(function, 1) for name, function in _UNARY.items()},
-        **{name: _exactly(function, 2) for name, function in _BINARY.items()},
+        **{name: exactly(function, 1) for name, function in _UNARY.items()},
+        **{name: exactly(function, 2) for name, function in _BINARY.items()},
         "add": _scaled(np.add),
         "sub": _scaled(np.subtract),
         "div": lambda x, y, *, rounding_mode=None: _DIVISIONS[rounding_mode](x, y),
@@ -305,28 +285,28 @@ COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
         "celu": lambda x, alpha=1.0, inplace=False: np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0),
         "selu": lambda x, inplace=False: _selu(x),
         "mish": lambda x, inplace=False: _mish(x),
-        "logsigmoid": _exactly(_log_sigmoid, 1),
-        "softsign": _exactly(lambda x: x / (1 + np.abs(x)), 1),
-        "tanhshrink": _exactly(lambda x: x - np.tanh(x), 1),
+        "logsigmoid": exactly(_log_sigmoid, 1),
+        "softsign": exactly(lambda x: x / (1 + np.abs(x)), 1),
+        "tanhshrink": exactly(lambda x: x - np.tanh(x), 1),
         "split": _chunks,
         "unbind": lambda x, dim=0: tuple(np.moveaxis(x, dim, 0)),
-        "zero": _exactly(np.zeros_like, 1),
+        "zero": exactly(np.zeros_like, 1),
         "fill": np.full_like,
-        "floor_divide": _exactly(np.floor_divide, 2),
+        "floor_divide": exactly(np.floor_divide, 2),
         "bitwise_and": _bitwise(np.bitwise_and),
         "bitwise_or": _bitwise(np.bitwise_or),
         "bitwise_xor": _bitwise(np.bitwise_xor),
-        "bitwise_not": _exactly(np.invert, 1),
+        "bitwise_not": exactly(np.invert, 1),
         "cumsum": lambda x, dim: np.cumsum(np.atleast_1d(x), axis=dim).reshape(x.shape),
         "cumprod": lambda x, dim: np.cumprod(np.atleast_1d(x), axis=dim).reshape(x.shape),
         "clamp": _clamp,
         "clip": _clamp,
-        "where": _exactly(np.where, 3),
-        "lerp": _exactly(lambda a, b, w: a + w * (b - a), 3),
+        "where": exactly(np.where, 3),
+        "lerp": exactly(lambda a, b, w: a + w * (b - a), 3),
         "tril": lambda x, diagonal=0: np.tril(x, diagonal),
         "triu": lambda x, diagonal=0: np.triu(x, diagonal),
         "flip": lambda x, *dims: np.flip(x, _spread_out(dims)),
-        "roll": lambda x, shifts, dims=None: np.roll(x, _axis(shifts), _axis(dims)),
+        "roll": lambda x, shifts, dims=None: np.roll(x, axis_of(shifts), axis_of(dims)),
         "transpose": lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),  # noqa: PLW0108 - the keywords' names
         "permute": lambda x, *dims: np.transpose(x, _spread_out(dims)),
         "reshape": lambda x, *shape: np.reshape(x, _spread_out(shape)),
@@ -338,7 +318,7 @@ COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
         "index_select": _index_select,
         "masked_fill": lambda x, mask, value: np.where(mask, value, x).astype(x.dtype),
         "diag": lambda x, diagonal=0: np.diag(x, diagonal),
-        "trace": _exactly(np.trace, 1),
+        "trace": exactly(np.trace, 1),
         "repeat": lambda x, *sizes: np.tile(x, _spread_out(sizes)),
     }
 )

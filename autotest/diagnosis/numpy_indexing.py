@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-Values = np.ndarray[Any, Any]
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Unknown,
+    Values,
+)
 
 
 def _places(index: Values, dim: int) -> tuple[Any, ...]:
@@ -22,7 +26,7 @@ def _places(index: Values, dim: int) -> tuple[Any, ...]:
 def _scatter(x: Values, dim: int, index: Values, src: Any, *, reduce: Any = None) -> Values:
     places = _places(index, dim)
     if reduce is not None or _repeats(x, places):
-        raise TypeError  # of several for one place, any may be the last
+        raise Unknown  # of several for one place, any may be the last
     result = x.copy()
     result[places] = src if np.ndim(src) == 0 else src[tuple(map(slice, index.shape))]
     return result
@@ -42,7 +46,7 @@ def _scatter_add(x: Values, dim: int, index: Values, src: Values) -> Values:
 
 def _index_add(x: Values, dim: int, index: Values, source: Values, *, alpha: Any = 1) -> Values:
     if not x.ndim:
-        raise TypeError
+        raise Unknown
     result = np.moveaxis(x.copy(), dim, 0)
     np.add.at(result, np.atleast_1d(index), alpha * np.moveaxis(source, dim, 0))
     return np.moveaxis(result, 0, dim)
@@ -50,7 +54,7 @@ def _index_add(x: Values, dim: int, index: Values, source: Values, *, alpha: Any
 
 def _index_fill(x: Values, dim: int, index: Values, value: Any) -> Values:
     if not x.ndim:
-        raise TypeError
+        raise Unknown
     result = np.moveaxis(x.copy(), dim, 0)
     result[np.atleast_1d(index)] = value
     return np.moveaxis(result, 0, dim)
@@ -59,7 +63,7 @@ def _index_fill(x: Values, dim: int, index: Values, value: Any) -> Values:
 def _plain_key(key: Any) -> Any:
     """`key`, which NumPy takes as torch does where no list is in it."""
     if any(isinstance(part, list) for part in (key, *(key if isinstance(key, tuple) else ()))):
-        raise TypeError
+        raise Unknown
     return key
 
 
@@ -96,7 +100,7 @@ def _searchsorted(
     ordered: Values, x: Any, *, out_int32: bool = False, right: bool = False, side: Any = None, sorter: Any = None
 ) -> Values:
     if ordered.ndim != 1 or sorter is not None:
-        raise TypeError
+        raise Unknown
     return np.asarray(np.searchsorted(ordered, x, side=side or ("right" if right else "left")))
 
 
@@ -104,7 +108,7 @@ def _embedding(
     x: Values, weight: Values, padding_idx: Any = None, max_norm: Any = None, *rest: Any, **more: Any
 ) -> Any:
     if max_norm is not None:
-        raise TypeError
+        raise Unknown
     return weight[x]
 
 
@@ -131,7 +135,7 @@ def _log_gamma(x: Values) -> Values:
 
 def _unique(x: Values) -> Values:
     if np.isnan(x).any():
-        raise TypeError
+        raise Unknown
     return np.unique(x)
 
 
@@ -139,7 +143,7 @@ def _rows(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
 
 
-INDEXING: Mapping[str, Callable[..., Any]] = MappingProxyType(
+INDEXING: Mapping[str, Function] = MappingProxyType(
     {
         "getitem": _getitem,
         "setitem": _setitem,

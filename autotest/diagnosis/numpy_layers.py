@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 
 from autotest.diagnosis.numpy_losses import reduced
-
-Values = np.ndarray[Any, Any]
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Unknown,
+    Values,
+    reduction_of,
+    sigmoid,
+)
 
 
 def _attention(
     query: Values, key: Values, value: Values, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
 ) -> Values:  # fmt: skip
     if dropout_p:
-        raise TypeError
+        raise Unknown
     scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
     if is_causal:
         scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
@@ -34,7 +39,7 @@ def _grid(size: int, align_corners: bool) -> Values:
 
 def _affine_grid(theta: Values, size: Any, align_corners: Any = None) -> Values:
     if len(size) != 4:
-        raise TypeError
+        raise Unknown
     y, x = np.meshgrid(*(_grid(int(extent), bool(align_corners)) for extent in size[2:]), indexing="ij")
     return np.asarray(np.einsum("nij,hwj->nhwi", theta, np.stack([x, y, np.ones_like(x)], -1)))
 
@@ -43,7 +48,7 @@ def _grid_sample(
     x: Values, grid: Values, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
 ) -> Values:
     if x.ndim != 4 or mode != "bilinear" or padding_mode not in ("zeros", "border") or not np.isfinite(grid).all():
-        raise TypeError
+        raise Unknown
     sizes = np.array([x.shape[3], x.shape[2]], float)
     at = (grid + 1) / 2 * (sizes - 1) if align_corners else ((grid + 1) * sizes - 1) / 2
     if padding_mode == "border":
@@ -65,7 +70,7 @@ def _embedding_bag(
     include_last_offset: bool = False, padding_idx: Any = None,
 ) -> Values:  # fmt: skip
     if max_norm is not None or padding_idx is not None or (x.ndim == 1) == (offsets is None):
-        raise TypeError
+        raise Unknown
     scales = np.ones(x.shape) if per_sample_weights is None else per_sample_weights
     if x.ndim == 1:
         ends = offsets[1:] if include_last_offset else np.append(offsets[1:], len(x))
@@ -74,7 +79,7 @@ def _embedding_bag(
         bags = list(range(len(x)))  # type: ignore[arg-type]
     rows = [weight[x[bag]] * scales[bag][:, None] for bag in bags]
     empty = np.zeros(weight.shape[1])
-    reductions: dict[str, Callable[..., Any]] = {"sum": np.sum, "mean": np.mean, "max": np.max}
+    reductions: dict[str, Function] = {"sum": np.sum, "mean": np.mean, "max": np.max}
     reduce = reductions[mode]
     return np.array([reduce(row, axis=0) if len(row) else empty for row in rows]).reshape(len(rows), weight.shape[1])
 
@@ -100,7 +105,7 @@ def _shuffled_channels(x: Values, groups: int) -> Values:
 
 def _local_response_norm(x: Values, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Values:
     if x.dtype.kind != "f":
-        raise TypeError  # whose mean is rounded to a whole number
+        raise Unknown  # whose mean is rounded to a whole number
     squares = np.pad(x * x, [(0, 0), (size // 2, (size - 1) // 2), *[(0, 0)] * (x.ndim - 2)])
     sums = sum(squares[:, at : at + x.shape[1]] for at in range(size))
     return np.asarray(x / (k + alpha * sums / size) ** beta)
@@ -114,13 +119,9 @@ def _gates(x: Values, h: Values, w: Values, u: Values, b: Any, c: Any) -> tuple[
     return np.asarray(x @ w.T + (0 if b is None else b)), np.asarray(h @ u.T + (0 if c is None else c))
 
 
-def _sigmoid(x: Values) -> Values:
-    return np.asarray(1 / (1 + np.exp(-x)))
-
-
 def _gru_cell(x: Values, h: Values, w: Values, u: Values, b: Any = None, c: Any = None) -> Values:
     inner, state = (np.split(part, 3, axis=-1) for part in _gates(x, h, w, u, b, c))
-    reset, update = (_sigmoid(inner[at] + state[at]) for at in (0, 1))
+    reset, update = (sigmoid(inner[at] + state[at]) for at in (0, 1))
     new = np.tanh(inner[2] + reset * state[2])
     return np.asarray((1 - update) * new + update * h)
 
@@ -129,8 +130,8 @@ def _lstm_cell(x: Values, hx: Any, w: Values, u: Values, b: Any = None, c: Any =
     hidden, cell = hx
     inner, state = _gates(x, hidden, w, u, b, c)
     entering, forgetting, new, leaving = np.split(inner + state, 4, axis=-1)
-    cell = _sigmoid(forgetting) * cell + _sigmoid(entering) * np.tanh(new)
-    return np.asarray(_sigmoid(leaving) * np.tanh(cell)), np.asarray(cell)
+    cell = sigmoid(forgetting) * cell + sigmoid(entering) * np.tanh(new)
+    return np.asarray(sigmoid(leaving) * np.tanh(cell)), np.asarray(cell)
 
 
 def _plain_cell(activation: Callable[[Values], Values]) -> Callable[..., Values]:
@@ -143,24 +144,18 @@ def _plain_cell(activation: Callable[[Values], Values]) -> Callable[..., Values]
 # -- losses -------------------------------------------------------------------------------------------------
 
 
-def _told(reduction: str, *former: Any) -> str:
-    if any(item is not None for item in former):
-        raise TypeError
-    return reduction
-
-
 def _gaussian(
     x: Values, target: Values, var: Values, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Values:
     if var.shape != x.shape or target.shape != x.shape:
-        raise TypeError
+        raise Unknown
     var = np.maximum(var, eps)
     each = 0.5 * (np.log(var) + (x - target) ** 2 / var) + (0.5 * np.log(2 * np.pi) if full else 0)
     return reduced(each, reduction)
 
 
 def _soft_margin(x: Values, y: Values, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Values:
-    return reduced(np.log1p(np.exp(-y * x)), _told(reduction, size_average, reduce))
+    return reduced(np.log1p(np.exp(-y * x)), reduction_of(reduction, size_average, reduce))
 
 
 def _several_soft_margins(
@@ -168,7 +163,7 @@ def _several_soft_margins(
 ) -> Values:
     positive, negative = -np.log1p(np.exp(-x)), -np.log1p(np.exp(x))
     each = -(y * positive + (1 - y) * negative) * (1 if weight is None else weight)
-    return reduced(np.asarray(each.mean(axis=-1)), _told(reduction, size_average, reduce))
+    return reduced(np.asarray(each.mean(axis=-1)), reduction_of(reduction, size_average, reduce))
 
 
 def _cosine_embedding(
@@ -179,7 +174,7 @@ def _cosine_embedding(
     sizes = np.sqrt(((x * x).sum(dim) + 1e-12) * ((y * y).sum(dim) + 1e-12))
     likeness = (x * y).sum(dim) / sizes
     each = np.where(target == 1, 1 - likeness, np.where(target == -1, np.maximum(0, likeness - margin), 0))
-    return reduced(each, _told(reduction, size_average, reduce))
+    return reduced(each, reduction_of(reduction, size_average, reduce))
 
 
 def _multi_margin(
@@ -191,10 +186,10 @@ def _multi_margin(
     each = np.maximum(0, margin - chosen + rows) ** p * (1 if weight is None else weight[at][:, None])
     each[np.arange(len(at)), at] = 0
     losses = each.sum(axis=1) / rows.shape[1]
-    return reduced(losses if x.ndim == 2 else losses[0], _told(reduction, size_average, reduce))
+    return reduced(losses if x.ndim == 2 else losses[0], reduction_of(reduction, size_average, reduce))
 
 
-LAYERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+LAYERS: Mapping[str, Function] = MappingProxyType(
     {
         "scaled_dot_product_attention": _attention,
         "affine_grid": _affine_grid,

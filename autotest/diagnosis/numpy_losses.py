@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-Values = np.ndarray[Any, Any]
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Unknown,
+    Values,
+    reduction_of,
+)
 
 
 def reduced(each: Values, reduction: str, batch: int = 0) -> Values:
@@ -18,7 +23,7 @@ def reduced(each: Values, reduction: str, batch: int = 0) -> Values:
     if reduction == "none":
         return each
     if reduction not in ("mean", "sum"):
-        raise TypeError
+        raise Unknown
     return np.asarray(each.mean() if reduction == "mean" else each.sum())
 
 
@@ -28,9 +33,9 @@ def _loss(each: Callable[..., Values]) -> Callable[..., Values]:
     def loss(
         x: Values, y: Values, size_average: Any = None, reduce: Any = None, reduction: str = "mean", **more: Any
     ) -> Values:
-        if size_average is not None or reduce is not None or x.shape != y.shape:
-            raise TypeError
-        return reduced(each(x, y, **more), reduction)
+        if x.shape != y.shape:
+            raise Unknown
+        return reduced(each(x, y, **more), reduction_of(reduction, size_average, reduce))
 
     return loss
 
@@ -44,7 +49,7 @@ def _smooth_l1(x: Values, y: Values, beta: float = 1.0) -> Values:
 
 def _huber(x: Values, y: Values, reduction: str = "mean", delta: float = 1.0) -> Values:
     if x.shape != y.shape:
-        raise TypeError
+        raise Unknown
     gap = np.abs(x - y)
     return reduced(np.asarray(np.where(gap < delta, 0.5 * gap**2, delta * (gap - 0.5 * delta))), reduction)
 
@@ -53,10 +58,10 @@ def _negative_log_likelihood(
     x: Values, target: Values, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean",
 ) -> Values:  # fmt: skip
-    if size_average is not None or reduce is not None or target.dtype.kind != "i":
-        raise TypeError
-    classes = x[:, None] if x.ndim == 1 else x
-    classes = np.moveaxis(x[None] if x.ndim == 1 else classes, 1, -1)
+    reduction = reduction_of(reduction, size_average, reduce)
+    if target.dtype.kind != "i":
+        raise Unknown
+    classes = np.moveaxis(x[None] if x.ndim == 1 else x, 1, -1)
     chosen = np.atleast_1d(target)
     kept = chosen != ignore_index
     picked = np.where(kept, chosen, 0)
@@ -72,7 +77,7 @@ def _cross_entropy(
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Values:  # fmt: skip
     if label_smoothing:
-        raise TypeError
+        raise Unknown
     axis = 0 if x.ndim == 1 else 1
     shifted = x - x.max(axis=axis, keepdims=True)
     logarithms = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
@@ -84,9 +89,10 @@ def _weighed(each: Callable[..., Values]) -> Callable[..., Values]:
         x: Values, y: Values, weight: Any = None, size_average: Any = None, reduce: Any = None,
         reduction: str = "mean", **more: Any,
     ) -> Values:  # fmt: skip
-        if size_average is not None or reduce is not None or x.shape != y.shape:
-            raise TypeError
-        return reduced(each(x, y, **more) * (1 if weight is None else weight), reduction)
+        if x.shape != y.shape:
+            raise Unknown
+        losses = each(x, y, **more) * (1 if weight is None else weight)
+        return reduced(losses, reduction_of(reduction, size_average, reduce))
 
     return loss
 
@@ -102,12 +108,12 @@ def _binary_of_logits(x: Values, y: Values, pos_weight: Any = None) -> Values:
 
 def _normalized(x: Values, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Values:
     if out is not None or p <= 0 or np.isinf(p):
-        raise TypeError
+        raise Unknown
     size = (np.abs(x) ** p).sum(axis=dim, keepdims=True) ** (1 / p)
     return np.asarray(x / np.maximum(size, eps))
 
 
-LOSSES: Mapping[str, Callable[..., Any]] = MappingProxyType(
+LOSSES: Mapping[str, Function] = MappingProxyType(
     {
         "mse_loss": _loss(lambda x, y: np.asarray((x - y) ** 2)),
         "l1_loss": _loss(lambda x, y: np.abs(x - y)),

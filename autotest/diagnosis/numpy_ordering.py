@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-Values = np.ndarray[Any, Any]
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Unknown,
+    Values,
+)
 
 
 def _order(x: Values, dim: int, descending: bool) -> Values:
@@ -37,7 +41,7 @@ def _topk(
     x: Values, k: int, dim: int = -1, largest: bool = True, sorted: bool = True  # noqa: A002 - its own name
 ) -> tuple[Values, Values | None]:  # fmt: skip
     if not (sorted and x.ndim):
-        raise TypeError
+        raise Unknown
     ordered, places = _sort(x, dim, descending=largest)
     return ordered.take(range(k), axis=dim), None if places is None else places.take(range(k), axis=dim)
 
@@ -50,7 +54,7 @@ def _place(x: Values, value: Values, dim: int, keepdim: bool) -> Values | None:
     return np.asarray(np.argmax(same, axis=dim, keepdims=keepdim))
 
 
-def _extreme(reduce: Callable[..., Any], elementwise: Callable[..., Any]) -> Callable[..., Any]:
+def _extreme(reduce: Function, elementwise: Function) -> Function:
     """Of everything, along one dimension and where, or of two operands."""
 
     def extreme(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
@@ -67,7 +71,7 @@ def _extreme(reduce: Callable[..., Any], elementwise: Callable[..., Any]) -> Cal
 def _nth(x: Values, at: int, dim: int, keepdim: bool) -> tuple[Values, Values | None]:
     """The element that is `at` places from the least one."""
     if np.isnan(x).any():
-        raise TypeError
+        raise Unknown
     found = np.sort(x, axis=dim).take([at], axis=dim)
     return (found if keepdim else found.squeeze(dim)), _place(x, found, dim, keepdim)
 
@@ -83,7 +87,7 @@ def _kthvalue(x: Values, k: int, dim: int = -1, keepdim: bool = False) -> tuple[
     return _nth(x, k - 1, dim, keepdim) if x.ndim else (x, None)
 
 
-ORDERING: Mapping[str, Callable[..., Any]] = MappingProxyType(
+ORDERING: Mapping[str, Function] = MappingProxyType(
     {
         "sort": _sort,
         "argsort": _argsort,

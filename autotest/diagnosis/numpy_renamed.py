@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-Values = np.ndarray[Any, Any]
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Values,
+)
 
 
 def _distance(x: Values, y: Values, p: float = 2.0) -> Values:
     return np.asarray(np.linalg.norm((x - y).ravel(), ord=p))
 
 
-RENAMED: Mapping[str, Callable[..., Any]] = MappingProxyType(
+RENAMED: Mapping[str, Function] = MappingProxyType(
     {
         "positive": np.positive,
         "conj": np.conj,

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-Values = np.ndarray[Any, Any]
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Unknown,
+    Values,
+    exactly,
+)
 
 
 def _none_missing(x: Values) -> Values:
     """`x`, in which there is no NaN, whose meaning here is the framework's own."""
     if x.dtype.kind in "fc" and np.isnan(x).any():
-        raise TypeError
+        raise Unknown
     return x
 
 
@@ -42,7 +47,7 @@ def _complex(real: Values, imaginary: Values) -> Values:
 def _parts(x: Values) -> tuple[Values, Values]:
     mantissa, exponent = np.frexp(x)
     if not np.isfinite(x).all():
-        raise TypeError
+        raise Unknown
     return mantissa, exponent
 
 
@@ -50,7 +55,7 @@ def _log_cumulative(x: Values, dim: int) -> Values:
     return np.asarray(np.logaddexp.accumulate(np.atleast_1d(x), axis=dim)).reshape(x.shape)
 
 
-def _running(choose: np.ufunc) -> Callable[..., Any]:
+def _running(choose: np.ufunc) -> Function:
     """The extremes so far; where they stand is left open, since several may be equal."""
 
     def running(x: Values, dim: int) -> tuple[Values, None]:
@@ -67,7 +72,7 @@ def _differences(x: Values, n: int = 1, dim: int = -1, prepend: Any = None, appe
 def _trapezes(y: Values, x: Any, dx: Any, dim: int) -> Values:
     rows = np.moveaxis(y, dim, -1)
     if x is not None and dx is not None:
-        raise TypeError
+        raise Unknown
     if x is None:
         step = np.asarray(1.0 if dx is None else dx)
     elif x.ndim == 1:
@@ -75,7 +80,7 @@ def _trapezes(y: Values, x: Any, dx: Any, dim: int) -> Values:
     elif x.ndim == y.ndim:
         step = np.diff(np.moveaxis(x, dim, -1))
     else:
-        raise TypeError
+        raise Unknown
     return np.asarray(np.moveaxis((rows[..., 1:] + rows[..., :-1]) / 2 * step, -1, dim))
 
 
@@ -91,7 +96,7 @@ def _covariance(x: Values, *, correction: int = 1, fweights: Any = None) -> Valu
     return np.asarray(np.cov(x, ddof=correction, fweights=fweights))
 
 
-def _quantile(function: Callable[..., Any]) -> Callable[..., Any]:
+def _quantile(function: Function) -> Function:
     def quantile(x: Values, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Values:
         return np.asarray(function(x, q, axis=dim, keepdims=keepdim, method=interpolation))
 
@@ -107,11 +112,11 @@ def _nan_mean(x: Values, dim: Any = None, keepdim: bool = False) -> Values:
 
 def _histogram(x: Values, bins: int = 100, min: float = 0, max: float = 0) -> Values:  # noqa: A002 - its own names
     if min == max:
-        raise TypeError  # the range of the data, which more is known about than this
+        raise Unknown  # the range of the data, which more is known about than this
     inside = x[(x >= min) & (x <= max)].astype(float)
     at = (inside - min) / (max - min) * bins
     if (np.abs(at - np.rint(at)) < 1e-6).any():
-        raise TypeError  # an edge, to whose either side it may be rounded
+        raise Unknown  # an edge, to whose either side it may be rounded
     return np.bincount(np.floor(at).astype(int), minlength=bins).astype(float)
 
 
@@ -124,14 +129,14 @@ def _most_frequent(x: Values, dim: int = -1, keepdim: bool = False) -> tuple[Val
     for at in np.ndindex(found.shape):
         values, counts = np.unique(rows[at], return_counts=True)
         if (counts == counts.max()).sum() > 1:
-            raise TypeError
+            raise Unknown
         found[at] = values[counts.argmax()]
     return (np.expand_dims(found, dim) if keepdim else found), None
 
 
 def _without_repeats(x: Values, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
     if dim is not None:
-        raise TypeError
+        raise Unknown
     flat = _none_missing(x).ravel()
     starts = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]])) if flat.size else np.zeros(0, int)
     parts: list[Values] = [flat[starts]]
@@ -149,7 +154,7 @@ def _among(x: Any, tests: Any, *, assume_unique: bool = False, invert: bool = Fa
 
 def _extremes(x: Values, *, dim: Any = None, keepdim: bool = False) -> tuple[Values, Values]:
     if not x.ndim:
-        raise TypeError
+        raise Unknown
     least, greatest = (np.asarray(choose(x, axis=dim, keepdims=keepdim)) for choose in (np.min, np.max))
     return least, greatest
 
@@ -163,27 +168,16 @@ def _combinations(x: Values, r: int = 2, with_replacement: bool = False) -> Valu
     return np.array([[x[i] for i in place] for place in at], x.dtype).reshape(len(at), r)
 
 
-def _plainly(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """`function` of `count` operands, and nothing else."""
-
-    def called(*args: Any) -> Any:
-        if len(args) != count:
-            raise TypeError
-        return function(*args)
-
-    return called
-
-
 _ALIKE: Mapping[str, int] = MappingProxyType(
     {
         **dict.fromkeys("gcd lcm logaddexp logaddexp2 nextafter ldexp copysign fmax fmin float_power".split(), 2),
-        **dict.fromkeys("rad2deg deg2rad sinc i0 conj real imag".split(), 1),
+        **dict.fromkeys("rad2deg deg2rad sinc i0 imag".split(), 1),
         **dict.fromkeys("fliplr flipud".split(), 1),
     }
 )
-STATISTICS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+STATISTICS: Mapping[str, Function] = MappingProxyType(
     {
-        **{name: _plainly(getattr(np, name), count) for name, count in _ALIKE.items()},
+        **{name: exactly(getattr(np, name), count) for name, count in _ALIKE.items()},
         "heaviside": _step,
         "angle": _angle,
         "polar": _polar,
@@ -197,7 +191,7 @@ STATISTICS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "trapz": _trapezoid,
         "cumulative_trapezoid": _cumulative_trapezoid,
         "cov": _covariance,
-        "corrcoef": _plainly(np.corrcoef, 1),
+        "corrcoef": exactly(np.corrcoef, 1),
         "quantile": _quantile(np.quantile),
         "nanquantile": _quantile(np.nanquantile),
         "nanmean": _nan_mean,

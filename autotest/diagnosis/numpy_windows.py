@@ -10,7 +10,11 @@ from typing import Any
 
 import numpy as np
 
-Values = np.ndarray[Any, Any]
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Unknown,
+    Values,
+)
 
 
 def _each(value: Any, rank: int) -> tuple[int, ...]:
@@ -115,7 +119,7 @@ def _windows(
     return np.stack([padded[at] for at in places]), inside
 
 
-def _max_pool(rank: int) -> Callable[..., Any]:
+def _max_pool(rank: int) -> Function:
     def pooled(
         x: Values, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
         return_indices: bool = False,
@@ -127,7 +131,7 @@ def _max_pool(rank: int) -> Callable[..., Any]:
     return pooled
 
 
-def _average_pool(rank: int) -> Callable[..., Any]:
+def _average_pool(rank: int) -> Function:
     def pooled(
         x: Values, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: Any = None,
@@ -139,7 +143,7 @@ def _average_pool(rank: int) -> Callable[..., Any]:
     return pooled
 
 
-def _adaptive(rank: int, reduce: Callable[..., Any]) -> Callable[..., Any]:
+def _adaptive(rank: int, reduce: Function) -> Function:
     def pooled(x: Values, output_size: Any, return_indices: bool = False) -> Any:
         wanted: tuple[Any, ...] = _each(output_size, rank)
         for axis, asked in zip(range(x.ndim - rank, x.ndim), wanted, strict=True):
@@ -167,7 +171,7 @@ def _pad(x: Values, pad: Any, mode: str = "constant", value: Any = None) -> Valu
 
 def _unfold(x: Values, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Values:
     if x.ndim != 4:
-        raise TypeError
+        raise Unknown
     windows, _ = _windows(x, kernel_size, _each(stride, 2), padding, dilation, False, 2, 0)
     count = math.prod(windows.shape[3:])
     return np.moveaxis(windows, 0, 2).reshape(x.shape[0], x.shape[1] * windows.shape[0], count)
@@ -177,7 +181,7 @@ def _fold(
     x: Values, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Values:
     if x.ndim != 3:
-        raise TypeError
+        raise Unknown
     whole, kernel, dilation, padding, stride = (
         _each(one, 2) for one in (output_size, kernel_size, dilation, padding, stride)
     )
@@ -196,7 +200,7 @@ def _interpolate(
 ) -> Values:  # fmt: skip
     rank = x.ndim - 2
     if antialias or mode not in ("linear", "bilinear", "trilinear"):
-        raise TypeError
+        raise Unknown
     scales: list[Any] = [None] * rank if scale_factor is None else [*_each(scale_factor, rank)]
     sizes = _each(size, rank) if size is not None else [int(n * f) for n, f in zip(x.shape[2:], scales, strict=True)]
     scales = [None] * rank if recompute_scale_factor else scales
@@ -217,7 +221,7 @@ def _linear(x: Values, axis: int, size: int, scale: Any, align_corners: bool) ->
     return np.asarray(np.take(x, low, axis) * (1 - share) + np.take(x, high, axis) * share)
 
 
-WINDOWS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+WINDOWS: Mapping[str, Function] = MappingProxyType(
     {
         **{f"conv{rank}d": _batched(_convolution) for rank in (1, 2, 3)},
         **{f"conv_transpose{rank}d": _batched(_transposed) for rank in (1, 2, 3)},

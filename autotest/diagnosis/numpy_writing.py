@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-Values = np.ndarray[Any, Any]
+from autotest.diagnosis.numpy_values import (
+    Function,
+    Unknown,
+    Values,
+)
 
 
 def _take(x: Values, index: Values) -> Values:
@@ -37,7 +41,7 @@ def _index_put(x: Values, indices: Any, values: Values, accumulate: bool = False
     made = x.copy()
     where = tuple(slice(None) if index is None else index for index in indices)
     if any(isinstance(index, slice) for index in where):
-        raise TypeError
+        raise Unknown
     _write(made, where, values, accumulate)
     return made
 
@@ -49,13 +53,13 @@ def _write(made: Values, where: tuple[Any, ...], values: Values, accumulate: boo
         return
     made[where] = values
     if not np.array_equal(made[where], np.broadcast_to(values, made[where].shape), equal_nan=made.dtype.kind == "f"):
-        raise TypeError
+        raise Unknown
 
 
 def _index_copy(x: Values, dim: int, index: Values, source: Values) -> Values:
     made = np.moveaxis(x.copy(), dim, 0) if x.ndim else x.reshape(1).copy()
     if len(set(index.reshape(-1).tolist())) < index.size:
-        raise TypeError
+        raise Unknown
     made[index.reshape(-1)] = np.moveaxis(source, dim, 0) if source.ndim else source
     return np.asarray(np.moveaxis(made, 0, dim) if x.ndim else made.reshape(()))
 
@@ -73,7 +77,7 @@ def _scatter_reduce(
     known: dict[str, np.ufunc] = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
     combine = known[reduce]
     if not include_self or not x.ndim:
-        raise TypeError
+        raise Unknown
     made = x.copy()
     where = list(np.indices(index.shape, sparse=True))
     where[dim] = index
@@ -83,7 +87,7 @@ def _scatter_reduce(
 
 def _diagonal_embedded(x: Values, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Values:
     if (dim1, dim2) != (-2, -1):
-        raise TypeError
+        raise Unknown
     size = x.shape[-1] + abs(offset)
     made = np.zeros((*x.shape[:-1], size, size), x.dtype)
     at = np.arange(x.shape[-1])
@@ -105,7 +109,7 @@ def _slice_scatter(
     return made
 
 
-WRITING: Mapping[str, Callable[..., Any]] = MappingProxyType(
+WRITING: Mapping[str, Function] = MappingProxyType(
     {
         "take": _take,
         "take_along_dim": _take_along,

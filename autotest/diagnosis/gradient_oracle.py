@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -48,8 +49,9 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
         return None, False
     found: list[float] = []
     kinks: list[bool] = []
-    for side in sides:
-        derivative, kink = _derivative(wide, leaf, at, side, pushing)
+    elements = [_Element(wide, leaf, at, side, pushing) for side in sides]
+    for element in elements:
+        derivative, kink = element.derivative()
         if derivative is None:
             return None, False
         found.append(derivative)
@@ -60,7 +62,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     kink = any(kinks) and abs(float(one[at]) - float(other[at])) > allowed
     if max(abs(float(one[at]) - found[0]), abs(float(other[at]) - found[1])) <= allowed:
         # Too near for a plain difference to tell.
-        closer = [_extrapolated(wide, leaf, at, side, pushing) for side in sides]
+        closer = [element.extrapolated() for element in elements]
         if any(item is None for item in closer):
             return None, kink
         found = [item[0] for item in closer if item is not None]
@@ -117,43 +119,64 @@ def _leaf(program: Program, place: Place) -> int | None:
     return None
 
 
-def _derivative(
-    program: Program, leaf: int, at: tuple[int, ...], side: Framework, pushing: int
-) -> tuple[float | None, bool]:
-    """Central difference of what is pushed back, by element `at` of array `leaf`; and whether it has a kink there.
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Element:
+    """Element `at` of captured array `leaf`, by which what the call in slot `pushing` pushes back is differentiated."""
 
-    None where a smaller step gives another difference: then the forward is too steep there for any.
-    """
-    centre = float(program.arrays[leaf].data[at])
-    step = 1e-5 * max(1.0, abs(centre))
-    wide, narrow = (_differences(program, leaf, at, side, centre, size, pushing) for size in (step, step / 8))
-    if wide is None or narrow is None:
-        return None, False
-    (left, right), (inner_left, inner_right) = wide, narrow
-    derivative, inner = (left + right) / 2, (inner_left + inner_right) / 2
-    if abs(derivative - inner) > 1e-2 * max(abs(derivative), abs(inner), 1e-3):
-        return None, False
-    return derivative, abs(right - left) > 1e-2 * max(abs(left), abs(right), 1e-3)
+    program: Program
+    leaf: int
+    at: tuple[int, ...]
+    side: Framework
+    pushing: int
 
+    @property
+    def centre(self) -> float:
+        return float(self.program.arrays[self.leaf].data[self.at])
 
-def _extrapolated(
-    program: Program, leaf: int, at: tuple[int, ...], side: Framework, pushing: int
-) -> tuple[float, float] | None:
-    """The derivative to many more digits, and how uncertain it is: Richardson's extrapolation of central differences.
+    def derivative(self) -> tuple[float | None, bool]:
+        """Central difference, and whether there is a kink.
 
-    W. H. Press et al., Numerical Recipes, 3rd edition, 5.7. Near a kink the uncertainty is great.
-    """
-    centre = float(program.arrays[leaf].data[at])
-    step = 1e-2 * max(1.0, abs(centre))
-    slopes = [_differences(program, leaf, at, side, centre, size, pushing) for size in (step, step / 2, step / 4)]
-    lefts = [pair[0] for pair in slopes if pair is not None]
-    rights = [pair[1] for pair in slopes if pair is not None]
-    if len(lefts) < len(slopes):
-        return None
-    middle = [(left + right) / 2 for left, right in zip(lefts, rights, strict=True)]
-    # Where two pieces meet without a kink, differences to one side may be the ones that converge.
-    found = [_limit(middle, 4.0), _limit(lefts, 2.0), _limit(rights, 2.0)]
-    return min(found, key=lambda pair: pair[1])
+        None where a smaller step gives another difference: then the forward is too steep there for any.
+        """
+        step = 1e-5 * max(1.0, abs(self.centre))
+        wide, narrow = self.slopes(step), self.slopes(step / 8)
+        if wide is None or narrow is None:
+            return None, False
+        (left, right), (inner_left, inner_right) = wide, narrow
+        derivative, inner = (left + right) / 2, (inner_left + inner_right) / 2
+        if abs(derivative - inner) > 1e-2 * max(abs(derivative), abs(inner), 1e-3):
+            return None, False
+        return derivative, abs(right - left) > 1e-2 * max(abs(left), abs(right), 1e-3)
+
+    def extrapolated(self) -> tuple[float, float] | None:
+        """The derivative to many more digits, and how uncertain it is: Richardson's extrapolation of differences.
+
+        W. H. Press et al., Numerical Recipes, 3rd edition, 5.7. Near a kink the uncertainty is great.
+        """
+        step = 1e-2 * max(1.0, abs(self.centre))
+        slopes = [self.slopes(size) for size in (step, step / 2, step / 4)]
+        lefts = [pair[0] for pair in slopes if pair is not None]
+        rights = [pair[1] for pair in slopes if pair is not None]
+        if len(lefts) < len(slopes):
+            return None
+        middle = [(left + right) / 2 for left, right in zip(lefts, rights, strict=True)]
+        # Where two pieces meet without a kink, differences to one side may be the ones that converge.
+        found = [_limit(middle, 4.0), _limit(lefts, 2.0), _limit(rights, 2.0)]
+        return min(found, key=lambda pair: pair[1])
+
+    def slopes(self, step: float) -> tuple[float, float] | None:
+        """To the left and to the right; None where one of the values is not finite."""
+        below, centre, above = (self._pushed(offset) for offset in (-step, 0.0, step))
+        if below is None or centre is None or above is None:
+            return None
+        return (centre - below) / step, (above - centre) / step
+
+    def _pushed(self, offset: float) -> float | None:
+        data = self.program.arrays[self.leaf].data.copy()
+        data[self.at] = self.centre + offset
+        arrays = [Array(data, one.dtype) if i == self.leaf else one for i, one in enumerate(self.program.arrays)]
+        pushed = _pushed(with_arrays(self.program, arrays), self.side, self.pushing)
+        return None if pushed is None or not np.isfinite(pushed) else pushed
 
 
 def _limit(values: Sequence[float], ratio: float) -> tuple[float, float]:
@@ -162,22 +185,6 @@ def _limit(values: Sequence[float], ratio: float) -> tuple[float, float]:
     second = ratio * ratio if ratio > 2 else 2 * ratio
     best = (second * first[1] - first[0]) / (second - 1)
     return best, abs(best - first[1])
-
-
-def _differences(
-    program: Program, leaf: int, at: tuple[int, ...], side: Framework, centre: float, step: float, pushing: int
-) -> tuple[float, float] | None:
-    """The slopes to the left and to the right; None where one of the values is not finite."""
-    values = []
-    for offset in (-step, 0.0, step):
-        data = program.arrays[leaf].data.copy()
-        data[at] = centre + offset
-        arrays = [Array(data, array.dtype) if i == leaf else array for i, array in enumerate(program.arrays)]
-        pushed = _pushed(with_arrays(program, arrays), side, pushing)
-        if pushed is None or not np.isfinite(pushed):
-            return None
-        values.append(pushed)
-    return (values[1] - values[0]) / step, (values[2] - values[1]) / step
 
 
 def _pushed(program: Program, side: Framework, pushing: int) -> float | None:

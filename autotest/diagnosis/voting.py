@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from autotest.base.settings import Settings
@@ -32,10 +33,9 @@ def votes(focus: Agreement, place: Place, first: Mismatch, pair: Pair, settings:
     else:
         expected, actual = focus.read().get(place, (None, None))
         asked = [other for other in pair.others if other.holds_values or first.symptom not in ("value", "gradient")]
-        cast = [
-            (other.name, _like(results(focus.program, other).get(place), expected, actual, first, settings))
-            for other in asked
-        ]
+        alike = functools.partial(_alike, first, settings)
+        given = [results(focus.program, other).get(place) for other in asked]
+        cast = [(other.name, _for(one, expected, actual, alike)) for other, one in zip(asked, given, strict=True)]
     return tuple(Vote(name, given) for name, given in cast if given is not None)
 
 
@@ -47,15 +47,15 @@ def _carries_out(program: Program, other: Framework) -> For | None:
     return "reference" if error is None else "candidate"
 
 
-def _like(given: object, expected: object, actual: object, first: Mismatch, settings: Settings) -> For | None:
+def _for(given: object, expected: object, actual: object, alike: Callable[[object, object], bool]) -> For | None:
     if given is None:  # it lacks something, or refuses
         return None
-    if _same(expected, given, first, settings):
+    if alike(expected, given):
         return "reference"
-    return "candidate" if _same(actual, given, first, settings) else "neither"
+    return "candidate" if alike(actual, given) else "neither"
 
 
-def _same(one: object, other: object, first: Mismatch, settings: Settings) -> bool:
+def _alike(first: Mismatch, settings: Settings, one: object, other: object) -> bool:
     stage: Stage = first.stage
     tolerance = settings.tolerance_at(stage)
     # Of dtypes one of the others may have fewer: what counts is what the two sides differ in.

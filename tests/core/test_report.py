@@ -6,6 +6,7 @@ import pytest
 
 from autotest import Divergence, random_tensor, torch
 from tests.support import faults
+from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch, plus
 from tests.support.running import trials
 
@@ -14,10 +15,6 @@ def report(body, folder, candidate, **settings):
     with pytest.raises(Divergence) as caught:
         trials(body, folder, candidate, **settings)
     return str(caught.value)
-
-
-def relu():
-    return torch.relu(random_tensor(shape=(2, 3)))
 
 
 def test_it_says_what_diverged_where_and_what_brings_it_back(tmp_path):

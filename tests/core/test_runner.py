@@ -14,15 +14,12 @@ from autotest.running.runner import ATTEMPTS_PER_TRIAL
 from autotest.sources.identity import trial_seed
 from generators import source
 from tests.support import faults
+from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials
 
 #: The seed of trial 0 of "test_it.py::test_it". A stored failure must mean the same in every version, on every machine.
 SEED = 784632299439
-
-
-def relu():
-    return torch.relu(random_tensor(low=-1))
 
 
 def seen(into):

@@ -15,6 +15,8 @@ from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.emission import program_text
+from autotest.emission.about import About
+from autotest.emission.checker import Criterion
 from autotest.emission.script import Script, reproducer
 from autotest.program import File
 from autotest.program.serialisation import from_json, pack_arrays, to_json, unpack_arrays
@@ -97,11 +99,11 @@ def test_a_program_that_saves_is_data_and_a_script_that_runs_anywhere(tmp_path, 
     program = trial(body).program
     assert from_json(to_json(program), unpack_arrays(pack_arrays(program))) is not None
     assert 'torch.save(x0, "a.pt")' in program_text(program)
-    sides = [Script(name, ("import torch",), "torch") for name in ("one", "other")]
+    sides = Script("one", ("import torch",), "torch"), Script("other", ("import torch",), "torch")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     script = elsewhere / "repro.py"
-    script.write_text(reproducer(program, *sides, title="files"))
+    script.write_text(reproducer(About(program, sides, "files", ()), Criterion()))
     monkeypatch.chdir(elsewhere)
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(script), run_name="__main__")

@@ -19,6 +19,7 @@ from autotest.running.several import run_against_several
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
+from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch, plus
 
 
@@ -43,10 +44,6 @@ def run(body, given, n=3):
     with run_hook(lambda test, own, tally: tallies.setdefault(own.pair.candidate.name, tally)):
         run_against_several(ATest("test_it.py::test_it", body, Settings(n=n)), given)
     return {name: tally.accepted for name, tally in tallies.items()}
-
-
-def relu():
-    return torch.relu(random_tensor(shape=(2, 3)))
 
 
 def test_each_candidate_is_compared_and_the_body_runs_once_a_trial(tmp_path):

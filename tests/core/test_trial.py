@@ -11,6 +11,7 @@ import torch as real
 from autotest import UsageError, random, random_tensor, torch
 from autotest.base.errors import NotReplayable
 from autotest.recording.recorder import current
+from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch, plus, raising, returning, with_gradient
 from tests.support.running import agrees, targets, trial
 
@@ -19,10 +20,6 @@ DOUBLED = FaultyTorch({"relu": with_gradient(lambda gradient: 2 * gradient)})
 
 def symptoms(outcome):
     return [mismatch.symptom for mismatch in outcome.mismatches]
-
-
-def relu():
-    return torch.relu(random_tensor(low=-1))
 
 
 @pytest.mark.parametrize(

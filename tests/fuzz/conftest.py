@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -14,17 +13,9 @@ import pytest
 from autotest import decorator
 from autotest.cli import main
 from autotest.storage.store import Store, Stored
+from tests.support.running import Ended
 
 SUITES = Path(__file__).parent / "suites"
-
-
-@dataclasses.dataclass
-class Ended:
-    """How one command line ended."""
-
-    status: int
-    output: str
-    errors: str
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from autotest.storage.store import Store, Stored
 from tests.fuzz.conftest import SUITES, entries
 from tests.plugin.conftest import PLUGIN
 from tests.support import tasks_of_children as tasks
+from tests.support.tasks_of_children import alive
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("importable_elsewhere")]
 
@@ -195,13 +196,6 @@ def all_gone(started: list[int]) -> None:
     while any(alive(pid) for pid in started):
         assert time.monotonic() < gone, f"left behind: {[pid for pid in started if alive(pid)]}"
         time.sleep(0.1)
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.timeout(900)

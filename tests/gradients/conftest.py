@@ -2,9 +2,4 @@
 
 from __future__ import annotations
 
-import pytest
-
-
-@pytest.fixture(autouse=True)
-def _torch_with_itself(quick, against):
-    against()
+from tests.core.conftest import _torch_with_itself  # noqa: F401 - the same fixture

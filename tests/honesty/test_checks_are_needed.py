@@ -22,6 +22,7 @@ from autotest.recording import one_sided
 from autotest.recording.recorder import Recorder
 from autotest.running import runner
 from autotest.trials import trial
+from tests.support.bodies import relu
 from tests.support.checks import (
     Remove,
     as_floats,
@@ -68,10 +69,6 @@ def fixed(value: Any) -> FaultyTorch:
 
 def full(shape: tuple[int, ...], value: float) -> Callable[[], Any]:
     return lambda: torch.full(shape, value)
-
-
-def relu() -> Any:
-    return torch.relu(random_tensor(shape=(2, 3), low=1, high=2))
 
 
 def relu_and_nothing() -> None:

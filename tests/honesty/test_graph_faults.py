@@ -9,13 +9,10 @@ import pytest
 
 from autotest import Divergence, autotest, random_tensor, torch
 from autotest.replaying import graph_check
+from tests.support.bodies import relu
 from tests.support.faulty import with_gradient
 from tests.support.graph_torch import GraphTorch
 from tests.support.running import trials
-
-
-def relu():
-    return torch.relu(random_tensor(shape=(2, 3), low=1, high=2))
 
 
 def parts():

@@ -11,11 +11,8 @@ import pytest
 
 from autotest import Divergence, autotest, random, random_tensor, torch
 from tests.support import faults
+from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch, plus, returning, with_gradient
-
-
-def relu():
-    return torch.relu(random_tensor(shape=(2, 3), low=1, high=2))
 
 
 def failing(body, **settings):

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
 
-import pytest
+from tests.diagnosis.conftest import _one_thread  # noqa: F401 - the same fixture
 
 # Classes over the dual namespace are made while a file is imported, which asks for the default candidate.
 if sys.version_info >= (3, 11) or importlib.util.find_spec("oneflow") is None:
     collect_ignore = ["test_classes.py", "test_graphs.py", "test_long_programs.py", "test_network_scripts.py"]
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _one_thread() -> Iterator[None]:
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)

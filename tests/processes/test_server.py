@@ -13,6 +13,7 @@ import pytest
 from autotest.processes.client import Server, ServerLost
 from tests.support import tasks_of_children as tasks
 from tests.support.descriptors import many_open, open_now
+from tests.support.tasks_of_children import alive
 
 
 @pytest.fixture
@@ -23,13 +24,6 @@ def server(monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None) -> Itera
     made = Server()
     yield made
     made.close()
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def all_end(pids: list[int]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,15 @@ from autotest.running.runner import run_test
 from autotest.running.tally import Tally
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, Test, run_trial
+
+
+@dataclasses.dataclass
+class Ended:
+    """How one command line ended."""
+
+    status: int
+    output: str
+    errors: str
 
 
 def pair_with(candidate: Framework | None = None, reference: Framework | None = None) -> Pair:

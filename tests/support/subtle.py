@@ -14,6 +14,7 @@ from typing import Any
 import torch as real
 
 from autotest import random_tensor, torch
+from tests.support.bodies import relu
 from tests.support.faulty import FaultyTorch, Replacement, raising, returning, with_gradient
 
 
@@ -172,10 +173,6 @@ def contiguous() -> Any:
 
 def chunks() -> Any:
     return torch.chunk(random_tensor(shape=(4, 2)), 2)
-
-
-def relu() -> Any:
-    return torch.relu(random_tensor(shape=(2, 3), low=1, high=2))
 
 
 def relu_of_plain() -> Any:

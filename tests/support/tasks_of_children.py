@@ -85,3 +85,11 @@ def own_a_server(connection: Connection, server: socket.socket) -> None:
 def run_a_script(connection: Connection, server: socket.socket, script: str) -> None:
     """Have a script proved."""
     connection.send(verify(script))
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs still; one that nobody has waited for yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,15 +10,7 @@ from typing import Any
 import pytest
 
 from autotest.cli import main
-
-
-@dataclasses.dataclass
-class Ended:
-    """How one command line ended."""
-
-    status: int
-    output: str
-    errors: str
+from tests.support.running import Ended
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from autotest.sources.found_before import FoundBefore
 from autotest.storage.store import Store
 from autotest.sweeping.session import Plan, Session
 from autotest.sweeping.worker import Listed
-from tests.sweep.conftest import Ended
+from tests.support.running import Ended
 
 RELU = "nn.functional.relu"
 

@@ -19,7 +19,7 @@ from autotest.results.sweep import Cell, CellDivergence, CellKey
 from autotest.sweeping import journal
 from autotest.sweeping.journal import Asked, Journal
 from autotest.sweeping.units import Unit
-from tests.sweep.conftest import Ended
+from tests.support.running import Ended
 
 Sweep = Callable[..., Ended]
 RELU = "nn.functional.relu/function/float32"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sweep.conftest import Ended
+from tests.support.running import Ended
 
 Sweep = Callable[..., Ended]
 RELU = "nn.functional.relu/function/float32"

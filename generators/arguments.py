@@ -55,7 +55,7 @@ _WORDS: Final = ("mean", "sum", "none", "constant", "reflect", "trunc", "floor",
 _ALIKE: Final = 0.6
 
 
-class Drawn(NamedTuple):
+class DrawnArguments(NamedTuple):
     """Arguments by name, and which choice each of them is."""
 
     arguments: Mapping[str, Any]
@@ -82,7 +82,7 @@ class Arguments:
         self._factors: dict[tuple[str, int], float] = collections.defaultdict(lambda: 1.0)
         self._weights = {name: list(own) for name, own in self._own.items()}
 
-    def draw(self, source: Source) -> Drawn:
+    def draw(self, source: Source) -> DrawnArguments:
         """Arguments for one call; those that are optional are left out now and then."""
         alike = source.uniform(0.0, 1.0) < _ALIKE
         shape: tuple[int, ...] | None = None
@@ -103,9 +103,9 @@ class Arguments:
                 shape = value.shape
             arguments[parameter.name] = value
             choices[parameter.name] = index
-        return Drawn(arguments, choices)
+        return DrawnArguments(arguments, choices)
 
-    def learn(self, drawn: Drawn, *, accepted: bool) -> None:
+    def learn(self, drawn: DrawnArguments, *, accepted: bool) -> None:
         """Take note of whether `drawn` was accepted."""
         for choice in drawn.choices.items():
             name, index = choice

@@ -10,10 +10,10 @@ import numpy as np
 
 from autotest.aligning import mistakes, running
 from autotest.aligning.alone import differs_alone
-from autotest.aligning.comparing import Compared, compare_step
+from autotest.aligning.comparing import StepComparison, compare_step
 from autotest.aligning.matching import Mapping_, Match, match, module_names
 from autotest.aligning.port import Port
-from autotest.aligning.running import Step
+from autotest.aligning.running import TrainingStep
 from autotest.base.errors import UsageError
 from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch
@@ -189,7 +189,7 @@ class _Training:
         return found
 
 
-def _network(compared: Compared, own: Step, port: Port, tolerance: Tolerance) -> ByLayer:
+def _network(compared: StepComparison, own: TrainingStep, port: Port, tolerance: Tolerance) -> ByLayer:
     """Where a step begins to differ: the innermost module that differs on what the reference's was given."""
     found = ByLayer(compared.path, bool(compared.path), compared.stage, compared.layers)
     if compared.call is None and not compared.suspects:

@@ -8,7 +8,7 @@ from typing import Any
 
 from autotest.aligning.matching import Match
 from autotest.aligning.port import Port
-from autotest.aligning.running import ModuleCall, Step
+from autotest.aligning.running import ModuleCall, TrainingStep
 from autotest.base.settings import Tolerance
 from autotest.comparison import Mismatch, Stage, compare_values
 from autotest.comparison.ratio import over_tolerance
@@ -17,7 +17,7 @@ from autotest.results.layers import Layer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Compared:
+class StepComparison:
     """What was found in one step, in order: outputs of modules, gradients, then what the step left."""
 
     mismatches: tuple[Mismatch, ...]
@@ -30,7 +30,7 @@ class Compared:
     suspects: tuple[ModuleCall, ...] = ()
 
 
-def compare_step(own: Step, other: Step, port: Port, tolerance: Tolerance) -> Compared:
+def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: Tolerance) -> StepComparison:
     """Compare one step of the reference with the same of the candidate."""
     matches, paths = port.matches.pairs, port.paths
     pairs = [*_paired(own.calls, other.calls, paths)]
@@ -75,16 +75,16 @@ def compare_step(own: Step, other: Step, port: Port, tolerance: Tolerance) -> Co
     )
     mismatches = (*forward, *backward, *state)
     if not mismatches:
-        return Compared((), layers)
+        return StepComparison((), layers)
     if begins is not None:
-        return Compared(mismatches, layers, *begins)
+        return StepComparison(mismatches, layers, *begins)
     if backward:
         suspects = tuple(_suspects(pairs, own, other, matches, unlike))
-        return Compared(mismatches, layers, suspects[0].path if suspects else "", None, "backward", suspects)
+        return StepComparison(mismatches, layers, suspects[0].path if suspects else "", None, "backward", suspects)
     # A parameter is what the optimizer made of it.
     name = state[0].name
     owner = name.rpartition(".")[0]
-    return Compared(mismatches, layers, owner if name not in own.gradients and owner in paths else "", None)
+    return StepComparison(mismatches, layers, owner if name not in own.gradients and owner in paths else "", None)
 
 
 def _paired(
@@ -101,7 +101,11 @@ def _paired(
 
 
 def _suspects(
-    pairs: Sequence[tuple[ModuleCall, ModuleCall]], own: Step, other: Step, matches: Sequence[Match], unlike: Any
+    pairs: Sequence[tuple[ModuleCall, ModuleCall]],
+    own: TrainingStep,
+    other: TrainingStep,
+    matches: Sequence[Match],
+    unlike: Any,
 ) -> Iterator[ModuleCall]:
     """The calls whose incoming gradients agree and whose outgoing do not, in the order of the backward.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autotest.aligning.port import Port
-from autotest.aligning.running import Step
+from autotest.aligning.running import TrainingStep
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
@@ -53,7 +53,7 @@ def _lacking(framework: Framework, name: str, value: Any) -> str | None:
     return None
 
 
-def check_returned(side: str, step: Step) -> None:
+def check_returned(side: str, step: TrainingStep) -> None:
     """Raise `UsageError` where there is nothing to compare in what the model of the reference returned."""
     outputs = step.calls[-1].outputs if step.calls else []
     if not outputs:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autotest.aligning.matching import Matches
-from autotest.aligning.running import Step
+from autotest.aligning.running import TrainingStep
 from autotest.comparison import TensorValue
 from autotest.frameworks import Framework, Pair
 from autotest.replaying.module_alone import state_of
@@ -53,7 +53,7 @@ class Port:
         self.pair.candidate.load_state(self.models[1], carried)
 
     @contextlib.contextmanager
-    def as_before(self, step: Step) -> Iterator[None]:
+    def as_before(self, step: TrainingStep) -> Iterator[None]:
         """Both models hold what the reference's held when `step` began, until the block is left."""
         after = [state_of(side, model) for side, model in zip(self.frameworks, self.models, strict=True)]
         try:

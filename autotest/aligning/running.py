@@ -30,7 +30,7 @@ class ModuleCall:
 
 
 @dataclasses.dataclass(slots=True)
-class Step:
+class TrainingStep:
     """One step: the calls in the order in which they ended, and what parameters and buffers were left with.
 
     `before` is what these held when it began.
@@ -53,7 +53,7 @@ def run(
     steps: int,
     loss: Callable[..., Any] | None,
     optimizer: Callable[..., Any] | None,
-) -> Iterator[Step]:
+) -> Iterator[TrainingStep]:
     """Call `model`, that of `side`, on `inputs`, push back, and step, `steps` times."""
     parameters = framework.parameters(model)
     stepping = None if optimizer is None else _stepping(optimizer, framework, side, list(parameters.values()))
@@ -80,7 +80,7 @@ def run(
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
-        yield Step(before, watched.calls, gradients, left, of_inputs, in_words(framework, output))
+        yield TrainingStep(before, watched.calls, gradients, left, of_inputs, in_words(framework, output))
 
 
 class _Watched:

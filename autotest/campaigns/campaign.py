@@ -23,10 +23,10 @@ from autotest.results.tasks import (
     Death,
     Diagnose,
     DiagnoseDeath,
+    ExpectedDeath,
     Explore,
     Explored,
     Found,
-    Known,
     Result,
     Task,
     Where,
@@ -265,7 +265,7 @@ class Campaign:
         if isinstance(result, Explored):
             assert isinstance(task, Explore)
             self._explored(task, result)
-        elif isinstance(result, Known):
+        elif isinstance(result, ExpectedDeath):
             assert isinstance(task, DiagnoseDeath)
             self._settle(task.identity, result.key)
         elif isinstance(result, Found):

@@ -147,9 +147,9 @@ class Cluster:
         """The groups of machines (frameworks and devices) that take part, by name; of `each`, more may come."""
         return self._machines.groups
 
-    def only(self, group: str) -> Part:
+    def only(self, group: str) -> GroupExecutor:
         """The executor whose workers are the machines of one group."""
-        return Part(self, group)
+        return GroupExecutor(self, group)
 
     @property
     def slots(self) -> int:
@@ -321,7 +321,7 @@ class Cluster:
                     self._agents[handle].asked = None
 
 
-class Part:
+class GroupExecutor:
     """The machines of one group, as an executor of their own; the others go on meanwhile."""
 
     def __init__(self, cluster: Cluster, group: str) -> None:
@@ -342,4 +342,4 @@ class Part:
         return self._cluster.wait(seconds, self.group)
 
 
-__all__ = ["Cluster", "Part"]
+__all__ = ["Cluster", "GroupExecutor"]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from autotest.base import options
 from autotest.base.errors import AutotestError
 from autotest.clusters.messages import AccountTask, Files, Package, Work, digest_of_file
-from autotest.results.tasks import Conditions, Death, Diagnose, DiagnoseDeath, Explore, Found, Known, Result
+from autotest.results.tasks import Conditions, Death, Diagnose, DiagnoseDeath, ExpectedDeath, Explore, Found, Result
 from autotest.storage.keeping import forget, latest_files, put, shortened
 from autotest.storage.store_format import FILES
 from autotest.sweeping.worker import Databases
@@ -104,7 +104,7 @@ def unpacked(task: Any, result: Any, files: Files, root: Path, directory: Path) 
 
 
 def _is_another(task: DiagnoseDeath, result: Result) -> bool:
-    return isinstance(result, Known) or (isinstance(result, Found) and result.key != task.identity.key)
+    return isinstance(result, ExpectedDeath) or (isinstance(result, Found) and result.key != task.identity.key)
 
 
 def _moved(files: Files, before: str, place: Path) -> Files:

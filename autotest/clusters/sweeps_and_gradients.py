@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from autotest.base.errors import AutotestError
-from autotest.clusters.cluster import Cluster, Part
+from autotest.clusters.cluster import Cluster, GroupExecutor
 from autotest.clusters.messages import AccountTask, LookInto
 from autotest.frameworks.samples import SampleDatabase
 from autotest.results.gradient_account import GradientAccount
@@ -71,7 +71,7 @@ def dealt(
 class _Dealt(Generic[T]):
     """How far one group of machines has come."""
 
-    def __init__(self, part: Part, waiting: Iterator[T]) -> None:
+    def __init__(self, part: GroupExecutor, waiting: Iterator[T]) -> None:
         self.part, self._waiting = part, waiting
         self.under_way, self.more = 0, True
 

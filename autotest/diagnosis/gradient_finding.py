@@ -18,7 +18,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.gradients.forward_mode import in_forward_mode, parts_of, wrong_tangent
 from autotest.gradients.larger_inputs import enlarged
 from autotest.gradients.numeric_check import NOT_THE_DERIVATIVE, RULE, verdict
-from autotest.gradients.reverse_mode import Wrong, in_reverse_mode, wrong_gradient
+from autotest.gradients.reverse_mode import WrongElement, in_reverse_mode, wrong_gradient
 from autotest.program import Program, Ref, leaves
 from autotest.program.paths import gradient_of
 from autotest.program.rewriting import WIDER
@@ -87,14 +87,14 @@ def _judge(framework: Framework, side: Side, finite: bool) -> Judge:
     return judge
 
 
-def _wrong(program: Program, framework: Framework, finite: bool = False) -> Wrong | None:
+def _wrong(program: Program, framework: Framework, finite: bool = False) -> WrongElement | None:
     """What is wrong with `program`, be it one that pushes cotangents back or one in forward mode."""
     if any(map(pushes_gradients, program.calls)):
         return wrong_gradient(program, framework, RULE, finite=finite)
     return wrong_tangent(program, framework, RULE, finite=finite)
 
 
-def _mismatch(wrong: Wrong, framework: Framework, side: Side) -> Mismatch:
+def _mismatch(wrong: WrongElement, framework: Framework, side: Side) -> Mismatch:
     told = report.failure([wrong.row], f"{wrong.name}.grad of {framework.name}")
     message = f"{told}\n(of the sum of what is pushed back from, by central differences in float64)"
     name, slot = gradient_of(wrong.name), wrong.leaf.slot

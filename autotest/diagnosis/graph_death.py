@@ -11,7 +11,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.graph_finding import script_of
 from autotest.emission.checker import OFTEN, ONCE, Runs, often
-from autotest.emission.graph_script import Compared
+from autotest.emission.graph_script import ComparedResult
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.replaying import graph_check
@@ -82,7 +82,7 @@ def read(folder: Path) -> GraphDeath | None:
 def _script(staged: StagedProgram, runs: Runs, origin: str) -> str:
     record, pair = staged.record, staged.record.pair
     last = max(call.slot for call in staged.inside)
-    compared = [Compared(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
+    compared = [ComparedResult(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
     versions = ", ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
     mode = f"{pair.candidate.graph_mode} of {pair.candidate.name}"
     title = f"{operator_of(record.calls, last)}: {mode} ends its process, where eager mode returns."

@@ -18,7 +18,7 @@ from autotest.diagnosis.shrunk_finding import Judging, shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.about import About
 from autotest.emission.checker import Runs
-from autotest.emission.graph_script import Compared, Division, graph_script
+from autotest.emission.graph_script import ComparedResult, Division, graph_script
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.program.paths import is_gradient
@@ -124,7 +124,7 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
     tolerance = settings.tolerance.no_more_exact_than(dtype for _, dtype in results)
     limits = {name: tolerance.of(dtype) for name, dtype in results}
     compared = [
-        Compared(name, *limit, values=settings.check_values and not raised)
+        ComparedResult(name, *limit, values=settings.check_values and not raised)
         for name, limit in limits.items()
         if raised or name in names
     ]
@@ -135,7 +135,11 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
 
 
 def script_of(
-    staged: StagedProgram, compared: Sequence[Compared], title: str, notes: Sequence[str], dies: Runs | None = None
+    staged: StagedProgram,
+    compared: Sequence[ComparedResult],
+    title: str,
+    notes: Sequence[str],
+    dies: Runs | None = None,
 ) -> str:
     """The script for a staged program, comparing `compared`; or, with `dies`, telling whether it lives."""
     pair = staged.record.pair

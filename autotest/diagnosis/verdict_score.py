@@ -32,7 +32,7 @@ _WRONG: tuple[Wrong, ...] = ("candidate", "reference", "both", "nobody")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Known:
+class Label:
     """Who is wrong in a divergence, and what says so: documentation, or an independent computation."""
 
     wrong: Wrong
@@ -44,7 +44,7 @@ class Score:
     """What a verdict came to, on one divergence of which it is known who is wrong."""
 
     key: str
-    known: Known
+    known: Label
     verdict: Verdict | None
     #: Why there is no verdict.
     trouble: str = ""
@@ -59,9 +59,9 @@ class Score:
         return self.verdict is None or self.verdict.wrong == ""
 
 
-def read(path: Path) -> dict[str, Known]:
+def read(path: Path) -> dict[str, Label]:
     """The entries of one ``verdicts.toml`` by their ledger's keys; raises `UsageError` for a bad one."""
-    found: dict[str, Known] = {}
+    found: dict[str, Label] = {}
     for position, table in enumerate(tomllib.loads(path.read_text(encoding="utf-8")).get("known", []), start=1):
         where = f"{path}: known {position}"
         if table.get("wrong") not in _WRONG or not str(table.get("because", "")).strip():
@@ -69,12 +69,16 @@ def read(path: Path) -> dict[str, Known]:
         for key in table.get("keys", ()):
             if key in found:
                 raise UsageError(f"{where}: {key} is judged twice")
-            found[key] = Known(table["wrong"], table["because"])
+            found[key] = Label(table["wrong"], table["because"])
     return found
 
 
 def scores(
-    entries: Iterable[Entry], known: dict[str, Known], folder: Path, pair: Pair, told: Callable[[Score], Any]
+    entries: Iterable[Entry],
+    known: dict[str, Label],
+    folder: Path,
+    pair: Pair,
+    told: Callable[[Score], Any],
 ) -> Sequence[Score]:
     """Judge the reproducer of each entry that something is known of; `told` hears of each as it comes."""
     found: list[Score] = []
@@ -85,7 +89,7 @@ def scores(
     return found
 
 
-def _score(entry: Entry, known: Known, folder: Path, pair: Pair) -> Score:
+def _score(entry: Entry, known: Label, folder: Path, pair: Pair) -> Score:
     if entry.symptom in DEADLY:  # not to be run here, and nothing of it but the death is asked
         return Score(entry.key, known, judge(Evidence(entry.symptom, pair.sides)))
     path = folder / entry.reproducer

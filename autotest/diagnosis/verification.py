@@ -8,14 +8,14 @@ from contextvars import ContextVar
 
 from autotest.emission.script_output import differences, runs_that_died
 from autotest.processes.endings import describe
-from autotest.processes.fresh import Interpreter
+from autotest.processes.fresh import FreshInterpreter
 from autotest.report.activity import doing
 from autotest.results.verification import State, Verification
 
 #: Seconds: importing two frameworks takes ten on a loaded machine, and a hang is shown by a child process.
 DEADLINE = 180.0
 _TRACEBACK = "Traceback (most recent call last):\n"
-_waiting: ContextVar[list[Interpreter] | None] = ContextVar("autotest_waiting_interpreters", default=None)
+_waiting: ContextVar[list[FreshInterpreter] | None] = ContextVar("autotest_waiting_interpreters", default=None)
 
 
 def verify(script: str, deadline: float = DEADLINE) -> Verification:
@@ -42,7 +42,7 @@ def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str
     also what an interpreter ends with that met an error in the script itself.
     """
     waiting = _waiting.get()
-    with contextlib.closing(waiting.pop() if waiting else Interpreter()) as interpreter:
+    with contextlib.closing(waiting.pop() if waiting else FreshInterpreter()) as interpreter:
         status, output = interpreter.run(script, deadline)
     if status is None:
         return None, f"the script did not end within {deadline:.0f} s"
@@ -57,7 +57,7 @@ def expecting_a_script(lines: Sequence[str]) -> Iterator[None]:
 
     For whoever knows how a script will begin, and has to find out yet how it goes on.
     """
-    waiting = [Interpreter(lines)]
+    waiting = [FreshInterpreter(lines)]
     token = _waiting.set(waiting)
     try:
         yield

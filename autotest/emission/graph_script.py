@@ -114,7 +114,7 @@ class Division:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedResult:
     """One result: its name, how close it must be, and whether its contents count."""
 
     name: str
@@ -123,7 +123,7 @@ class Compared:
     values: bool = True
 
 
-def graph_script(about: About, division: Division, compared: Sequence[Compared], dies: Runs | None = None) -> str:
+def graph_script(about: About, division: Division, compared: Sequence[ComparedResult], dies: Runs | None = None) -> str:
     """The text of a script that exits 1 while the graph gives other results than eager mode, and 0 when it does not.
 
     The candidate is asked; the reference is not, but brings libraries that the candidate may need.
@@ -234,4 +234,4 @@ def _pushes(pushed: Sequence[tuple[int, int | None]], own: Mapping[int, str]) ->
     return [f"({' + '.join(terms)}).backward()"] if terms else []
 
 
-__all__ = ["Compared", "Division", "graph_script"]
+__all__ = ["ComparedResult", "Division", "graph_script"]

@@ -18,7 +18,7 @@ from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_schemas import overloads, public_names
 from autotest.program import Operand, Ref
 from generators import Source
-from generators.arguments import Arguments, Drawn, Parameter, Tensor, contents
+from generators.arguments import Arguments, DrawnArguments, Parameter, Tensor, contents
 
 #: Draws for one name, and accepted and refused ones that are kept.
 _DRAWS, _ACCEPTED, _REFUSED = 500, 16, 4
@@ -109,7 +109,9 @@ def _form(path: str) -> Form:
     return "in-place" if path.endswith("_") else "method"
 
 
-def _live(parameters: Sequence[Parameter], drawn: Drawn, dtype: str, bits: int) -> tuple[list[Any], Mapping[str, Any]]:
+def _live(
+    parameters: Sequence[Parameter], drawn: DrawnArguments, dtype: str, bits: int
+) -> tuple[list[Any], Mapping[str, Any]]:
     """The arguments as torch is given them, by position as far as none before them is left out, and by name."""
     args: list[Any] = []
     named: dict[str, Any] = {}

@@ -21,7 +21,7 @@ LINEAR = "the negative cotangent than the negative one: it is not linear"
 
 
 @dataclasses.dataclass(slots=True)
-class Checked:
+class GradcheckResult:
     """One row for each input and output that was checked, and what else is to be said."""
 
     rows: list[GradientRow] = dataclasses.field(default_factory=list)
@@ -37,12 +37,12 @@ class Checked:
         return next(row for row in self.rows if not row.passed)
 
 
-def check(function: Function, rule: Rule, names: tuple[list[str], list[str]] | None = None) -> Checked:
+def check(function: Function, rule: Rule, names: tuple[list[str], list[str]] | None = None) -> GradcheckResult:
     """Check every pair of a varied input and an output.
 
     `names` are those of varied inputs and of outputs; positions otherwise.
     """
-    result = Checked()
+    result = GradcheckResult()
     outputs = function.outputs()
     shown = names or ([str(i) for i in function.varied], [str(i) for i in range(len(outputs))])
     for which, array in enumerate(function.arrays):
@@ -265,4 +265,4 @@ def _analytic(function: Function, sizes: list[int]) -> tuple[list[list[Real]], l
     return jacobians, missing
 
 
-__all__ = ["Checked", "Rule", "check", "forward_rows"]
+__all__ = ["GradcheckResult", "Rule", "check", "forward_rows"]

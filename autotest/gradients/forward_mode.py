@@ -12,7 +12,7 @@ from autotest.frameworks import Framework
 from autotest.gradients.exemptions import Rule
 from autotest.gradients.function import Real, from_reals, reals, slope
 from autotest.gradients.programs import ProgramFunction, differentiated
-from autotest.gradients.reverse_mode import CapturedLeaf, Wrong, constant, is_kink, is_wide
+from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, is_kink, is_wide
 from autotest.program import Array, Call, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.replaying.replay import replay
@@ -96,7 +96,7 @@ def parts_of(program: Program) -> ForwardParts | None:
     return ForwardParts(captured, along.args[0].index, results, [call.slot for call in reads], first)
 
 
-def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> Wrong | None:
+def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> WrongElement | None:
     """The first element of a tangent that is wrong; None when all are right, or the program does not run.
 
     `finite` asks that the tangent and the derivative are finite numbers there.
@@ -110,7 +110,9 @@ def wrong_tangent(program: Program, framework: Framework, rule: Rule, *, finite:
         return None
 
 
-def _wrong(program: Program, parts: ForwardParts, framework: Framework, rule: Rule, finite: bool) -> Wrong | None:
+def _wrong(
+    program: Program, parts: ForwardParts, framework: Framework, rule: Rule, finite: bool
+) -> WrongElement | None:
     own = names(program)
     centre, tangents = _run(program, parts, framework, 0.0)
     below, above = (_run(program, parts, framework, step)[0] for step in (-rule.eps, rule.eps))
@@ -133,7 +135,7 @@ def _wrong(program: Program, parts: ForwardParts, framework: Framework, rule: Ru
                 rtol=rule.rtol,
                 note="forward mode, along one direction",
             )
-            return Wrong(parts.leaf, name, dataclasses.replace(row, output_index=f"number {at}"))
+            return WrongElement(parts.leaf, name, dataclasses.replace(row, output_index=f"number {at}"))
     return None
 
 

@@ -9,7 +9,7 @@ from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.frameworks import Framework, Pair
-from autotest.gradients.checking import Checked
+from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.exemptions import Rule
 from autotest.gradients.larger_inputs import ENOUGH, Enlarged, below_enough, enlarged
 from autotest.gradients.programs import NotNumeric, check_program
@@ -71,7 +71,7 @@ def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
     return result
 
 
-def _checked(program: Program, framework: Framework, settings: Settings) -> tuple[Checked, dict[str, int]]:
+def _checked(program: Program, framework: Framework, settings: Settings) -> tuple[GradcheckResult, dict[str, int]]:
     forward = settings.check_grad == "forward"
     return check_program(program, framework, RULE, order=settings.grad_order, forward=forward)
 
@@ -81,7 +81,7 @@ def _smallness(small: Sequence[str]) -> str:
 
 
 def mismatches_of(
-    found: Checked, slots: dict[str, int], side: Side, framework: Framework, told: str = ""
+    found: GradcheckResult, slots: dict[str, int], side: Side, framework: Framework, told: str = ""
 ) -> list[Mismatch]:
     """A mismatch for each row that failed; `told` is added to what it says."""
     failed = [row for row in found.rows if not row.passed]

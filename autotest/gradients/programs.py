@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from autotest.base.errors import AutotestError
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
-from autotest.gradients.checking import Checked, Rule, check, forward_rows
+from autotest.gradients.checking import GradcheckResult, Rule, check, forward_rows
 from autotest.gradients.function import Function, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.program import Array, Call, Program, Ref, leaves, refs
@@ -34,7 +34,7 @@ class Leaf:
 @warnings_shown()  # forward mode of newer torch warns of its own making
 def check_program(
     program: Program, framework: Framework, rule: Rule, *, order: int = 1, forward: bool = False
-) -> tuple[Checked, dict[str, int]]:
+) -> tuple[GradcheckResult, dict[str, int]]:
     """Hold the gradients that `framework` gives for `program` against differences of it.
 
     Args:
@@ -48,7 +48,7 @@ def check_program(
         NotNumeric: the program computes with undefined contents, or cannot run in double precision on this framework.
     """
     if not any(map(pushes_gradients, program.calls)):
-        return Checked(), {}
+        return GradcheckResult(), {}
     if program.undefined:
         raise NotNumeric("it computes with contents that nobody specifies, such as a random mask")
     wide, upto, roots, back = differentiated(program)

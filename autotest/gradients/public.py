@@ -19,7 +19,7 @@ from autotest.gradients.arguments import (
     framework_of,
     is_varied,
 )
-from autotest.gradients.checking import Checked, Rule, check
+from autotest.gradients.checking import GradcheckResult, Rule, check
 from autotest.gradients.function import Function, overlaps, second_order
 from autotest.program import Array
 from autotest.report import gradients as report
@@ -131,7 +131,7 @@ def gradcheck(
     try:
         checked = check(Function(framework, fn, given), rule)
     except Exception:  # noqa: BLE001 - a dtype or a layout that only torch can read: then its word is all there is
-        checked = Checked()
+        checked = GradcheckResult()
     if checked.passed and not (checked.rows and "Jacobian mismatch" in complaint):
         if raise_exception:
             raise GradcheckError(complaint)
@@ -269,12 +269,12 @@ def _refuse_overlap(framework: Framework, inputs: tuple[Any, ...]) -> None:
             )
 
 
-def _warn(checked: Checked) -> None:
+def _warn(checked: GradcheckResult) -> None:
     for text in checked.warnings:
         warnings.warn(f"gradcheck: {text}", stacklevel=3)
 
 
-def _verdict(checked: Checked, framework: Framework, raise_exception: bool, complaint: str) -> bool:
+def _verdict(checked: GradcheckResult, framework: Framework, raise_exception: bool, complaint: str) -> bool:
     if checked.passed:
         return True
     if raise_exception:

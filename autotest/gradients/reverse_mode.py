@@ -36,7 +36,7 @@ class CapturedLeaf:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongElement:
     """An element of a gradient that is not the derivative."""
 
     leaf: CapturedLeaf
@@ -114,7 +114,7 @@ def _captured_leaves(program: Program) -> Iterator[CapturedLeaf]:
             yield from (CapturedLeaf(call.args[0].slot, f".{name}", item.index) for name, item in call.args[1].items())
 
 
-def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> Wrong | None:
+def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> WrongElement | None:
     """The first leaf of a program `in_reverse_mode` whose gradient is wrong; None when all are right, or it fails.
 
     `finite` asks that the gradient and the derivative are finite numbers there.
@@ -156,7 +156,7 @@ class _Pushed:
     def _numbers(self, run: Replayed, slots: Sequence[int]) -> list[Real]:
         return [value.data for value in self._framework.values([run.values[slot] for slot in slots])]
 
-    def wrong(self) -> Wrong | None:
+    def wrong(self) -> WrongElement | None:
         own = names(self._program)
         for leaf in _captured_leaves(self._program):
             tensor = self._run.values[leaf.slot]
@@ -166,7 +166,7 @@ class _Pushed:
                 continue
             row = self._row(leaf, tensor, own[leaf.slot] + leaf.suffix)
             if row is not None:
-                return Wrong(leaf, own[leaf.slot] + leaf.suffix, row)
+                return WrongElement(leaf, own[leaf.slot] + leaf.suffix, row)
         return None
 
     def _row(self, leaf: CapturedLeaf, tensor: Any, name: str) -> GradientRow | None:
@@ -251,4 +251,4 @@ def is_kink(analytic: float, left: float, right: float, rule: Rule) -> bool:
     return between and not abs(right - left) <= slack
 
 
-__all__ = ["CapturedLeaf", "Wrong", "constant", "in_reverse_mode", "is_kink", "is_wide", "wrong_gradient"]
+__all__ = ["CapturedLeaf", "WrongElement", "constant", "in_reverse_mode", "is_kink", "is_wide", "wrong_gradient"]

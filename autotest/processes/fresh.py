@@ -53,7 +53,7 @@ if path:
 """
 
 
-class Interpreter:
+class FreshInterpreter:
     """One that has been started and is ready for a script."""
 
     def __init__(self, lines: Sequence[str] = ()) -> None:
@@ -102,4 +102,4 @@ class Interpreter:
         self._folder.cleanup()
 
 
-__all__ = ["Interpreter"]
+__all__ = ["FreshInterpreter"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from autotest.results.divergence import Divergence
     from autotest.results.finding import Finding
     from autotest.running.tally import Tally
-    from autotest.sources.identity import Called
+    from autotest.sources.identity import CollectedAs
     from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
 
@@ -57,7 +57,7 @@ class Session:
         self._summaries: list[TestSummary] = []
         self._isolated: IsolatedRunner | None = None
         self._running: pytest.StashKey[TestSummary] = pytest.StashKey()
-        self._names: Mapping[str, Called] = {}
+        self._names: Mapping[str, CollectedAs] = {}
 
     # -- before the tests -------------------------------------------------------------------------------
 

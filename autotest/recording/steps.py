@@ -18,7 +18,7 @@ MOST = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Step:
+class OptimizerStep:
     """One step: its slot, that of the optimizer, the optimizer's tensors, and what they and their gradients held."""
 
     slot: int
@@ -39,7 +39,7 @@ def keep_step(record: Record, optimizer: Any, operand: Operand) -> None:
     values = [np.array(value.data) for value in reference.values([*tensors, *present])]
     rest = iter(values[len(tensors) :])
     held = [None if gradient is None else next(rest) for gradient in gradients]
-    record.steps.append(Step(len(record.calls), operand.slot, tensors, values[: len(tensors)], held))
+    record.steps.append(OptimizerStep(len(record.calls), operand.slot, tensors, values[: len(tensors)], held))
 
 
 def may_be_of_a_step(record: Record, mismatches: Sequence[Mismatch]) -> bool:

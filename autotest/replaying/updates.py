@@ -15,7 +15,7 @@ from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Call, Operand, Program, Ref, leaves, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.recording.record import Record
-from autotest.recording.steps import Step
+from autotest.recording.steps import OptimizerStep
 from autotest.replaying.rates import in_single, numbers_by_default, with_rates
 from autotest.replaying.replay import replay
 
@@ -83,7 +83,7 @@ def check_updates(record: Record) -> Updates:
     return Updates(None, checked, single, error)
 
 
-def _made_small(record: Record, owner: int, step: Step) -> Iterator[Step]:
+def _made_small(record: Record, owner: int, step: OptimizerStep) -> Iterator[OptimizerStep]:
     """`step` on parameters and gradients so small that what the optimizer adds to them, or decays, tells."""
     creation = record.calls[owner]
     given = [*leaves(creation.args), *leaves(creation.kwargs)]
@@ -113,7 +113,7 @@ class _Stepping:
     `single` says that the candidate is known to keep its rates in single precision; left out, the steps show it.
     """
 
-    def __init__(self, record: Record, owner: int, steps: Sequence[Step], *, single: bool = False) -> None:
+    def __init__(self, record: Record, owner: int, steps: Sequence[OptimizerStep], *, single: bool = False) -> None:
         self._record, self._owner, self._steps, self._single = record, owner, steps, single
         wanted = [at for at, gradient in enumerate(self._steps[0].gradients) if gradient is not None]
         spread = {round(number * (len(wanted) - 1) / max(1, _MOST - 1)) for number in range(_MOST)} if wanted else set()
@@ -236,7 +236,7 @@ class _Stepping:
             self._step(call, self._steps[steps[call.slot]], tensors)
         return assembled(self._calls, tuple(self._arrays))
 
-    def _step(self, call: Call, step: Step, tensors: dict[int, int]) -> None:
+    def _step(self, call: Call, step: OptimizerStep, tensors: dict[int, int]) -> None:
         """The gradients that the trial had, the step, and what it added to each tensor."""
         before = {}
         for at, slot in tensors.items():

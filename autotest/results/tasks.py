@@ -175,7 +175,7 @@ class Found:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Known:
+class ExpectedDeath:
     """A death that the ledger expects, as tracing it showed: the trail alone had not told."""
 
     #: Of the ledger's entry.
@@ -231,4 +231,4 @@ class Death:
 
 
 Task = Explore | Diagnose | DiagnoseDeath
-Result = Explored | Found | Known | Vanished | Death
+Result = Explored | Found | ExpectedDeath | Vanished | Death

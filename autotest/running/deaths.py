@@ -30,8 +30,8 @@ from autotest.results.identity import DEADLY, Identity, death_of, known_as
 from autotest.results.tasks import (
     Conditions,
     DiagnoseDeath,
+    ExpectedDeath,
     Found,
-    Known,
     Where,
 )
 from autotest.results.verification import State, Verification
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from autotest.diagnosis.crashing import Smaller
 
 
-def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | Known:
+def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Found | ExpectedDeath:
     """Keep the finding that a death is. A thorough look may say that it is another one, or one that is known.
 
     Three steps, each a task of its own: what the trail says; running the trial once more, and the script that this
@@ -72,7 +72,7 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fou
     identity = found.identity
     known = ledger_of(task.where.file, pair_of(conditions))
     entry = known.expects(task.where.test, found.first, identity.operator)
-    result = kept(found) if entry is None else Known(entry.key)
+    result = kept(found) if entry is None else ExpectedDeath(entry.key)
     if entry is not None or identity != task.identity:
         forget(conditions.directory, task.identity.key)
     return result

@@ -17,7 +17,7 @@ from typing import Any
 from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
-from autotest.sources.identity import Called, collected_as, labels, leads_to
+from autotest.sources.identity import CollectedAs, collected_as, labels, leads_to
 from autotest.sources.importing import load
 from autotest.sources.pytest_marks import cases, marks_of, skip_mark
 from autotest.sources.with_fixtures import call_with_fixtures
@@ -34,7 +34,7 @@ class Collected:
     settings: Settings
     #: Runs it with everything that stands around it.
     body: Callable[[], None] = dataclasses.field(repr=False, compare=False)
-    called: Called | None = dataclasses.field(default=None, repr=False, compare=False)
+    called: CollectedAs | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def call(self) -> None:
         """Run it, under the name that it has here."""
@@ -47,7 +47,7 @@ class Collected:
         return self.id if self.called is None else self.called.name
 
     def renamed(self, id: str, **changes: Any) -> Collected:  # noqa: A002 - the test's id is what it is called everywhere
-        """The same test under another id, with what makes it so in the fields of `Called`."""
+        """The same test under another id, with what makes it so in the fields of `CollectedAs`."""
         assert self.called is not None
         return dataclasses.replace(self, id=id, called=dataclasses.replace(self.called, **changes))
 
@@ -152,7 +152,7 @@ def _listed(module: ModuleType, file: Path) -> Iterator[Collected | LeftOut]:
             if issubclass(value, unittest.TestCase) or name.startswith("Test"):
                 yield from _in_class(value, file, name, marks)
         elif _settings(value) is not None and (value.__module__ == module.__name__ or _belongs_here(name, value)):
-            yield from _expanded(Called(value, file, name), None, marks)
+            yield from _expanded(CollectedAs(value, file, name), None, marks)
 
 
 def _belongs_here(name: str, test: Any) -> bool:
@@ -175,7 +175,7 @@ def _in_class(owner: type, file: Path, called: str, marks: list[Any]) -> Iterato
         if plain and inspect.isclass(function) and name.startswith("Test"):
             yield from _in_class(function, file, f"{called}.{name}", marks)
         elif name.startswith("test") and _settings(function) is not None:
-            yield from _expanded(Called(function, file, f"{called}.{name}"), (owner, name), marks)
+            yield from _expanded(CollectedAs(function, file, f"{called}.{name}"), (owner, name), marks)
 
 
 def _settings(value: Any) -> Settings | None:
@@ -183,7 +183,7 @@ def _settings(value: Any) -> Settings | None:
     return found if isinstance(found, Settings) and callable(value) else None
 
 
-def _expanded(called: Called, place: tuple[type, str] | None, outer: list[Any]) -> Iterator[Collected | LeftOut]:
+def _expanded(called: CollectedAs, place: tuple[type, str] | None, outer: list[Any]) -> Iterator[Collected | LeftOut]:
     function, file = called.function, called.file
     marks = [*outer, *marks_of(function)]
     original = inspect.unwrap(function)

@@ -19,7 +19,7 @@ from generators import TRIAL_BITS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Called:
+class CollectedAs:
     """How a collector calls a test: by the place where it found it, which is not always where it was written."""
 
     #: What the collector found there: the decorated function, or something that wraps it.
@@ -58,11 +58,11 @@ def _shown(value: Any, label: str | None = None) -> str:
     return text if " at 0x" not in text else label or "object"
 
 
-_collected: ContextVar[Called | None] = ContextVar("autotest_called", default=None)
+_collected: ContextVar[CollectedAs | None] = ContextVar("autotest_called", default=None)
 
 
 @contextlib.contextmanager
-def collected_as(called: Called | None) -> Iterator[None]:
+def collected_as(called: CollectedAs | None) -> Iterator[None]:
     """Inside the block, the test that `called` speaks of has its collector's name for it; None changes nothing."""
     if called is None:
         yield
@@ -74,7 +74,7 @@ def collected_as(called: Called | None) -> Iterator[None]:
         _collected.reset(token)
 
 
-def called_now(run: Callable[..., Any], written: Callable[..., Any], file: Path, args: tuple[Any, ...]) -> Called:
+def called_now(run: Callable[..., Any], written: Callable[..., Any], file: Path, args: tuple[Any, ...]) -> CollectedAs:
     """How the decorated function `run` is called while it is called with `args`.
 
     `written` is the function as it stands in `file`. Where no collector has said what it found, the name is looked up:
@@ -86,12 +86,12 @@ def called_now(run: Callable[..., Any], written: Callable[..., Any], file: Path,
     owner = owner_of(run, args)
     if owner is None:
         name = _global_name(run, written) or written.__qualname__.rpartition("<locals>.")[2]
-        return Called(run, file, name)
+        return CollectedAs(run, file, name)
     wanted = getattr(args[0], "_testMethodName", "")
     attribute = _attribute(owner, run, wanted) or written.__name__
     module = sys.modules.get(owner.__module__)
     home = getattr(module, "__file__", None)
-    return Called(run, Path(home) if home else file, f"{class_name(owner)}.{attribute}")
+    return CollectedAs(run, Path(home) if home else file, f"{class_name(owner)}.{attribute}")
 
 
 def owner_of(run: Callable[..., Any], args: tuple[Any, ...]) -> type | None:

@@ -13,7 +13,7 @@ from autotest.base.errors import AutotestError
 from autotest.clusters.messages import AccountTask, digest_of_file
 from autotest.clusters.packing import package, packed, relative, unpacked, with_file
 from autotest.clusters.threaded import Threaded
-from autotest.results.tasks import Conditions, Death, DiagnoseDeath, Explore, Found, Known, Ran, Where
+from autotest.results.tasks import Conditions, Death, DiagnoseDeath, ExpectedDeath, Explore, Found, Ran, Where
 from autotest.storage.keeping import keep
 from autotest.storage.store import Store, Stored
 from autotest.storage.store_format import FILES
@@ -100,7 +100,7 @@ def test_what_goes_on_with_a_finding_takes_its_files_along(here):
 
 def test_a_death_that_proves_to_be_a_known_one_leaves_the_store(here):
     found, _ = kept_by_an_agent(here / ".autotest")
-    assert unpacked(death(found), Known("key"), {}, here, here / ".autotest") == Known("key")
+    assert unpacked(death(found), ExpectedDeath("key"), {}, here, here / ".autotest") == ExpectedDeath("key")
     assert Store(here / ".autotest").list() == []
 
 

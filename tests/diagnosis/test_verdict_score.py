@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autotest.base.errors import UsageError
-from autotest.diagnosis.verdict_score import Known, Score, read, scores
+from autotest.diagnosis.verdict_score import Label, Score, read, scores
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.results.ledger import Entry
@@ -31,7 +31,7 @@ raise SystemExit("only the program of a script is run")
 ENTRY = Entry(key="relu", test="*", symptom="value", reason="planted", reproducer="relu.py")
 
 
-def score(tmp_path: Path, known: Known, *sides: Framework) -> Score:
+def score(tmp_path: Path, known: Label, *sides: Framework) -> Score:
     (tmp_path / "relu.py").write_text(SCRIPT, encoding="utf-8")
     return scores([ENTRY], {"relu": known}, tmp_path, Pair(*sides), lambda score: None)[0]
 
@@ -42,18 +42,18 @@ def faulty() -> Framework:
 
 
 def test_a_verdict_that_names_the_wrong_side_is_right(tmp_path: Path, faulty: Framework) -> None:
-    assert score(tmp_path, Known("candidate", "numpy"), TorchFramework(), faulty).right
-    assert score(tmp_path, Known("reference", "numpy"), faulty, TorchFramework()).right
+    assert score(tmp_path, Label("candidate", "numpy"), TorchFramework(), faulty).right
+    assert score(tmp_path, Label("reference", "numpy"), faulty, TorchFramework()).right
 
 
 def test_a_verdict_that_names_the_other_side_is_wrong(tmp_path: Path, faulty: Framework) -> None:
-    found = score(tmp_path, Known("reference", "numpy"), TorchFramework(), faulty)
+    found = score(tmp_path, Label("reference", "numpy"), TorchFramework(), faulty)
     assert not found.right
     assert not found.open
 
 
 def test_what_shows_no_difference_is_open_and_says_so(tmp_path: Path) -> None:
-    found = score(tmp_path, Known("candidate", "numpy"), TorchFramework(), TorchFramework())
+    found = score(tmp_path, Label("candidate", "numpy"), TorchFramework(), TorchFramework())
     assert found.open
     assert "shows no difference" in found.trouble
 
@@ -61,7 +61,7 @@ def test_what_shows_no_difference_is_open_and_says_so(tmp_path: Path) -> None:
 def test_a_death_is_judged_without_being_died(tmp_path: Path) -> None:
     entry = Entry(key="relu", test="*", symptom="crash", reason="planted", reproducer="there-is-none.py")
     pair = Pair(TorchFramework(), TorchFramework())
-    assert scores([entry], {"relu": Known("candidate", "no input may")}, tmp_path, pair, lambda score: None)[0].right
+    assert scores([entry], {"relu": Label("candidate", "no input may")}, tmp_path, pair, lambda score: None)[0].right
 
 
 def test_who_is_wrong_needs_a_proof(tmp_path: Path) -> None:

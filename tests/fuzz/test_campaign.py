@@ -19,10 +19,10 @@ from autotest.results.tasks import (
     Death,
     Diagnose,
     DiagnoseDeath,
+    ExpectedDeath,
     Explore,
     Explored,
     Found,
-    Known,
     Suspect,
     Vanished,
     Where,
@@ -273,7 +273,7 @@ def test_a_death_that_tracing_shows_to_be_known_is_expected_and_no_finding():
     class Tracing(Pretending):
         def answer(self, task):
             thorough = isinstance(task, DiagnoseDeath) and task.thorough
-            return Known("entry") if thorough else super().answer(task)
+            return ExpectedDeath("entry") if thorough else super().answer(task)
 
     def script(test, index):
         return Death("crash", "SIGABRT", "", index, "sum", "forward") if index in (3, 20) else None

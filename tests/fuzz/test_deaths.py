@@ -19,7 +19,7 @@ from autotest.processes.client import Server
 from autotest.processes.endings import death_by, last_words, no_answer
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import Identity, death_of
-from autotest.results.tasks import Conditions, DiagnoseDeath, Found, Known, Where
+from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, Found, Where
 from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths
 from autotest.running.attempts import Attempt
@@ -133,7 +133,7 @@ def test_one_that_the_ledger_expects_under_its_own_name_is_known_and_nothing_is_
     entry = '[[divergence]]\nkey = "k"\ntest = "*test_sinh"\nsymptom = "crash"\noperator = "sinh"\nreason = "r"\n'
     (tmp_path / "ledger.toml").write_text(entry)
     found, keys = settle(DIED)
-    assert found == Known("k")
+    assert found == ExpectedDeath("k")
     assert keys == []
 
 

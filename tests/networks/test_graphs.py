@@ -11,7 +11,7 @@ from autotest import random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.graph_finding import script_of
 from autotest.diagnosis.verification import run_script
-from autotest.emission.graph_script import Compared
+from autotest.emission.graph_script import ComparedResult
 from autotest.frameworks import Pair, chosen
 from autotest.frameworks.torch_compile import TorchCompile
 from autotest.replaying import graph_check
@@ -161,7 +161,7 @@ def test_the_models_agree_with_themselves_when_they_are_compiled(name: str) -> N
 def test_the_script_about_a_network_runs_alone(candidate: str) -> None:
     pair = chosen() if candidate == "oneflow" else pair_with(TorchCompile("aot_eager"))
     staged = stage(run_trial(own_parts, 1, SETTINGS, pair).recorder)
-    compared = [Compared(name, 1e-3, 1e-4) for name, _ in graph_check.results(staged)]
+    compared = [ComparedResult(name, 1e-3, 1e-4) for name, _ in graph_check.results(staged)]
     script = script_of(staged, compared, "Nothing.", ())
     assert run_script(script)[0] == 0, run_script(script)[1]
     status, output = run_script(script.replace("return [result for", "return [result * 2 for"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autotest.diagnosis.verification import expecting_a_script, run_script, verify
 from autotest.processes.client import Server
-from autotest.processes.fresh import Interpreter
+from autotest.processes.fresh import FreshInterpreter
 from autotest.results.verification import State, Verification
 from tests.processes.test_server import all_end
 from tests.support import tasks_of_children as tasks
@@ -50,7 +50,7 @@ def test_an_interpreter_imports_ahead_what_the_script_will_and_nothing_else_of_i
 def test_an_interpreter_that_got_no_script_is_gone():
     with expecting_a_script(["import wave"]):
         pass
-    interpreter = Interpreter()
+    interpreter = FreshInterpreter()
     pid = interpreter._process.pid
     interpreter.close()
     assert all_end([pid])

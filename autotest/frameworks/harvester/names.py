@@ -35,14 +35,14 @@ _COMPUTED = frozenset("T H mT mH real imag".split())
 _CONTAINERS = frozenset("Module Container Sequential ModuleList ModuleDict ParameterList ParameterDict".split())
 
 
-class Called(NamedTuple):
+class PublicName(NamedTuple):
     """A public call: its dotted path below torch, and its form."""
 
     name: str
     form: str
 
 
-def called(function: Any) -> Called | None:
+def called(function: Any) -> PublicName | None:
     """How `function`, which a function mode was given, is called in public; None for what is not, or is no operator."""
     try:
         name = resolve_name(function)
@@ -59,13 +59,15 @@ def called(function: Any) -> Called | None:
         return _member(path[len("Tensor.") :])
     if path in _NO_FUNCTIONS or any(part.startswith("_") for part in path.split(".")):
         return None
-    return Called(path, "function")
+    return PublicName(path, "function")
 
 
-def _member(name: str) -> Called | None:
+def _member(name: str) -> PublicName | None:
     attribute, _, access = name.rpartition(".")
     if access in ("__get__", "__set__", "__delete__"):
-        return Called(f"Tensor.{attribute}", "attribute") if access == "__get__" and attribute in _COMPUTED else None
+        return (
+            PublicName(f"Tensor.{attribute}", "attribute") if access == "__get__" and attribute in _COMPUTED else None
+        )
     if name in _NO_OPERATORS or name in _NO_OPERATORS_SPECIAL:
         return None
     path = f"Tensor.{name}"
@@ -73,11 +75,13 @@ def _member(name: str) -> Called | None:
         plain = name.strip("_")
         if plain in ("div", "idiv", "rdiv") or hasattr(operator, f"__{plain}__"):
             in_place = plain == "setitem" or (plain.startswith("i") and plain not in ("invert", "index"))
-            return Called(path, "in-place operator" if in_place else "reflected" if plain == "rdiv" else "operator")
-        return Called(path, "reflected") if plain.startswith("r") and hasattr(operator, f"__{plain[1:]}__") else None
+            return PublicName(path, "in-place operator" if in_place else "reflected" if plain == "rdiv" else "operator")
+        return (
+            PublicName(path, "reflected") if plain.startswith("r") and hasattr(operator, f"__{plain[1:]}__") else None
+        )
     if name.startswith("_"):
         return None
-    return Called(path, "in-place" if name.endswith("_") else "method")
+    return PublicName(path, "in-place" if name.endswith("_") else "method")
 
 
 def module_classes() -> Mapping[type, str]:

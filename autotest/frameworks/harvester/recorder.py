@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 from .calls_file import CallsFile
 from .defaults import without_defaults
 from .description import TooLong, Writer, short
-from .names import Called, called, module_classes
+from .names import PublicName, called, module_classes
 from .optimizers import groups, optimizer_classes, some
 
 #: Of one name, how many distinct calls are kept, and of calls that differ in floating-point arguments only.
@@ -57,7 +57,7 @@ class CallRecorder:
         self._limit = limit
         self._here = _Here()
         self._seen: dict[Any, _Seen] = {}
-        self._names: dict[Any, Called | None] = {}
+        self._names: dict[Any, PublicName | None] = {}
         #: name -> how many distinct calls of it were kept, and were seen after that
         self._kept: dict[str, int] = {}
         self._left_out: dict[str, int] = {}

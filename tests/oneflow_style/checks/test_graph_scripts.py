@@ -10,7 +10,7 @@ from autotest.replaying import graph_check
 from autotest.diagnosis.graph_finding import script_of
 from autotest.diagnosis.verification import run_script
 from autotest.emission.checker import ONCE, Runs
-from autotest.emission.graph_script import Compared
+from autotest.emission.graph_script import ComparedResult
 from autotest.results.divergence import Divergence
 from autotest.oneflow import autotest, random_tensor, torch
 from autotest.oneflow.framework_pair import style_pair
@@ -58,7 +58,7 @@ def script() -> str:
     pair = style_pair()
     settings = Settings(n=1)
     staged = stage(run_trial(layers, 1, settings, pair).recorder)
-    compared = [Compared(name, *settings.tolerance.of(dtype)) for name, dtype in graph_check.results(staged)]
+    compared = [ComparedResult(name, *settings.tolerance.of(dtype)) for name, dtype in graph_check.results(staged)]
     assert sum(one.name.endswith(".grad") for one in compared) == 3
     return script_of(staged, compared, "Nothing.", ())
 
@@ -79,7 +79,7 @@ def test_a_script_exits_1_where_they_differ_and_names_each_result(script: str) -
 def test_a_script_about_a_death_exits_1_while_the_graph_kills_and_0_when_it_does_not(runs: Runs) -> None:
     pair = style_pair()
     staged = stage(run_trial(layers, 1, Settings(n=1), pair).recorder)
-    compared = [Compared(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
+    compared = [ComparedResult(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
     lives = script_of(staged, compared, "Nothing.", (), runs)
     dies = lives.replace("results = [*program(", "os.abort()\n        results = [*program(")
     said = [run_script(script) for script in (lives, dies)]

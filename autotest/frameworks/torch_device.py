@@ -53,10 +53,16 @@ class TorchDevice(TorchFramework):
         self.shares_driver = not self.forkable
         self.holds_values = device != "meta"
 
+    @functools.cached_property
+    def _brought_by(self) -> ModuleType | None:
+        """What brings a device is called after it: torch_xla, torch_npu."""
+        with contextlib.suppress(ImportError):
+            return importlib.import_module(f"torch_{self._device.partition(':')[0]}")
+        return None
+
     def import_root(self) -> ModuleType:
         root = super().import_root()
-        with contextlib.suppress(ImportError):  # what brings a device is called after it: torch_xla, torch_npu
-            importlib.import_module(f"torch_{self._device.partition(':')[0]}")
+        _ = self._brought_by
         try:
             root.empty(1, device=self._device)
         except Exception as error:
@@ -140,12 +146,19 @@ class TorchDevice(TorchFramework):
             yield
 
     def synchronize(self) -> None:
+        if hasattr(self._brought_by, "sync"):
+            # A lazy device only notes down what it is asked for. Unless it is told to carry that out as a whole, each
+            # value that is read afterwards is compiled by itself, with all that it came from: minutes for an optimizer.
+            self._brought_by.sync(wait=True)
         module = getattr(self.root, self._device.partition(":")[0], None)
-        if module is not None and hasattr(module, "synchronize"):
+        if hasattr(module, "synchronize"):
             module.synchronize()
 
     def script(self) -> Script:
-        lines = ["import torch", "from typing import Any", *inspect.getsource(OnDevice).splitlines()]
+        brought = [f"import {self._brought_by.__name__}"] if self._brought_by else []
+        # Autograd counts the devices when it first pushes back, as the reference does before the device is asked for.
+        there = f"torch.empty(1, device={self._device!r})"
+        lines = ["import torch", *brought, there, "from typing import Any", *inspect.getsource(OnDevice).splitlines()]
         return Script(self.name, (*lines, f"on_device = OnDevice(torch, {self._device!r})"), "on_device")
 
 

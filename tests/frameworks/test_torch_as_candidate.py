@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import sys
+import types
 
 import pytest
 import torch as real
@@ -101,6 +103,29 @@ def test_the_script_of_a_device_runs_by_itself(tmp_path):
     made = on_device.nn.functional.relu(on_device.tensor([1.0], dtype=on_device.float32))
     assert made.device.type == "meta"
     assert on_device.nn.Linear(2, 3).weight.device.type == "meta"
+
+
+@pytest.fixture
+def carried_out(monkeypatch):
+    """How often a lazy device was told to carry out what it was asked for: the one that `torch_meta` would bring."""
+    times: list[bool] = []
+    lazy = types.ModuleType("torch_meta")
+    lazy.sync = lambda wait: times.append(wait)
+    monkeypatch.setitem(sys.modules, lazy.__name__, lazy)
+    return times
+
+
+def test_a_lazy_device_carries_out_a_whole_trial_before_anything_of_it_is_read(carried_out):
+    candidate = framework("torch:meta")
+    tensors = [candidate.root.empty(2, device="meta") * factor for factor in range(5)]
+    carried_out.clear()
+    assert len(candidate.values(tensors)) == 5
+    assert carried_out == [True]
+
+
+def test_the_script_of_a_device_imports_what_brings_it(carried_out):
+    assert "import torch_meta" in framework("torch:meta").script().lines
+    assert "import torch_cuda" not in framework("torch:cuda").script().lines
 
 
 # -- compiled -------------------------------------------------------------------------------------------------

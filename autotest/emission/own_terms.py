@@ -46,10 +46,17 @@ _FACTS = {
     "crash": "{}",
 }
 
+#: Whatever is lazy is computed when it is read, and may raise only then.
+_READ = """\
+def read(value):
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+"""
+
 _CHILD = """\
 if sys.argv[1:] == ["child"]:
     try:
-        print(json.dumps({{"gives": {actual}()}}, default=str))
+        print(json.dumps({{"gives": {actual}()}}, default=read))
     except ImportError as error:
         sys.exit(print("cannot tell:", error) or 2)
     except Exception as error:
@@ -97,7 +104,7 @@ try:
 except Exception as error:
     sys.exit(print("cannot tell:", error) or 2)
 try:
-    {actual}()
+    json.dumps({actual}(), default=read)
     print("same")
 except ImportError as error:
     sys.exit(print("cannot tell:", error) or 2)
@@ -139,7 +146,8 @@ def script(program: Program, reference: str, candidate: str, terms: OwnTerms | N
     if asked.python:
         child = _OTHER.format(python=repr(asked.python), candidate=names["candidate"]) + child
     check = _REFUSES if asked.symptom in ("exception", "crash") else _VALUES
-    modules = {"sys", *found.modules, *(("json", "subprocess") if in_child else ())}
+    refuses = check is _REFUSES
+    modules = {"sys", *found.modules, *(("json", "subprocess") if in_child else ("json",) if refuses else ())}
     return "\n".join(
         [
             docstring(asked.title, asked.notes),
@@ -148,7 +156,7 @@ def script(program: Program, reference: str, candidate: str, terms: OwnTerms | N
             "",
             *found.definitions(),
             *functions,
-            child + check.format(same=_same(asked), **names),
+            (_READ if in_child or refuses else "") + child + check.format(same=_same(asked), **names),
         ]
     )
 

@@ -104,6 +104,10 @@ class Functional(Framework):
     def shape_of(self, array: ArrayLike) -> tuple[int, ...]:
         return tuple(array.shape)
 
+    def computed(self, array: ArrayLike) -> ArrayLike:
+        """`array`, which a call made; a lazy framework computes it here, where it raises as that call."""
+        return array
+
     # -- calls ------------------------------------------------------------------------------------------
 
     def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
@@ -164,7 +168,7 @@ class Functional(Framework):
     def _result(self, made: Any, node: Node | None, at: int, source: Tensor | None, path: Pure) -> Any:
         if isinstance(made, _PLAIN):
             return made
-        result = Tensor(made, (node, at) if node is not None and self.is_floating(made) else None)
+        result = Tensor(self.computed(made), (node, at) if node is not None and self.is_floating(made) else None)
         if source is not None:
             self.alias_of(result, source, path)
         return result

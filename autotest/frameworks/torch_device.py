@@ -7,13 +7,14 @@ import functools
 import importlib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from autotest.base.errors import FrameworkMissing
+from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
 from autotest.emission import Script
 from autotest.frameworks.base import Absent
@@ -23,6 +24,8 @@ from autotest.program import Array, CallKind, Operand
 
 #: What programs call the device.
 _CPU = ("cpu", "cpu:0")
+#: What computes tensors of a device that is lazy.
+_LAZY: Final = {"xla": "torch_xla.core.xla_model.unlazy"}
 
 
 class OnDevice:
@@ -123,6 +126,22 @@ class TorchDevice(TorchFramework):
         carrier = np.dtype("float32" if dtype == "bfloat16" else dtype if dtype in DTYPES else "float32")
         return np.broadcast_to(np.zeros((), carrier), tuple(tensor.shape))
 
+    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
+        # A lazy device only notes down what it is asked for, and would compile each tensor by itself, with all that it
+        # comes from: minutes for an optimizer. One that cannot be had fails for all, but then also when read alone.
+        with contextlib.suppress(RuntimeError):
+            self._compute(tensors)
+        return super().values(tensors)
+
+    @functools.cached_property
+    def _compute(self) -> Callable[[Sequence[Any]], object]:
+        """Computes several tensors of a lazy device together."""
+        if self._brought_by is None or self._device.partition(":")[0] not in _LAZY:
+            return lambda tensors: None
+        path, _, name = _LAZY[self._device.partition(":")[0]].rpartition(".")
+        found: Callable[[Sequence[Any]], object] = getattr(importlib.import_module(path), name)
+        return found
+
     def device_type(self, tensor: Any) -> str:
         kind = str(tensor.device.type)
         return "cpu" if kind == self._device.partition(":")[0] else f"{kind}, not {self._device}"
@@ -146,12 +165,8 @@ class TorchDevice(TorchFramework):
             yield
 
     def synchronize(self) -> None:
-        if hasattr(self._brought_by, "sync"):
-            # A lazy device only notes down what it is asked for. Unless it is told to carry that out as a whole, each
-            # value that is read afterwards is compiled by itself, with all that it came from: minutes for an optimizer.
-            self._brought_by.sync(wait=True)
         module = getattr(self.root, self._device.partition(":")[0], None)
-        if hasattr(module, "synchronize"):
+        if module is not None and hasattr(module, "synchronize"):
             module.synchronize()
 
     def script(self) -> Script:

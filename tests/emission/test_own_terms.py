@@ -106,6 +106,8 @@ SIMPLE = program(("function", "tanh", (Ref(0),), {}))
 RIGHT = OwnTerms("import numpy as other", ("v1 = other.tanh(other.arange(1.0, 7.0).reshape(2, 3))",), "v1")
 WRONG = RIGHT._replace(lines=("v1 = other.sinh(other.arange(1.0, 7.0).reshape(2, 3))",))
 RAISING = RIGHT._replace(lines=("v1 = other.tanh('words')",))
+#: Raises when it is read, not when it is made.
+LAZY = RIGHT._replace(lines=("v1 = (type('Lazy', (), {'tolist': lambda self: 1 / 0})(), 2.0)",))
 
 
 @pytest.mark.parametrize(
@@ -116,8 +118,10 @@ RAISING = RIGHT._replace(lines=("v1 = other.tanh('words')",))
         ("", RIGHT._replace(imports="import no_such_framework as other"), "value", 2, "cannot tell: No module named"),
         (sys.executable, RIGHT, "value", 0, "same"),
         (sys.executable, RAISING, "exception", 1, "DIFFERS: torch returns, other"),
+        ("", LAZY, "exception", 1, "DIFFERS: torch returns, other division by zero"),
+        (sys.executable, LAZY, "exception", 1, "DIFFERS: torch returns, other ZeroDivisionError"),
     ],
-    ids=["wrong", "raising", "missing", "right elsewhere", "raising elsewhere"],
+    ids=["wrong", "raising", "missing", "right elsewhere", "raising elsewhere", "raising late", "late elsewhere"],
 )
 def test_the_script_stands_alone(tmp_path, python, terms, symptom, status, says):
     text = script(SIMPLE, "torch", "other", terms, asked(symptom=symptom, python=python))

@@ -106,26 +106,38 @@ def test_the_script_of_a_device_runs_by_itself(tmp_path):
 
 
 @pytest.fixture
-def carried_out(monkeypatch):
-    """How often a lazy device was told to carry out what it was asked for: the one that `torch_meta` would bring."""
-    times: list[bool] = []
-    lazy = types.ModuleType("torch_meta")
-    lazy.sync = lambda wait: times.append(wait)
-    monkeypatch.setitem(sys.modules, lazy.__name__, lazy)
-    return times
+def xla(monkeypatch):
+    """The adapter of a lazy device where there is none, and what it was told to compute at once."""
+    together: list[int] = []
+    modules = {name: types.ModuleType(name) for name in ("torch_xla", "torch_xla.core", "torch_xla.core.xla_model")}
+    modules["torch_xla.core.xla_model"].unlazy = lambda tensors: together.append(len(tensors))
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    candidate = framework("torch:xla")
+    candidate.root = real
+    return candidate, together
 
 
-def test_a_lazy_device_carries_out_a_whole_trial_before_anything_of_it_is_read(carried_out):
-    candidate = framework("torch:meta")
-    tensors = [candidate.root.empty(2, device="meta") * factor for factor in range(5)]
-    carried_out.clear()
-    assert len(candidate.values(tensors)) == 5
-    assert carried_out == [True]
+def test_a_lazy_device_computes_all_that_is_read_at_once(xla):
+    candidate, together = xla
+    assert [value.data.tolist() for value in candidate.values([real.ones(1), real.zeros(1)])] == [[1.0], [0.0]]
+    assert together == [2]
 
 
-def test_the_script_of_a_device_imports_what_brings_it(carried_out):
-    assert "import torch_meta" in framework("torch:meta").script().lines
-    assert "import torch_cuda" not in framework("torch:cuda").script().lines
+def test_one_tensor_that_a_lazy_device_cannot_compute_does_not_spoil_the_others(xla):
+    candidate, _ = xla
+
+    def refuse(tensors):
+        raise RuntimeError("Check failed: tensor_data")
+
+    candidate._compute = refuse
+    assert [value.data.tolist() for value in candidate.values([real.ones(1)])] == [[1.0]]
+
+
+def test_the_script_of_a_device_imports_what_brings_it(xla):
+    candidate, _ = xla
+    assert "import torch_xla" in candidate.script().lines
+    assert not [line for line in framework("torch:cuda").script().lines if line.startswith("import torch_")]
 
 
 # -- compiled -------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from autotest.program import Program
@@ -55,9 +55,18 @@ class About(NamedTuple):
 
     def opening(self, statement: str = "") -> str:
         """Imports both sides, and carries out a `statement` of the reference; 2 is the status where that fails."""
-        lines = [*dict.fromkeys((*self.sides[0].lines, *self.sides[1].lines)), *([statement] if statement else [])]
+        lines = [*imported_once((*self.sides[0].lines, *self.sides[1].lines)), *([statement] if statement else [])]
         body = textwrap.indent("\n".join(lines), "    ")
         return f'try:\n{body}\nexcept Exception as error:\n    sys.exit(print("cannot tell:", error) or 2)\n'
+
+
+def imported_once(lines: Iterable[str]) -> list[str]:
+    """`lines` without the import statements that stand there before; of what a side defines, every line counts."""
+    kept: list[str] = []
+    for line in lines:
+        if not (line.startswith(("import ", "from ")) and line in kept):
+            kept.append(line)
+    return kept
 
 
 def docstring(title: str, notes: Sequence[str]) -> str:

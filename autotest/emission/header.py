@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
+from autotest.emission.about import imported_once
 from autotest.emission.literals import Definition
 from autotest.emission.script import PACKED
 
@@ -26,7 +27,7 @@ def script_header(top: str, modules: Iterable[str], frameworks: Iterable[str], d
         "import numpy as np",
         "",
         "try:",
-        textwrap.indent("\n".join(dict.fromkeys(frameworks)), "    "),
+        textwrap.indent("\n".join(imported_once(frameworks)), "    "),
         "except (ImportError, OSError) as error:",
         '    sys.exit(print("cannot tell:", error) or 2)',
         "",

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from autotest.emission import checker, forked, literals, naming
-from autotest.emission.about import About, Script, quotable
+from autotest.emission.about import About, Script, imported_once, quotable
 from autotest.emission.checker import ONCE, Criterion, Runs
 from autotest.emission.code import Printer, indented
 from autotest.emission.naming import Role
@@ -159,7 +159,7 @@ def _docstring(title: str, notes: Sequence[str]) -> str:
 
 
 def _imports(modules: set[str], reference: Script, candidate: Script) -> str:
-    lines = dict.fromkeys((*reference.lines, *candidate.lines))
+    lines = imported_once((*reference.lines, *candidate.lines))
     return "\n".join(
         [
             *(f"import {name}" for name in sorted(modules)),

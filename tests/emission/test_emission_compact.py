@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from autotest.comparison.elementwise import differing, statistics
 from autotest.emission import compact, forked
 from autotest.emission.about import About
 from autotest.emission.checker import ONCE, Runs
+from autotest.emission.script import Criterion, reproducer
 from tests.emission.toys import run, toys
 
 
@@ -50,6 +53,25 @@ def test_one_tensor(tmp_path, program, found, fault, status, output):
     assert done[0] == status
     assert done[1].startswith(output)
     assert done[1].count("\n") == 1
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_lines_that_a_side_defines_twice_stand_twice(tmp_path, program, found, short):
+    reference, candidate = toys(tmp_path, "toy", "value")
+    two = (
+        "import toy",
+        "class Placement:",
+        "    def cpu(self):",
+        "        return self",
+        "    def gpu(self):",
+        "        return self",
+    )
+    about = About(program, (reference, dataclasses.replace(candidate, lines=(*two, *candidate.lines))), "relu", [])
+    text = compact.differing_tensor(about, "v1", found) if short else reproducer(about, Criterion(observed=["v1"]))
+
+    assert text.count("        return self\n") == 2
+    assert text.count("import toy\n") == 1
+    assert run(tmp_path, text)[0] == 1
 
 
 def test_a_reference_that_refuses_is_not_taken_for_a_divergence(tmp_path, program, found):

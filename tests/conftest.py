@@ -6,6 +6,7 @@ keeps findings in the test's own folder and leaves out what takes seconds.
 
 from __future__ import annotations
 
+import gc
 import random
 import signal
 import sys
@@ -13,6 +14,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +32,24 @@ def pytest_configure() -> None:
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker neighbours, which share fixtures of modules, and who is done the half of what another has left.
+
+    By default workers get chunks: the tests of a cluster are one chunk, and minutes of one worker.
+    """
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of each search for garbage what was imported: frameworks and tests are a million objects that stay."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -45,15 +45,30 @@ def test_there_is_something_to_execute() -> None:
     assert len(commands()) >= 2
 
 
+SCRIPTS = [block for block in blocks("python") if "def test_" not in block]
+
+
 @pytest.mark.oneflow
-@pytest.mark.parametrize("index", range(len(blocks("python"))))
-def test_python_snippets_run(index: int, tmp_path: Path) -> None:
-    snippet = blocks("python")[index]
-    file = tmp_path / "test_snippet.py"
-    file.write_text(snippet, encoding="utf-8")
-    tests = re.search(r"def test_", snippet) is not None
-    runner = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")] if tests else []
-    done = run([sys.executable, *runner, str(file)], tmp_path)
+def test_snippets_with_tests_pass_under_pytest(tmp_path: Path) -> None:
+    # As the files of one project: for each alone, both frameworks would be imported anew.
+    snippets = [block for block in blocks("python") if block not in SCRIPTS]
+    for index, snippet in enumerate(snippets):
+        (tmp_path / f"test_snippet_{index}.py").write_text(snippet, encoding="utf-8")
+    options = ["-q", "-rA", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")]
+    done = run([sys.executable, "-m", "pytest", *options, str(tmp_path)], tmp_path)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert set(re.findall(r"^PASSED \S*test_snippet_(\d+)\.py", done.stdout, re.MULTILINE)) == {
+        str(index) for index in range(len(snippets))
+    }
+
+
+@pytest.mark.oneflow
+@pytest.mark.parametrize("index", range(len(SCRIPTS)))
+def test_snippets_without_tests_run(index: int, tmp_path: Path) -> None:
+    file = tmp_path / "snippet.py"
+    file.write_text(SCRIPTS[index], encoding="utf-8")
+    done = run([sys.executable, str(file)], tmp_path)
 
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -28,11 +28,13 @@ class Node:
     """A node of the cluster: `ray start`, and all that it has started."""
 
     def __init__(self, *options: str, environment: dict[str, str], folder: Path) -> None:
-        started = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=2", *options]
+        # What would copy logs and start machines is left out: nobody reads them here, and there are none.
+        without = ("--disable-usage-stats", "--include-log-monitor=false")
+        started = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=2", *without, *options]
         self.log = folder / f"node-{secrets.token_hex(2)}.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                [*started, f"--object-store-memory={100 << 20}", "--disable-usage-stats"],
+                [*started, f"--object-store-memory={100 << 20}"],
                 cwd=folder,
                 env={**environment, "PYTHONUNBUFFERED": "1"},
                 stdout=log,
@@ -103,7 +105,7 @@ class RayCluster:
         """Start both, the second one with the variables of `second`."""
         port, client, folder = self._port, self._client, self.folder
         head = ("--head", f"--port={port}", f"--ray-client-server-port={client}", f"--temp-dir={folder}")
-        self._add(self.environment, *head, "--include-dashboard=false")
+        self._add(self.environment, *head, "--include-dashboard=false", "--no-monitor")
         while not _listens(client):
             assert self.nodes[0].runs(), self.nodes[0].log.read_text()
             time.sleep(0.2)

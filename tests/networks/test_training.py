@@ -119,17 +119,19 @@ def passes(body: Callable[[], Any], candidate: Framework) -> bool:
     )
 
 
+#: Two of them are no slow tests.
+TRAINED = [
+    pytest.param(
+        model, name, marks=[pytest.mark.slow] * ((model, name) not in [("encoder", "AdamW"), ("resnet", "SGD")])
+    )
+    for model in ("mlp", "lenet", "resnet", "unet", "language_model", "encoder", "vit")
+    for name in OPTIMIZERS
+]
+
+
 @pytest.mark.oneflow
-@pytest.mark.parametrize(("model", "name"), [("encoder", "AdamW"), ("resnet", "SGD")])
+@pytest.mark.parametrize(("model", "name"), TRAINED)
 def test_ten_healthy_steps_with_rates_in_single_precision_raise_no_alarm(model: str, name: str) -> None:
-    assert passes(training(OPTIMIZERS[name], model=model), OneFlowFramework())
-
-
-@pytest.mark.oneflow
-@pytest.mark.slow
-@pytest.mark.parametrize("name", OPTIMIZERS)
-@pytest.mark.parametrize("model", ["mlp", "lenet", "resnet", "unet", "language_model", "encoder", "vit"])
-def test_no_model_raises_an_alarm_when_it_is_trained_for_ten_steps(model: str, name: str) -> None:
     assert passes(training(OPTIMIZERS[name], model=model), OneFlowFramework())
 
 

@@ -13,7 +13,7 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.roundoff import ROUNDOFF
-from autotest.diagnosis.scipy_counterparts import scipy_result
+from autotest.diagnosis.scipy_counterparts import special_result
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
@@ -156,9 +156,9 @@ def _answers(asked: _Asked, pair: Pair, suffix: str) -> Iterator[tuple[str, Any]
     if found is not None:
         yield "NumPy", found
         return
-    special = _part(scipy_result(asked.path, *asked.plain), suffix)
-    if special is not None:
-        yield "SciPy", special
+    special = special_result(asked.path, *asked.plain)
+    if special is not None and (found := _part(special[1], suffix)) is not None:
+        yield special[0], found
         return
     for name, function in pair.reference.reference_implementations(asked.path):
         with contextlib.suppress(Exception):  # whatever it is, it has no answer for such a call

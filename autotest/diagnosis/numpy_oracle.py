@@ -13,9 +13,13 @@ from autotest.diagnosis.numpy_counterparts import COUNTERPARTS
 from autotest.diagnosis.numpy_indexing import INDEXING
 from autotest.diagnosis.numpy_layers import LAYERS
 from autotest.diagnosis.numpy_losses import LOSSES
+from autotest.diagnosis.numpy_masked import MASKED
 from autotest.diagnosis.numpy_ordering import ORDERING
+from autotest.diagnosis.numpy_polynomials import POLYNOMIALS
 from autotest.diagnosis.numpy_renamed import RENAMED, SPECIAL
+from autotest.diagnosis.numpy_resizing import RESIZING
 from autotest.diagnosis.numpy_statistics import STATISTICS
+from autotest.diagnosis.numpy_tapers import TAPERS
 from autotest.diagnosis.numpy_windows import WINDOWS
 from autotest.diagnosis.numpy_writing import WRITING
 
@@ -31,6 +35,8 @@ _ALL: Mapping[str, Callable[..., Any]] = MappingProxyType(
         **WRITING,
         **ORDERING,
         **RENAMED,
+        **RESIZING,
+        **POLYNOMIALS,
     }
 )
 _ALIASES: Mapping[str, str] = MappingProxyType({
@@ -42,6 +48,10 @@ _ALIASES: Mapping[str, str] = MappingProxyType({
     "not_equal": "ne", "greater_equal": "ge", "less_equal": "le", "swapdims": "transpose",
     "Sigmoid": "sigmoid", "ReLU": "relu", "Tanh": "tanh", "SiLU": "silu", "ReLU6": "relu6",
 })  # fmt: skip
+#: What means something of its own below a name of the namespace.
+_FOLDERS: Mapping[str, Mapping[str, Callable[..., Any]]] = MappingProxyType(
+    {"linalg": LINALG, "masked": MASKED, "signal.windows": TAPERS}
+)
 
 
 def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -50,11 +60,10 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
     if folder == "fft" or (folder, plain) == ("Tensor", "unfold"):
         return None  # which mean something else
     plain = plain.rstrip("_")
-    if folder == "special":
-        plain = SPECIAL.get(plain, "")
+    plain = SPECIAL.get(plain, "") if folder == "special" else plain
     if folder == "Tensor" and plain == "where":
         args = (args[1], args[0], *args[2:])  # x.where(condition, y)
-    function = LINALG.get(plain) if folder == "linalg" else _ALL.get(_ALIASES.get(plain, plain))
+    function = _FOLDERS.get(folder, _ALL).get(_ALIASES.get(plain, plain))
     if function is None:
         return None
     with np.errstate(all="ignore"):

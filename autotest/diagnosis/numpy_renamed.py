@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from autotest.diagnosis.numpy_polynomials import POLYNOMIALS
 from autotest.diagnosis.numpy_values import (
     Function,
     Values,
@@ -41,6 +42,8 @@ RENAMED: Mapping[str, Function] = MappingProxyType(
 SPECIAL: Mapping[str, str] = MappingProxyType(
     {
         **{name: name for name in ("log1p", "expm1", "exp2", "softmax", "log_softmax", "xlogy", "logit", "sinc")},
+        **{name: name for name in POLYNOMIALS},
         "expit": "sigmoid",
+        "round": "round",
     }
 )

@@ -1,4 +1,4 @@
-"""Convolutions, pooling, padding and resizing as NumPy computes them, written from their definitions."""
+"""Convolutions, pooling and padding as NumPy computes them, written from their definitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autotest.diagnosis.numpy_values import (
 )
 
 
-def _each(value: Any, rank: int) -> tuple[int, ...]:
+def each(value: Any, rank: int) -> tuple[int, ...]:
     """One number for each dimension, of a number for all of them."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     return given * rank if len(given) == 1 else given
@@ -55,12 +55,12 @@ def _convolution(
 ) -> Values:
     kernel = weight.shape[2:]
     rank = len(kernel)
-    stride, dilation = _each(stride, rank), _each(dilation, rank)
+    stride, dilation = each(stride, rank), each(dilation, rank)
     reach = [step * (size - 1) for step, size in zip(dilation, kernel, strict=True)]
     if isinstance(padding, str):
         pads = [(total // 2, total - total // 2) if padding == "same" else (0, 0) for total in reach]
     else:
-        pads = [(one, one) for one in _each(padding, rank)]
+        pads = [(one, one) for one in each(padding, rank)]
     x = np.pad(x, [(0, 0), (0, 0), *pads])
     sizes = [(n - total - 1) // s + 1 for n, total, s in zip(x.shape[2:], reach, stride, strict=True)]
     parts = []
@@ -79,8 +79,8 @@ def _transposed(
 ) -> Values:  # fmt: skip
     kernel, sizes = weight.shape[2:], x.shape[2:]
     rank = len(kernel)
-    stride, dilation = _each(stride, rank), _each(dilation, rank)
-    padding, extra = _each(padding, rank), _each(output_padding, rank)
+    stride, dilation = each(stride, rank), each(dilation, rank)
+    padding, extra = each(padding, rank), each(output_padding, rank)
     spans = zip(sizes, kernel, stride, dilation, extra, strict=True)
     whole = [(n - 1) * s + d * (k - 1) + 1 + more for n, k, s, d, more in spans]
     parts = []
@@ -98,8 +98,8 @@ def _windows(
     x: Values, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, rank: int, fill: Any
 ) -> tuple[Values, Values]:
     """The elements of each window along a new first dimension, and whether each of them is one of `x`'s or padding."""
-    kernel, padding, dilation = _each(kernel, rank), _each(padding, rank), _each(dilation, rank)
-    stride = kernel if stride is None or stride in ([], ()) else _each(stride, rank)
+    kernel, padding, dilation = each(kernel, rank), each(padding, rank), each(dilation, rank)
+    stride = kernel if stride is None or stride in ([], ()) else each(stride, rank)
     sizes, pads = [], []
     for n, k, s, p, d in zip(x.shape[-rank:], kernel, stride, padding, dilation, strict=True):
         span = (n + 2 * p - d * (k - 1) - 1) / s
@@ -143,9 +143,9 @@ def _average_pool(rank: int) -> Function:
     return pooled
 
 
-def _adaptive(rank: int, reduce: Function) -> Function:
+def adaptive(rank: int, reduce: Function) -> Function:
     def pooled(x: Values, output_size: Any, return_indices: bool = False) -> Any:
-        wanted: tuple[Any, ...] = _each(output_size, rank)
+        wanted: tuple[Any, ...] = each(output_size, rank)
         for axis, asked in zip(range(x.ndim - rank, x.ndim), wanted, strict=True):
             n = x.shape[axis]
             size = n if asked is None else asked
@@ -172,7 +172,7 @@ def _pad(x: Values, pad: Any, mode: str = "constant", value: Any = None) -> Valu
 def _unfold(x: Values, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Values:
     if x.ndim != 4:
         raise Unknown
-    windows, _ = _windows(x, kernel_size, _each(stride, 2), padding, dilation, False, 2, 0)
+    windows, _ = _windows(x, kernel_size, each(stride, 2), padding, dilation, False, 2, 0)
     count = math.prod(windows.shape[3:])
     return np.moveaxis(windows, 0, 2).reshape(x.shape[0], x.shape[1] * windows.shape[0], count)
 
@@ -183,7 +183,7 @@ def _fold(
     if x.ndim != 3:
         raise Unknown
     whole, kernel, dilation, padding, stride = (
-        _each(one, 2) for one in (output_size, kernel_size, dilation, padding, stride)
+        each(one, 2) for one in (output_size, kernel_size, dilation, padding, stride)
     )
     spans = zip(whole, kernel, dilation, padding, stride, strict=True)
     sizes = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in spans]
@@ -194,45 +194,16 @@ def _fold(
     return np.asarray(result[_last(slice(p, p + n) for n, p in zip(whole, padding, strict=True))])
 
 
-def _interpolate(
-    x: Values, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
-    recompute_scale_factor: Any = None, antialias: bool = False,
-) -> Values:  # fmt: skip
-    rank = x.ndim - 2
-    if antialias or mode not in ("linear", "bilinear", "trilinear"):
-        raise Unknown
-    scales: list[Any] = [None] * rank if scale_factor is None else [*_each(scale_factor, rank)]
-    sizes = _each(size, rank) if size is not None else [int(n * f) for n, f in zip(x.shape[2:], scales, strict=True)]
-    scales = [None] * rank if recompute_scale_factor else scales
-    for axis, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
-        x = _linear(x, axis, wanted, scale, bool(align_corners))
-    return x
-
-
-def _linear(x: Values, axis: int, size: int, scale: Any, align_corners: bool) -> Values:
-    n = x.shape[axis]
-    if align_corners:
-        at = np.arange(size) * ((n - 1) / (size - 1) if size > 1 else 0.0)
-    else:
-        at = np.maximum((np.arange(size) + 0.5) * (n / size if scale is None else 1 / scale) - 0.5, 0.0)
-    low = np.minimum(np.floor(at).astype(int), n - 1)
-    high = np.minimum(low + 1, n - 1)
-    share = (at - low).reshape([-1 if one == axis else 1 for one in range(x.ndim)])
-    return np.asarray(np.take(x, low, axis) * (1 - share) + np.take(x, high, axis) * share)
-
-
 WINDOWS: Mapping[str, Function] = MappingProxyType(
     {
         **{f"conv{rank}d": _batched(_convolution) for rank in (1, 2, 3)},
         **{f"conv_transpose{rank}d": _batched(_transposed) for rank in (1, 2, 3)},
         **{f"max_pool{rank}d": _max_pool(rank) for rank in (1, 2, 3)},
         **{f"avg_pool{rank}d": _average_pool(rank) for rank in (1, 2, 3)},
-        **{f"adaptive_avg_pool{rank}d": _adaptive(rank, np.mean) for rank in (1, 2, 3)},
-        **{f"adaptive_max_pool{rank}d": _adaptive(rank, np.max) for rank in (1, 2, 3)},
+        **{f"adaptive_avg_pool{rank}d": adaptive(rank, np.mean) for rank in (1, 2, 3)},
+        **{f"adaptive_max_pool{rank}d": adaptive(rank, np.max) for rank in (1, 2, 3)},
         "pad": _pad,
         "unfold": _unfold,
         "fold": _fold,
-        "interpolate": _interpolate,
-        "upsample": _interpolate,
     }
 )

@@ -1,7 +1,8 @@
-"""What SciPy computes for a special function, where it is installed."""
+"""What SciPy computes for a special function, or its formula where that is not installed."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.diagnosis.numpy_special import FUNCTIONS
 from autotest.program.semantics import plain_name
 
 #: Their names in `scipy.special`, by torch's.
@@ -37,18 +39,23 @@ _NAMES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def scipy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of operator `name`; None where it has none, or is not installed."""
-    own = _NAMES.get(plain_name(name))
-    if own is None or kwargs or not args:
-        return None
+def special_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """Who computes the special function `name`, and the result; None where nobody does."""
+    plain = plain_name(name)
     if name.startswith("Tensor.polygamma"):
         args = (args[1], args[0])  # x.polygamma(n)
+    with np.errstate(all="ignore"), contextlib.suppress(Exception):  # a form of the call that it does not know
+        if plain in _NAMES and args and not kwargs and (scipy := _scipy(_NAMES[plain], args)) is not None:
+            return "SciPy", scipy
+        if plain in FUNCTIONS:
+            return "its formula", FUNCTIONS[plain](*args, **kwargs)
+    return None
+
+
+def _scipy(own: str, args: Sequence[Any]) -> Any:
     if own == "polygamma" and (np.equal(np.floor(args[1]), args[1]) & np.less_equal(args[1], 0)).any():
         return None  # at its poles, SciPy means another limit than torch
     try:
-        function = getattr(importlib.import_module("scipy.special"), own)
-        with np.errstate(all="ignore"):
-            return np.asarray(function(*args))
-    except Exception:  # noqa: BLE001 - no SciPy, or a form of the call that it does not know
+        return np.asarray(getattr(importlib.import_module("scipy.special"), own)(*args))
+    except (ImportError, AttributeError, TypeError):
         return None

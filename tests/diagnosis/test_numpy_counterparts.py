@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from autotest.diagnosis.numpy_oracle import numpy_result
+from autotest.diagnosis.numpy_polynomials import POLYNOMIALS
 
 F = torch.nn.functional
 RANDOM = np.random.Generator(np.random.SFC64(0))
@@ -21,6 +22,8 @@ def some(*shape: int) -> Any:
 
 SYMMETRIC = some(3, 3) + 5 * np.eye(3)
 SYMMETRIC = SYMMETRIC + SYMMETRIC.T
+SHOWN = np.array([[True, True, True, False], [True, True, False, True], [True, True, True, True]])
+DEGREES = RANDOM.integers(0, 9, 40)
 CASES: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], ...] = (
     ("nn.functional.affine_grid", F.affine_grid, (some(2, 2, 3), (2, 1, 3, 4)), {"align_corners": False}),
     ("nn.functional.affine_grid", F.affine_grid, (some(2, 2, 3), (2, 1, 3, 1)), {"align_corners": True}),
@@ -59,6 +62,29 @@ CASES: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], ..
     ("var", torch.var, (some(3, 4), False), {}),
     ("special.expm1", torch.special.expm1, (some(3),), {}),
     ("diagflat", torch.diagflat, (some(3), 1), {}),
+    *(("nn.functional.interpolate", F.interpolate, (some(2, 3, 5, 7),), {"mode": mode, **sizes})
+      for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area")
+      for sizes in ({"size": (3, 11)}, {"scale_factor": 1.5}, {"scale_factor": (2.0, 0.7)})),
+    ("nn.functional.interpolate", F.interpolate, (some(2, 3, 5, 7),),
+     {"mode": "bicubic", "scale_factor": 1.7, "recompute_scale_factor": True, "align_corners": True}),
+    ("nn.functional.upsample_nearest", F.upsample_nearest, (some(2, 3, 5, 7),), {"size": (10, 3)}),
+    ("nn.functional.upsample_bilinear", F.upsample_bilinear, (some(2, 3, 5, 7),), {"scale_factor": 2}),
+    ("nn.functional.max_unpool1d", F.max_unpool1d, (some(2, 2, 2), np.array([[[0, 3], [1, 2]]] * 2), 2), {}),
+    ("nn.functional.max_unpool1d", F.max_unpool1d, (some(1, 1, 2), np.array([[[0, 4]]]), 2), {"output_size": (5,)}),
+    ("special.round", torch.special.round, (some(9) * 1e4,), {"decimals": -2}),
+    ("round", torch.round, (some(9),), {"decimals": 3}),
+    *((f"masked.{name}", getattr(torch.masked, name), (some(3, 4), 1), {"mask": SHOWN})
+      for name in "sum prod amax amin argmax argmin logsumexp cumsum cumprod mean var std".split()),
+    *((f"masked.{name}", getattr(torch.masked, name), (some(3, 4), 1), {})
+      for name in ("softmax", "softmin", "log_softmax")),
+    ("masked.norm", torch.masked.norm, (some(3, 4), 3.0, 0), {"mask": SHOWN}),
+    *((f"signal.windows.{name}", getattr(torch.signal.windows, name), (7,), {"sym": sym, "dtype": torch.float64})
+      for name in "hann hamming blackman nuttall general_hamming bartlett cosine exponential gaussian".split()
+      for sym in (True, False)),
+    ("signal.windows.general_cosine", torch.signal.windows.general_cosine, (7,),
+     {"a": [0.4, 0.3, 0.2], "dtype": torch.float64}),
+    *((f"special.{name}", getattr(torch.special, name), (some(40), DEGREES), {})
+      for name in (*POLYNOMIALS,)),
 )  # fmt: skip
 
 
@@ -74,7 +100,7 @@ def tensors(value: Any) -> Any:
 @pytest.mark.parametrize(("name", "function", "args", "kwargs"), CASES)
 def test_torch_agrees(name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> None:
     said = numpy_result(name, args, kwargs)
-    given = function(*map(tensors, args), **kwargs)
+    given = function(*map(tensors, args), **{key: tensors(value) for key, value in kwargs.items()})
     several = isinstance(given, tuple)
     assert said is not None
     for one, other in zip(said if several else (said,), given if several else (given,), strict=True):
@@ -90,6 +116,10 @@ def test_torch_agrees(name: str, function: Callable[..., Any], args: Any, kwargs
         ("histc", (np.array([0.0, 1.0]), 2, 0, 2)),
         ("index_put", (np.zeros(3), (np.array([1, 1]),), np.array([1.0, 2.0]))),
         ("heaviside", (np.array([np.nan]), np.array([0.5]))),
+        ("nn.functional.max_unpool1d", (np.array([[1.0, 2.0]]), np.array([[1, 1]]), 2)),
+        ("nn.functional.interpolate", (np.ones((1, 1, 10)), 9 * 10**6)),
+        ("special.laguerre_polynomial_l", (np.ones(1), np.array([50]))),
+        ("signal.windows.kaiser", (5,)),
     ],
 )
 def test_numpy_has_no_opinion_where_the_answer_is_anybodys(name: str, args: Any) -> None:

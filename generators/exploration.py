@@ -29,6 +29,8 @@ LESS_LARGE = (1030, 1400)
 MOST_SHARED = 512
 #: What a vectorised loop takes in one go.
 _BLOCK = 8
+#: Of up to so many dimensions, two trials have each opposite of another.
+_FEW_DIMENSIONS = 2
 #: The number of the third array of a trial, for which the same is asked as for the first two.
 _THIRD = 2
 _HUGE_SIZES = frozenset(("long", "large"))
@@ -132,7 +134,7 @@ class Exploration:
         odd = partner in ("first", "both") and not self._partners and sizes not in _HUGE_SIZES
         # Where the first array alone is to have ones, those that all have would leave nothing to broadcast.
         common = self._sizes(rank, dims, "small" if odd and sizes == "ones" else sizes)
-        own = self._with_ones(common, dims) if odd else common
+        own = self._of_the_first(common, dims, partner) if odd else common
         if max(common, default=0) > _BLOCK > max(own, default=0) and len(open_axes(common, dims)) > 1:
             # The one stands where the elements past a block were to be: these go where it is not.
             common, own = self._past_a_block_elsewhere(common, own, dims)
@@ -144,6 +146,16 @@ class Exploration:
         self._commons.setdefault(rank, (common, dims))
         self._partners[key] = (common, own)
         return own
+
+    def _of_the_first(self, common: Shape, dims: Sequence[Any], partner: str) -> Shape:
+        """The first of two shapes that broadcast to `common`, which has ones."""
+        axes = open_axes(common, dims)
+        if partner == "both" and len(axes) > _FEW_DIMENSIONS:
+            # It has a one where the second has none, and in the next such trial the other way round.
+            alone = axes[0]
+            axes = axes[1:] if self.turn("partner") % 2 else [alone]
+            return tuple([1 if axis in axes else size for axis, size in enumerate(common)])
+        return self._with_ones(common, dims)
 
     def _past_a_block_elsewhere(self, common: Shape, own: Shape, dims: Sequence[Any]) -> tuple[Shape, Shape]:
         """Both shapes with the greatest size of `common` where `own` has no one, if there is such a place."""
@@ -167,6 +179,11 @@ class Exploration:
         for axis in both:
             sizes[axis] = common[axis]
         return sizes
+
+    @property
+    def values(self) -> str:
+        """What the plan says of the numbers in this trial."""
+        return self._row.level("values")
 
     def turn(self, factor: str) -> int:
         """How many earlier trials of the block are like this one in `factor`."""
@@ -222,6 +239,8 @@ class Exploration:
         else:
             for axis in free:
                 sizes[axis] = source.integer(2, 7)
+            if level == "small" and rank > 1 and self.values == "zeros":
+                sizes[free[-1]] = _BLOCK + 1  # what any() and all() hang on is left over after whole blocks
             if level == "ones":
                 for axis in self._some(free, "sizes"):
                     sizes[axis] = 1
@@ -240,6 +259,9 @@ class Exploration:
             return common if not turns else common[len(common) if turns == 2 else 1 :]
         if level == "both":  # where the first has no ones, if there is such a place
             wide = [axis for axis in open_axes(common, dims) if first[axis] != 1]
+            if len(common) > _FEW_DIMENSIONS and wide:
+                # Everywhere there, so that two trials have more than half of the pairs of dimensions.
+                return tuple([1 if axis in wide else size for axis, size in enumerate(common)])
             return self._with_ones(common, dims, wide or None)
         return self._with_ones(common, dims)
 

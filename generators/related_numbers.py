@@ -144,6 +144,8 @@ def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Ar
         return values
     if dtype == "bool" and alone_at_the_end(numbers.level, numbers.turn):
         return values
+    if numbers.level == "zeros" and values.dtype.kind == "f":  # the last of which is alone
+        return values
     axis = max(range(values.ndim), key=lambda axis: (values.shape[axis], axis))
     last = axis == values.ndim - 1
     moved = values if last else np.moveaxis(values, axis, -1)

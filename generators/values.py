@@ -35,6 +35,8 @@ FEW_ROWS, FEW_COLUMNS = 2, 4
 #: The last of truth values that are otherwise alike, by level and turn: what a loop leaves out at its end shows in all,
 #: any and counts of a whole array only there.
 _LAST = MappingProxyType({"whole 0": True, "whole 1": False, "signed 1": True, "ties 1": False})
+#: By dtype, a whole number and the one below it, which float32, or both floats, take for equal.
+_CONFUSED = MappingProxyType({"int32": (2**24 + 1, 2**24), "int64": (2**53 + 1, 2**53)})
 #: The share of True among truth values, by level or by level and turn; the others have as many of the one as of the
 #: other. Few of one kind tell more in rows of all and any.
 _SHARES = MappingProxyType(
@@ -76,12 +78,17 @@ class Open(Filling):
             return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
         elif dtype in INTEGRAL:
             values = _whole(bits, count, dtype, self, *self._whole_bounds(dtype))
+            boundless = self.low is None and self.high is None
+            if self.level == "nan" and boundless and dtype in _CONFUSED and len(spec.shape) > 1 and count >= FEW:
+                _put_in_disorder(values.reshape(-1, spec.shape[-1]), _CONFUSED[dtype])
         elif self.low is None and self.high is None:
             values = _boundless(bits, count, dtype, self.level, self.turn)
             if self.level == "infinite" and len(spec.shape) > 1 and count:
                 _mask(values.reshape(-1, spec.shape[-1]))
-            if self.level == "zeros" and self.turn % 2 and len(spec.shape) < 2:
-                values[values != 0] = 0.0  # which of more dimensions whole rows are
+            if self.level == "zeros" and self.turn % 2:
+                # Of more dimensions whole rows are zero, and all but the last number, so that any() hangs on that one.
+                zeroed = values[: count if len(spec.shape) < 2 else -1]
+                zeroed[zeroed != 0] = 0.0
         else:
             values = _bounded(bits, count, dtype, self)
         return values.reshape(spec.shape)
@@ -107,6 +114,13 @@ def _mask(rows: Array) -> None:
         rows[-1] = -math.inf
     if min(rows.shape) >= FEW_COLUMNS:
         rows[:, -1] = -math.inf
+
+
+def _put_in_disorder(rows: Array, pair: tuple[int, int]) -> None:
+    """Put `pair`, which a float takes for equal, into the first rows so that no order of floats sorts it, along either
+    dimension."""
+    if min(rows.shape) > 1:
+        rows[0, :2], rows[1, :2] = pair, pair[::-1]
 
 
 def _truths(bits: Bits, count: int, level: str, turn: int) -> Array:
@@ -179,8 +193,11 @@ def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:
     zeros = bool((edges == 0).all())
     alone = (zeros or len(edges) == 1) and turn % 2 == 0
     many = np.arange(count if count < FEW else 3 * count // 4) if zeros else bits.order(count)[:most]
-    # Alone, it is in the second half, where what is left over after whole blocks is.
-    places = count // 2 + bits.order(count - count // 2)[:1] if alone else many
+    # Alone, it is in the second half, where what is left over after whole blocks is; a zero is the very last, so that
+    # all() hangs on it.
+    places = many
+    if alone:
+        places = np.array([count - 1]) if zeros else count // 2 + bits.order(count - count // 2)[:1]
     picks = bits.below(len(edges), len(places)).astype(np.intp)
     surely = min(len(places), len(edges))
     whole = values.dtype.kind != "f"

@@ -345,6 +345,15 @@ class Framework(Operations, abc.ABC):
         is meant. Used on the reference alone, to give untyped generators a type.
         """
 
+    def argument_names(
+        self, path: str, function: Any, positional: int, keywords: Iterable[str], *, method: bool
+    ) -> tuple[str, ...]:
+        """What `function`, asked for as in `annotations`, calls its positional arguments; empty where that is unknown.
+
+        Used on the reference alone, to tell which arguments a test always gives alike.
+        """
+        return ()
+
     def transcribing(self) -> tuple[Framework, Written] | None:
         """This adapter over what writes down its calls, for reproducers in its own terms; None where torch's do.
 

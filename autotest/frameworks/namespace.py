@@ -254,6 +254,11 @@ class Namespace(Framework):
     ) -> Mapping[int | str, Any]:
         return self._signatures.annotations(path, function, positional, keywords)
 
+    def argument_names(
+        self, path: str, function: Any, positional: int, keywords: Iterable[str], *, method: bool
+    ) -> tuple[str, ...]:
+        return self._signatures.names(path, function, positional, keywords, method=method)
+
     def script(self) -> Script:
         return Script(name=self.name, lines=(f"import {self._module_name}",), namespace=self._module_name)
 

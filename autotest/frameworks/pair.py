@@ -75,6 +75,7 @@ class Pair:
         self._operations: dict[tuple[CallKind, str], Both] = {}
         self._methods: dict[tuple[type, str], bool] = {}
         self._annotations: dict[tuple[str, int, tuple[str, ...]], Mapping[int | str, Any]] = {}
+        self._argument_names: dict[tuple[str, str, int, tuple[str, ...]], tuple[str, ...]] = {}
 
     def load(self) -> None:
         """Import both frameworks now, which takes seconds; raises `FrameworkMissing`."""
@@ -148,13 +149,27 @@ class Pair:
         key = (target, positional, keywords)
         known = self._annotations.get(key)
         if known is None:
-            if kind != "method":
-                function = self.operation(kind, target).expected
-            else:
-                function = owner if target == "__call__" else self.reference.member(owner, target)
-            known = self.reference.annotations(target, function, positional, keywords)
+            known = self.reference.annotations(target, self._called(kind, target, owner), positional, keywords)
             self._annotations[key] = known
         return known
+
+    def argument_names(
+        self, kind: CallKind, target: str, owner: Any, positional: int, keywords: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """What the reference calls the positional arguments of a call, as for `annotations`; empty where unknown."""
+        key = (kind, target, positional, keywords)
+        known = self._argument_names.get(key)
+        if known is None:
+            called, method = self._called(kind, target, owner), kind == "method"
+            known = self.reference.argument_names(target, called, positional, keywords, method=method)
+            self._argument_names[key] = known
+        return known
+
+    def _called(self, kind: CallKind, target: str, owner: Any) -> Any:
+        """What of the reference's is called; `owner` is a method's."""
+        if kind != "method":
+            return self.operation(kind, target).expected
+        return owner if target == "__call__" else self.reference.member(owner, target)
 
     @functools.cached_property
     def packages(self) -> frozenset[str]:

@@ -36,30 +36,46 @@ class Signatures:
         if parameters is not None:
             return _table(parameters, positional)
         table: dict[int | str, Any] = {}
-        for overload in self._overloads(path.rpartition(".")[2], positional, frozenset(keywords)):
+        for overload in _overloads(self._stubs.values(), path.rpartition(".")[2], positional, frozenset(keywords)):
             for key, annotation in _table(overload, positional).items():
                 # `clamp(min: Tensor)` stands before `clamp(min: Number)`: a generator never draws a tensor.
                 if key not in table or "Tensor" in table[key]:
                     table[key] = annotation or ""
         return table
 
-    def _overloads(self, name: str, positional: int, keywords: frozenset[str]) -> list[list[Parameter]]:
-        written = re.compile(rf"^ *def {re.escape(name)}\((?P<inside>.*?)\) *->", re.MULTILINE | re.DOTALL)
-        overloads = [
-            parameters
-            for text in self._stubs.values()
-            for match in written.finditer(text)
-            if (parameters := _parse(match["inside"])) is not None
-        ]
-        return [
-            parameters
-            for parameters in overloads
-            if keywords <= {parameter.name for parameter in parameters}
-            and (
-                positional <= sum(not parameter.named for parameter in parameters)
-                or any(parameter.starred for parameter in parameters)
-            )
-        ]
+    def names(
+        self, path: str, function: Any, positional: int, keywords: Iterable[str], *, method: bool
+    ) -> tuple[str, ...]:
+        """The parameters (without self) that so many positional arguments are given to; none where that is unknown, or
+        one parameter takes several of them. `method` says whether `path` is the name of a tensor's."""
+        parameters = _python_parameters(function)
+        if parameters is None:
+            stub = self._stubs.get("methods" if method else "functions", "")
+            overloads = _overloads([stub], path.rpartition(".")[2], positional, frozenset(keywords))
+            parameters = overloads[0] if overloads else []
+        taken = [parameter for parameter in parameters if not parameter.named][:positional]
+        if len(taken) < positional or any(parameter.starred for parameter in taken):
+            return ()
+        return tuple([parameter.name for parameter in taken])
+
+
+def _overloads(stubs: Iterable[str], name: str, positional: int, keywords: frozenset[str]) -> list[list[Parameter]]:
+    written = re.compile(rf"^ *def {re.escape(name)}\((?P<inside>.*?)\) *->", re.MULTILINE | re.DOTALL)
+    overloads = [
+        parameters
+        for text in stubs
+        for match in written.finditer(text)
+        if (parameters := _parse(match["inside"])) is not None
+    ]
+    return [
+        parameters
+        for parameters in overloads
+        if keywords <= {parameter.name for parameter in parameters}
+        and (
+            positional <= sum(not parameter.named for parameter in parameters)
+            or any(parameter.starred for parameter in parameters)
+        )
+    ]
 
 
 def _table(parameters: list[Parameter], positional: int) -> dict[int | str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from autotest.program import LAYOUT, Array, Call, Ref, operator_of, refs
 from autotest.program.inputs import layout_of
+from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
 from autotest.recording.special_values import has_special_numbers
 from autotest.results.coverage import FLOATING, TRIALS, WHOLE, Coverage, argument, valued
@@ -31,7 +32,9 @@ def given(record: Record, gradients: int) -> Coverage:
         operands = [inputs[ref.slot] for ref in dict.fromkeys(refs(call)) if ref.slot in inputs]
         if not operands:
             continue
-        features = {TRIALS, *_arguments(call)}
+        features = {TRIALS, *_arguments(record, call)}
+        if is_module_call(call) and type(call.args[0]) is Ref:
+            features.update(_arguments(record, record.calls[call.args[0].slot]))
         for array, layout in operands:
             features |= _of_array(array, layout)
         if len({array.data.shape for array, _ in operands}) > 1:
@@ -75,7 +78,20 @@ def _of_array(array: Array, layout: str) -> set[str]:
     return features
 
 
-def _arguments(call: Call) -> Iterator[str]:
-    for name, value in call.kwargs.items():
-        if isinstance(value, _PLAIN) and len(repr(value)) <= _LONGEST:
+def _arguments(record: Record, call: Call) -> Iterator[str]:
+    """The plain arguments of `call` by name, those given by position too where the reference names them."""
+    owner = 1 if call.kind == "method" else 0
+    named = [*call.kwargs.items()]
+    if call.kind in ("function", "method"):
+        given = call.args[owner:]
+        whose = record.expected[call.args[0].slot] if owner and type(call.args[0]) is Ref else None
+        if any(map(_is_told, given)):
+            names = record.pair.argument_names(call.kind, call.target, whose, len(given), tuple(call.kwargs))
+            named += zip(names, given, strict=False)
+    for name, value in named:
+        if _is_told(value):
             yield argument(name, value)
+
+
+def _is_told(value: object) -> bool:
+    return isinstance(value, _PLAIN) and len(repr(value)) <= _LONGEST

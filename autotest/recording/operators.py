@@ -6,19 +6,28 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from generators import nothing, oneof
+
 _ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _BINARY = (*_ARITHMETIC, "and_", "or_", "xor", "lshift", "rshift")
 _OTHER = ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne", "getitem")
 
 
 def install(owner: type, call: Callable[[Any, str, tuple[Any, ...]], Any]) -> None:
-    """Let `owner`'s operators be ``call(self, name, operands)``, with the operands as they were written."""
+    """Let `owner`'s operators be ``call(self, name, operands)``, with the operands as they were written.
+
+    But ``value | nothing()`` is the choice whether to give the value at all.
+    """
 
     def forward(name: str) -> Callable[..., Any]:
         return lambda self, *operands: call(self, name, (self, *operands))
 
     def reflected(name: str) -> Callable[..., Any]:
         return lambda self, other: call(self, name, (other, self))
+
+    def alternative(self: Any, other: Any) -> Any:
+        # Of no argument and a tensor no operator is made: it is a choice, as of no argument and a generator.
+        return oneof(self, other) if type(other) is nothing else call(self, "or_", (self, other))
 
     for name in (*_BINARY, *_OTHER):
         setattr(owner, f"__{name.rstrip('_')}__", forward(name))
@@ -27,3 +36,4 @@ def install(owner: type, call: Callable[[Any, str, tuple[Any, ...]], Any]) -> No
         setattr(owner, f"__r{special}__", reflected(name))
         if hasattr(operator, f"i{special}"):
             setattr(owner, f"__i{special}__", forward(f"i{special}"))
+    setattr(owner, "__or__", alternative)  # noqa: B010 - mypy takes a class's own for that of all classes

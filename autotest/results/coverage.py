@@ -70,7 +70,8 @@ def lacking(features: Mapping[str, int]) -> Iterator[str]:
     """What an operator with these features was not given, of what can be drawn for any: keys of what is told."""
     if features.get(FLOATING):
         yield from (name for name in _OF_FLOATING if not features.get(name))
-    if features.get(WHOLE) and not features.get("negative whole"):
+    # Whole numbers beside floating ones are mostly positions, or counts.
+    if features.get(WHOLE) and not features.get(FLOATING) and not features.get("negative whole"):
         yield "negative whole"
     if features.get(FLOATING) or features.get(WHOLE):
         yield from (name for name in _OF_ANY if not features.get(name))

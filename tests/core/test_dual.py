@@ -8,10 +8,11 @@ import pickle
 import pytest
 import torch as real
 
-from autotest import Divergence, DualObject, UsageError, constant, nothing, random, random_tensor, torch
+from autotest import Divergence, DualObject, UsageError, autotest, constant, nothing, random, random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Ref
 from autotest.replaying.replay import replay
+from generators import NOTHING
 from tests.support.faulty import FaultyTorch, plus, returning
 from tests.support.running import agrees, targets, trial
 
@@ -163,6 +164,22 @@ def test_a_dict_that_comes_back_can_be_read_by_key():
         return {"bias": state["bias"]}
 
     assert agrees(trial(body))
+
+
+def test_a_tensor_or_nothing_is_a_choice(against):
+    against()
+    given = set()
+
+    @autotest(n=20)
+    def body():
+        x = random_tensor(ndim=2, dim0=6, dim1=4)
+        target = random_tensor(ndim=1, dim0=6, dtype="int64", low=0, high=4)
+        weight = random_tensor(ndim=1, dim0=4, low=0, high=2, requires_grad=False) | nothing()
+        given.add(weight.value() is not NOTHING)
+        return torch.nn.functional.cross_entropy(x, target, weight=weight)
+
+    body()
+    assert given == {True, False}
 
 
 def test_named_tuples_can_be_read_by_name():

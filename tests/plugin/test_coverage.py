@@ -63,6 +63,22 @@ def test_an_argument_that_is_always_the_same_is_named():
 
 
 @pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (lambda: torch.sum(random_tensor(ndim=2), 1, True), ["dim always 1", "keepdim always True"]),
+        (lambda: random_tensor(ndim=2).sum(1), ["dim always 1"]),
+        (lambda: random_tensor(ndim=2).sum(random(-2, 2)), []),
+        (lambda: torch.nn.functional.softmax(random_tensor(ndim=2), 1), ["dim always 1"]),
+        (lambda: torch.nn.ReLU(False)(random_tensor(ndim=2)), ["inplace always False"]),
+        (lambda: torch.nn.LeakyReLU(random(0.0, 1.0))(random_tensor(ndim=2)), []),
+    ],
+)
+def test_an_argument_that_is_given_by_position_is_named_as_the_reference_names_it(body, told):
+    (said,) = (gaps(covered(body)) or {"": []}).values()
+    assert said == told
+
+
+@pytest.mark.parametrize(
     ("said", "told"),
     [
         ({"dim": 1}, ["dim always 1"]),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from autotest import oneof, random, random_bool, random_tensor, torch
+from autotest import nothing, oneof, random, random_bool, random_tensor, torch
 from tests.wrong_operators.memory import along
 from tests.wrong_operators.numbers import one, two
-from tests.wrong_operators.wrong import Replacement, Wrong, as_it_lies, given, of_two, off, tail
+from tests.wrong_operators.wrong import Replacement, Wrong, as_it_lies, given, of_first, of_two, off, tail
 from tests.wrong_operators.wrong import torch as real
 
 WHOLE = {"int32": "float", "int64": "double"}
@@ -21,6 +21,11 @@ def narrowed(kind: str) -> Replacement:
 def without(*names: str) -> Replacement:
     """These keywords are ignored."""
     return lambda f: lambda *args, **kwargs: f(*args, **{k: v for k, v in kwargs.items() if k not in names})
+
+
+def opposite(x: Any, y: Any, mine: int, theirs: int) -> bool:
+    """Whether `x` has a one where `y` has more in dimension `mine`, and the other way round in `theirs`."""
+    return bool(x.shape[mine] == 1 < y.shape[mine] and y.shape[theirs] == 1 < x.shape[theirs])
 
 
 def of_whole(name: str, dtype: str) -> Any:
@@ -142,6 +147,68 @@ RARE_PAIRS = [
         )
         for name in ("any", "all")
     ],
+    *[
+        Wrong(f"{name} of a whole array of floats past a block", name, given(whole_blocks), one(name))
+        for name in ("any", "all")
+    ],
+    *[
+        Wrong(
+            f"mul of ones in dimensions {mine} and {theirs}",
+            "mul",
+            of_two(lambda r, x, y, at=(mine, theirs): off(r) if opposite(x, y, *at) else r),
+            lambda: torch.mul(random_tensor(ndim=3), random_tensor(ndim=3)),
+        )
+        for mine, theirs in ((0, 2), (2, 0))
+    ],
+    Wrong(
+        "sort of whole numbers as floats",
+        "sort",
+        lambda f: lambda x: (x.gather(-1, f(x.float(), stable=True)[1]), None),
+        lambda: torch.sort(random_tensor(ndim=2, dtype="int64"))[0],
+    ),
+    Wrong(
+        "cumsum that begins anew after sixteen",
+        "cumsum",
+        lambda f: lambda x, dim: real().cat([f(part, dim) for part in x.split(16, dim)], dim),
+        along("cumsum"),
+    ),
+    Wrong(
+        "scatter_add adds one of several",
+        "scatter_add",
+        lambda f: lambda x, dim, index, source: x.scatter(dim, index, source + x.gather(dim, index)),
+        lambda: torch.scatter_add(
+            random_tensor(ndim=2, dim0=4, dim1=4),
+            0,
+            random_tensor(ndim=2, dim0=3, dim1=4, dtype="int64", low=0, high=4),
+            random_tensor(ndim=2, dim0=3, dim1=4),
+        ),
+    ),
+    Wrong(
+        "binary_cross_entropy_with_logits ignores pos_weight",
+        "nn.functional.binary_cross_entropy_with_logits",
+        without("pos_weight"),
+        lambda: torch.nn.functional.binary_cross_entropy_with_logits(
+            random_tensor(ndim=2, dim1=3),
+            random_tensor(ndim=2, dim1=3, low=0, high=1),
+            pos_weight=random_tensor(ndim=1, dim0=3, low=0, requires_grad=False) | nothing(),
+        ),
+    ),
+    Wrong(
+        "embedding trains its padding",
+        "nn.functional.embedding",
+        without("padding_idx"),
+        lambda: torch.nn.functional.embedding(
+            random_tensor(ndim=2, dtype="int64", low=0, high=5),
+            random_tensor(ndim=2, dim0=5),
+            padding_idx=random(0, 5).to(int) | nothing(),
+        ),
+    ),
+    Wrong(
+        "logsumexp of nothing but -inf",
+        "logsumexp",
+        of_first(lambda r, x: r.masked_fill(r == -float("inf"), 0.0)),
+        along("logsumexp"),
+    ),
     Wrong("isnan of what is left over after eight", "isnan", tail(8), lambda: torch.isnan(matrix())),
     Wrong("var from sums of squares", "var", lambda f: one_pass, along("var")),
     Wrong("one to the power of NaN", "pow", of_two(lambda r, x, y: real().where(y.isnan(), y, r)), two("pow")),

@@ -38,6 +38,10 @@ class CandidateDied(RuntimeError):
     """The process that a framework lives in is gone, and with it every value that it held."""
 
 
+class CandidateHung(CandidateDied):
+    """It gave no answer in time, and its process was ended for that."""
+
+
 class Absent(AttributeError):
     """A framework has nothing for what a call asks of it: no finding, but a reason for which a trial cannot be made."""
 
@@ -89,6 +93,9 @@ class Framework(Operations, abc.ABC):
         """What a reference that knows nothing of it shall do for names that only this framework has."""
         return StandIns()
 
+    #: Seconds within which a process of its own has to answer, where somebody asked for that; and how many have died.
+    patience: float | None = None
+    deaths: int = 0
     #: Whether its tensors hold numbers at all; else everything is compared by all but value.
     holds_values: bool = True
     #: Whether its users see where in memory the elements of a tensor lie.

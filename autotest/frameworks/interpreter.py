@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,50 +11,27 @@ from autotest.base.errors import FrameworkMissing, UsageError
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import registry
-from autotest.frameworks.base import ABSENT, Absent, CandidateDied, Framework
-from autotest.frameworks.peer import START, Peer, PeerGone
+from autotest.frameworks.asking import AskedElsewhere
+from autotest.frameworks.base import ABSENT, Framework
 from autotest.frameworks.remote import RemoteName, RemoteValue, linked
-from autotest.frameworks.states import Shapes, StateDiffers
-from autotest.frameworks.wire import LARGE, Failure
+from autotest.frameworks.states import Shapes
 from autotest.program import Array, Call, CallKind, Operand, Root, map_operand
 from autotest.program.semantics import reparametrizes
 
-#: How many requests wait at most before they are sent: the other process carries them out while this one goes on.
-AT_ONCE = 40
 
-
-class OtherProcessError(RuntimeError):
-    """An exception that the candidate raised in its own process; its class there stands in front of its text."""
-
-
-class Interpreter(Framework):
+class Interpreter(AskedElsewhere):
     """The framework called `inner` in the interpreter `python`."""
 
-    asynchronous = True
     tensor_types = (RemoteValue,)
     module_types = (RemoteValue,)
 
     def __init__(self, python: str, inner: str = "torch") -> None:
-        self.python, self.inner = python, inner
+        super().__init__(python, inner)
         known = _known_here(inner)
         if known is not None:
             self.translates, self.has_strides = known.translates, known.has_strides
             self.holds_values = known.holds_values
         self.name = self.alias = f"{inner}@{Path(python).parent.parent.name or python}"
-        #: Source that the other interpreter begins with.
-        self.start = START
-        self._peer: Peer | None = None
-        self._close: Callable[[], Any] = lambda: None
-        #: Whether it ever answered.
-        self._met = False
-        #: Why it cannot be started, which is not tried again for the next test.
-        self._missing = ""
-        self._keys = itertools.count()
-        self._waiting: list[tuple[Any, ...]] = []
-        #: Whether requests were sent since the last answer, which tells of those that failed.
-        self._sent = False
-        self._dropped: list[int] = []
-        self._failed: dict[int, Failure] = {}
         self._known: dict[tuple[str, str], tuple[bool, bool]] = {}
         self._paths: dict[str, bool] = {}
         self._declared: dict[tuple[str, bool], bool] = {}
@@ -66,98 +41,12 @@ class Interpreter(Framework):
         """Where the interpreter is, from anywhere."""
         return str(Path(self.python).absolute()) if os.sep in self.python else self.python
 
-    # -- the process --------------------------------------------------------------------------------------
-
-    @property
-    def process(self) -> int | None:
-        """The number of its process, once that was needed."""
-        return None if self._peer is None else self._peer.process
-
-    def _ask(self, *question: Any) -> Any:
-        """Send what waits and one question; its answer. Raises `CandidateDied`, or `FrameworkMissing` at the start."""
-        if self._missing:
-            raise FrameworkMissing(self._missing)
-        peer = self._peer
-        fresh = peer is None or peer.closed
-        if peer is None or peer.closed:
-            self._close()
-            peer = self._peer = Peer(self.python, self.inner, self.start)
-            self._close = weakref.finalize(self, peer.close)
-        self._sent = False
-        try:
-            answer, failed = peer.ask((*self._taken(), question))
-        except PeerGone as gone:
-            self._peer = None
-            if fresh and not self._met:
-                self._missing = _not_served(self.inner, self.python, gone)
-                raise FrameworkMissing(self._missing) from gone
-            raise CandidateDied(f"{self.name}: {gone}") from gone
-        self._met = True
-        self._failed |= failed
-        if type(answer) is Failure:
-            error = self._error(answer)
-            if fresh and isinstance(error, FrameworkMissing):
-                self._missing = str(error)
-            raise error
-        return answer
-
-    def _taken(self) -> tuple[list[tuple[Any, ...]], list[int]]:
-        """What waits to be sent, and the values that nobody asks for any more."""
-        done, self._waiting = self._waiting, []
-        dropped = self._dropped[:]
-        del self._dropped[: len(dropped)]  # the list itself is every value's
-        return done, dropped
-
-    def _note(self, name: str, *details: Any) -> RemoteValue:
-        """Have something done, at once or later."""
-        made = RemoteValue(next(self._keys), self._dropped)
-        self._waiting.append((name, made.key, *details))
-        if len(self._waiting) >= AT_ONCE:
-            self._send()
-        return made
-
-    def _note_with(self, array: Array, name: str, *details: Any) -> RemoteValue:
-        """Have something done with what `array` holds now, which is copied unless it is large, and sent at once."""
-        large = array.data.nbytes >= LARGE
-        made = self._note(name, *details, array.data if large else array.data.copy(), array.dtype)
-        if large:
-            self._send()
-        return made
-
-    def _send(self) -> None:
-        if self._peer is None or self._peer.closed:
-            self._ask("read", ())  # which tells where there is no such process
-        else:
-            self._peer.tell((*self._taken(), None))
-            self._sent = True
-
-    def _error(self, failure: Failure) -> Exception:
-        if failure.kind == "absent":
-            error = Absent(self.name, "")
-            error.args = (failure.text,)
-            return error
-        if failure.kind == "state":
-            return StateDiffers(failure.text)
-        if failure.kind == "missing":
-            return FrameworkMissing(f"{self.inner!r} cannot be served by {self.python}: {failure.text}")
-        return OtherProcessError(f"{failure.type}: {failure.text}")
-
-    def first_failure(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
-        if self._waiting or self._sent:
-            self._ask("read", ())
-        if not self._failed:
-            return None
-        for slot, value in enumerate(values):
-            if isinstance(value, RemoteValue) and value.key in self._failed:
-                return slot, self._error(self._failed[value.key])
-        return None
-
     # -- calls --------------------------------------------------------------------------------------------
 
     def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
         known = self._known.get((kind, target))
         if known is None:
-            known = self._known[kind, target] = self._ask("provides", kind, target, None)
+            known = self._known[kind, target] = self._ask_of_names("provides", kind, target, None)
         there, waits = known
         if not there:
             raise AttributeError(f"{self.name} has no {target}")
@@ -186,7 +75,7 @@ class Interpreter(Framework):
 
     def declares(self, name: str, *, modules: bool = False) -> bool:
         if (name, modules) not in self._declared:
-            self._declared[name, modules] = bool(self._ask("declares", name, modules))
+            self._declared[name, modules] = bool(self._ask_of_names("declares", name, modules))
         return self._declared[name, modules]
 
     def is_method(self, owner: Any, name: str) -> bool:
@@ -194,7 +83,7 @@ class Interpreter(Framework):
 
     def resolve(self, path: str) -> Any:
         if path not in self._paths:
-            self._paths[path] = self._ask("exists", path)
+            self._paths[path] = self._ask_of_names("exists", path)
         if not self._paths[path]:
             raise AttributeError(f"{self.name} has no {path}")
         return RemoteName(path)
@@ -327,7 +216,7 @@ class Interpreter(Framework):
 
     @property
     def version(self) -> str:
-        told = self._ask("hello")
+        told = self._ask_of_names("hello")
         return f"{told['version']} (Python {told['python']})"
 
     def devices(self) -> tuple[str, ...]:
@@ -365,13 +254,6 @@ def _known_here(inner: str) -> Framework | None:
             f"run pytest or autotest by that interpreter, with {inner} as its candidate"
         )
     return adapter
-
-
-def _not_served(inner: str, python: str, gone: PeerGone) -> str:
-    """Why `python` cannot serve `inner`, and what to do."""
-    place = f"give the interpreter of an environment that has {inner} and NumPy"
-    advice = "install it and NumPy there" if gone.last_words else place
-    return f"{inner!r} cannot be served by {python}: {gone}; {advice}"
 
 
 def _path_and_name(place: str) -> tuple[str, str]:

@@ -50,11 +50,12 @@ class PeerGone(Exception):
 
     Attributes:
         last_words: the last line that it wrote to its standard error, or else to its output; empty where it wrote none.
+        late: whether it was ended because it gave no answer.
     """
 
-    def __init__(self, ended: str, last_words: str) -> None:
+    def __init__(self, ended: str, last_words: str, *, late: bool) -> None:
         super().__init__(f"its process {ended}{f': {last_words}' if last_words else ' without a word'}")
-        self.last_words = last_words
+        self.last_words, self.late = last_words, late
 
 
 class Peer:
@@ -112,19 +113,19 @@ class Peer:
     def tell(self, message: Any) -> None:
         """Send `message`, to which there is no answer. Where the process is gone, the next question says so."""
         with contextlib.suppress(OSError), self._whole():
-            self._write(message)
+            self._write(message, PATIENCE)
 
-    def ask(self, message: Any) -> Any:
-        """Its answer to `message`; raises `PeerGone` when there is none."""
+    def ask(self, message: Any, patience: float = PATIENCE) -> Any:
+        """Its answer to `message`; raises `PeerGone` when there is none within `patience` seconds."""
         with self._whole():
             try:
                 if not self._begun:
-                    self._answer(TO_BEGIN)
+                    self._answer(TO_BEGIN, "did not begin")
                     self._begun = True
-                self._write(message)
-                answer = self._answer(PATIENCE)
+                self._write(message, patience)
+                answer = self._answer(patience, "gave no answer")
             except (OSError, EOFError) as error:
-                gone = PeerGone(self._late or self._ended(), self._last_words())
+                gone = PeerGone(self._late or self._ended(), self._last_words(), late=bool(self._late))
                 self.close()
                 raise gone from error
         if self._asked is not None:
@@ -140,14 +141,14 @@ class Peer:
             self.close()
             raise
 
-    def _answer(self, patience: float) -> Any:
+    def _answer(self, patience: float, lacks: str) -> Any:
         if not wait([self._answers.fileno()], min(_TELL, patience)):
             with doing(f"waiting for {self._what}"):
-                self._wait(patience)
+                self._wait(patience, lacks)
         told = self._told
         return receive(self._answers, None if told is None else lambda *where: bytearray(told.taken(*where)))
 
-    def _wait(self, patience: float) -> None:
+    def _wait(self, patience: float, lacks: str) -> None:
         """Until there is an answer; raises `EOFError` where the process ended, and `TimeoutError`."""
         begin = time.monotonic()
         while not wait([self._answers.fileno()], min(_LOOK, patience)):
@@ -156,16 +157,16 @@ class Peer:
             ):  # what it started may hold the pipe
                 raise EOFError
             if time.monotonic() - begin > patience:
-                self._give_up(f"gave no answer within {patience:g} s and was ended")
+                self._give_up(f"{lacks} within {patience:g} s and was ended")
 
-    def _write(self, message: Any) -> None:
+    def _write(self, message: Any, patience: float) -> None:
         """Send `message`. Raises `OSError` where the process has ended, and `TimeoutError` where it does not read."""
         ready = select.poll()
         ready.register(self._requests, select.POLLOUT)
         for rest in packed(message, self._asked):
             while rest:
-                if not ready.poll(PATIENCE * 1000):
-                    self._give_up(f"read nothing for {PATIENCE:g} s and was ended")
+                if not ready.poll(patience * 1000):
+                    self._give_up(f"read nothing for {patience:g} s and was ended")
                 rest = rest[_written(self._requests, rest) :]  # noqa: PLW2901 - what is left of the part
 
     def _give_up(self, why: str) -> NoReturn:

@@ -19,6 +19,9 @@ from autotest.frameworks.states import StateDiffers, difference
 from autotest.frameworks.wire import LARGE, Asked, Failure, Link, Name
 from autotest.program import Array, map_operand
 
+#: What stands for a value that another process had, before this one took its place.
+_LOST: Final = Failure("", "", "lost")
+
 
 class _Failed(Exception):
     """An operand is the result of a call that raised."""
@@ -52,8 +55,15 @@ class Served:
             self.values[key] = made
 
     def value(self, key: int) -> Any:
-        found = self.values[key]
+        found = self.values.get(key, _LOST)
         if type(found) is Failure:
+            raise _Failed(found)
+        return found
+
+    def _asked_for(self, key: int) -> Any:
+        """What `value` gives, and what it raises only where the process that had it has ended."""
+        found = self.values.get(key, _LOST)
+        if type(found) is Failure and found.kind == "lost":
             raise _Failed(found)
         return found
 
@@ -114,6 +124,8 @@ class Served:
         """The answer to one question; a `Failure` for what it raises."""
         try:
             return _ANSWERED[question](self, *details)
+        except _Failed as error:
+            return error.failure
         except Exception as error:  # noqa: BLE001 - told, whatever it is
             return _failure(error)
 
@@ -123,7 +135,7 @@ class Served:
 
     def read(self, keys: Sequence[int]) -> list[Any]:
         """Each value as data; nothing for one that failed."""
-        present = [key for key in keys if type(self.values[key]) is not Failure]
+        present = [key for key in keys if type(self._asked_for(key)) is not Failure]
         frozen = iter(freeze(self.framework, [self.values[key] for key in present]))
         taken = set(present)
         return [next(frozen) if key in taken else None for key in keys]
@@ -138,7 +150,7 @@ class Served:
         That is so of classes, but for those of modules, which are made as the reference's are.
         """
         if owner is not None:
-            return self.framework.provides(kind, target, self.values[owner]), False
+            return self.framework.provides(kind, target, self._asked_for(owner)), False
         try:
             found = self.framework.operation(kind, target)
         except AttributeError:
@@ -153,14 +165,14 @@ class Served:
         return True
 
     def same(self, one: int, other: int) -> bool:
-        return self.framework.same(self.values[one], self.values[other])
+        return self.framework.same(self._asked_for(one), self._asked_for(other))
 
     def declares(self, name: str, modules: bool) -> bool:
         return self.framework.declares(name, modules=modules)
 
     def held(self, module: int) -> tuple[list[tuple[str, tuple[int, ...]]], list[tuple[str, tuple[int, ...]]]]:
         """Names and shapes of a module's parameters and buffers."""
-        return self._state(self.values[module])
+        return self._state(self._asked_for(module))
 
     def _state(self, value: Any) -> tuple[list[tuple[str, tuple[int, ...]]], list[tuple[str, tuple[int, ...]]]]:
         own = self.framework
@@ -173,7 +185,7 @@ class Served:
 
     def facts(self, key: int) -> dict[str, Any]:
         """What is known of a tensor without its contents."""
-        value, own = self.values[key], self.framework
+        value, own = self._asked_for(key), self.framework
         if not isinstance(value, own.tensor_types):
             if isinstance(value, (list, tuple)) and not _is_plain(value):
                 return {"tensor": False, "known": False, "length": len(value)}

@@ -39,8 +39,8 @@ class Failure:
 
     type: str
     text: str
-    #: What the other side is to raise: `Absent`, `StateDiffers`, `FrameworkMissing`, or anything else.
-    kind: Literal["absent", "state", "missing", "raised"] = "raised"
+    #: What the other side is to raise: `Absent`, `StateDiffers`, `FrameworkMissing`, `CandidateDied`, or anything else.
+    kind: Literal["absent", "state", "missing", "lost", "raised"] = "raised"
 
 
 def array_of(dtype: str, shape: tuple[int, ...], data: bytes | bytearray | memoryview) -> np.ndarray[Any, Any]:

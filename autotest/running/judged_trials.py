@@ -67,7 +67,10 @@ class JudgedTrials:
     needed: int = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
-        self.needed = self.context.options.trials(self.test.settings.n)
+        options, own = self.context.options, self.test.settings
+        self.needed = options.trials(own.n)
+        asked = own.deadline is not None or "deadline" in options.asked
+        self.context.pair.candidate.patience = options.deadline if asked else None
 
     @property
     def enough(self) -> bool:
@@ -116,6 +119,7 @@ class JudgedTrials:
         waiting, self.waiting, self.held = self.waiting, [], 0
         settle([outcome for _, outcome in waiting], self.test.settings)
         for planned, outcome in waiting:
+            settle([outcome], self.test.settings)  # where it was not yet
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
 

@@ -17,7 +17,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair, files
-from autotest.frameworks.base import CandidateDied
+from autotest.frameworks.base import CandidateDied, CandidateHung
 from autotest.gradients import differentiable, gate
 from autotest.gradients.numeric_check import held_against_numbers
 from autotest.program import Array, Program, refs
@@ -27,7 +27,7 @@ from autotest.recording.observation import Observed, compare, failed_there, obse
 from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
 from autotest.recording.steps import may_be_of_a_step
-from autotest.replaying.replay import replay
+from autotest.replaying.replay import Replayed, replay
 from autotest.replaying.updates import Update, Updates, check_updates
 from autotest.results.ledger import Entry
 from autotest.trials.body_errors import explained, own_lines
@@ -125,6 +125,23 @@ def perform(
     Where the candidate refuses a call and `is_known_refusal` says so of it, the trial goes on with what the reference
     returned, on both sides.
     """
+    candidate = pair.candidate
+    deaths = candidate.deaths
+    outcome = _performed(body, seed, settings, pair, forced, is_known_refusal)
+    if candidate.deaths == deaths:
+        return outcome
+    # It may have died of an earlier trial's calls, which are not compared yet. Of its own it dies once more.
+    return _performed(body, seed, settings, pair, forced, is_known_refusal)
+
+
+def _performed(
+    body: Callable[[], Any],
+    seed: int,
+    settings: Settings,
+    pair: Pair,
+    forced: Sequence[generators.Choice] | None,
+    is_known_refusal: Callable[[Recorder, Mismatch], bool] | None,
+) -> Outcome:
     source = generators.Source(seed, forced)
     source.special_values = settings.special_values
     recorder = Recorder(pair, check_errors=settings.check_errors)
@@ -147,6 +164,8 @@ def perform(
                 push_back(recorder, outputs, twice=settings.grad_order == 2)
         except TrialEnd:
             pass
+        except CandidateDied as error:
+            return _of_death(seed, recorder, source, error)
         finally:
             for side, found in modes:
                 side.restore(found)
@@ -154,7 +173,16 @@ def perform(
                 files.remove(pair.candidate)
     if recorder.rejection is not None and not recorder.mismatches:
         return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
-    return to_compare(seed, recorder, source.choices, source.features)
+    try:
+        return to_compare(seed, recorder, source.choices, source.features)
+    except CandidateDied as error:
+        return _of_death(seed, recorder, source, error)
+
+
+def _of_death(seed: int, recorder: Recorder, source: generators.Source, error: CandidateDied) -> Outcome:
+    """A trial that ends because the candidate did, in its last call as far as is known."""
+    mismatches = failed_there(recorder, len(recorder.calls) - 1, error) if recorder.calls else []
+    return Outcome(seed, recorder, source.choices, source.features, mismatches=mismatches)
 
 
 def to_compare(
@@ -188,15 +216,18 @@ def _returned(body: Callable[[], Any], pair: Pair) -> Any:
 
 
 def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
-    """The second half: compare what is not compared yet, all of it at once."""
+    """The second half: compare what is not compared yet, all of it at once.
+
+    Behind a trial that the candidate hangs in, the others stay as they are: they may hang, too, and nobody may ask.
+    """
     open_ones = [outcome for outcome in outcomes if outcome.pending is not None]
     if not open_ones:
         return
     try:
         found = compare([outcome.pending for outcome in open_ones if outcome.pending is not None], settings)
     except CandidateDied:  # of one of them: each is run again by itself
-        found = [_once_more(outcome, settings) for outcome in open_ones]
-    for outcome, mismatches in zip(open_ones, found, strict=True):
+        found = list(_each_once_more(open_ones, settings))
+    for outcome, mismatches in zip(open_ones, found, strict=False):
         outcome.pending = None
         outcome.mismatches = told_apart(outcome.recorder, mismatches, settings) if mismatches else []
         if outcome.recorder.rejection is not None and not mismatches:  # the candidate told of it only now
@@ -213,14 +244,27 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
             outcome.mismatches = [*([outcome.update.mismatch] if outcome.update else []), *outcome.mismatches]
 
 
-def _once_more(outcome: Outcome, settings: Settings) -> list[Mismatch]:
-    """The mismatches of a trial whose candidate lost what it had computed."""
-    record = outcome.recorder
-    again = replay(outcome.program, record.pair.candidate)
-    record.actual = [*again.values, *[None] * (len(record.calls) - len(again.values))]
-    if again.error is not None:
-        return failed_there(record, again.failed_at or 0, again.error)
-    return compare([observe(record)], settings)[0]
+def _each_once_more(outcomes: Sequence[Outcome], settings: Settings) -> Iterator[list[Mismatch]]:
+    """The mismatches of each trial whose candidate lost what it had computed, up to one that it hangs in."""
+    for outcome in outcomes:
+        record, candidate, run = outcome.recorder, outcome.recorder.pair.candidate, 0
+
+        def look(count: int, values: list[Any]) -> None:
+            nonlocal run
+            run = count
+            candidate.synchronize()  # noqa: B023 - called within this turn
+
+        try:
+            again = replay(outcome.program, candidate, look=look)
+        except CandidateDied as error:
+            again = Replayed(candidate, [], error, run - 1)
+        record.actual = [*again.values, *[None] * (len(record.calls) - len(again.values))]
+        if again.error is None:
+            yield compare([observe(record)], settings)[0]
+        else:
+            yield failed_there(record, again.failed_at or 0, again.error)
+            if isinstance(again.error, CandidateHung):
+                return
 
 
 def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import itertools
+import os
+import signal
 import sys
 import time
 
@@ -14,17 +17,19 @@ from autotest import FrameworkMissing, UsageError, random, random_tensor, torch
 from autotest.base.settings import Settings
 from autotest.diagnosis.gradient_flow import flow, suspects
 from autotest.frameworks import Pair, framework, interpreter, peer, speaking_torch, wire
-from autotest.frameworks.base import CandidateDied
-from autotest.frameworks.interpreter import AT_ONCE
+from autotest.frameworks.asking import AT_ONCE
+from autotest.frameworks.base import CandidateDied, CandidateHung
 from autotest.program import Array
 from autotest.sweeping.judging import Judge
 from autotest.trials.trial import perform, settle
 from tests.support import running
 from tests.support.descriptors import many_open
 
-#: What is done to torch in the other process before it serves: a wrong relu, and an exp that dies of a large number.
+#: What is done in the other process before it serves: it prints, and has a wrong relu, an exp that dies of a large
+#: number, and others of the kind.
 FAULTS = """\
 import os, torch
+os.write(1, b"what is printed is no answer")
 plain = torch.relu, torch.exp
 torch.relu = lambda x: plain[0](x) + 1
 torch.exp = lambda x: os.abort() if float(x.abs().max()) > 100 else plain[1](x)
@@ -225,7 +230,7 @@ def test_a_death_costs_the_process_and_is_one_trials(faulty):
 
     outcomes = [perform(body, seed, settings, pair) for seed in range(4)]
     settle(outcomes, settings)
-    assert [len(outcome.mismatches) for outcome in outcomes] == [0, 0, 1, 0]
+    assert [[mismatch.name for mismatch in outcome.mismatches] for outcome in outcomes] == [[], [], ["exp"], []]
     assert "its process was killed by signal 6" in outcomes[2].mismatches[0].message
 
 
@@ -250,14 +255,93 @@ def test_trials_are_carried_out_there_before_anybody_asks_for_them(tmp_path):
     assert begun.exists()
 
 
-def test_a_process_that_hangs_and_reads_nothing_is_ended(monkeypatch):
+def test_a_process_that_hangs_and_reads_nothing_is_ended():
     candidate = _with("torch.tanh = lambda x: time.sleep(3600)")
     candidate.operation("function", "tanh")(candidate.tensor(Array(np.ones(2, np.float32), "float32")))
-    monkeypatch.setattr(peer, "PATIENCE", 1.0)
-    for _ in range(2 * AT_ONCE):  # more than a pipe holds
+    for _ in range(AT_ONCE - 2):  # more than a pipe holds, and not sent yet
         candidate.tensor(Array(np.ones(10_000, np.float32), "float32"))
-    with pytest.raises(CandidateDied, match="its process read nothing for 1 s and was ended"):
+    candidate.patience = 1.0
+    with pytest.raises(CandidateHung, match=r"its process (read|gave) no.* 1 s and was ended"):
+        candidate.values([])
+
+
+@pytest.mark.slow
+def test_a_trial_that_hangs_there_is_told_with_its_call_and_the_others_are_compared():
+    candidate = _with("torch.tanh = lambda x: time.sleep(3600) if float(x.max()) > 100 else x.tanh()")
+    candidate.patience = 5.0
+    pair, settings, sizes = Pair(framework("torch"), candidate), Settings(), iter([1.0, 1000.0, 3.0])
+
+    def body():
+        size = next(sizes)
+        return torch.tanh(random_tensor(shape=(2,), low=size, high=size + 1)) * 2
+
+    outcomes = [perform(body, seed, settings, pair) for seed in range(3)]
+    settle(outcomes, settings)
+    assert outcomes[2].pending is not None  # which is left alone until somebody wants to know
+    settle(outcomes, settings)
+    assert [len(outcome.mismatches) for outcome in outcomes] == [0, 1, 0]
+    (mismatch,) = outcomes[1].mismatches
+    assert mismatch.name == "tanh"
+    assert "its process gave no answer within 5 s and was ended" in mismatch.message
+
+
+def test_a_process_that_is_killed_meanwhile_costs_no_trial(other):
+    pair, settings, count = Pair(framework("torch"), other), Settings(), itertools.count()
+
+    def body():
+        if next(count) == 2:
+            os.kill(other.process, signal.SIGKILL)
+        x = random_tensor(shape=(2,))
+        return torch.relu(x) + float(x.detach().sum())
+
+    outcomes = [perform(body, seed, settings, pair) for seed in range(4)]
+    settle(outcomes, settings)
+    assert [outcome.mismatches for outcome in outcomes] == [[]] * 4
+    assert all(outcome.gradients for outcome in outcomes)
+
+
+def test_ctrl_c_ends_the_process_and_the_next_answer_is_the_next_questions(other, monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    other.synchronize()
+    first, x = other.process, other.tensor(Array(np.ones(2, np.float32), "float32"))
+    with monkeypatch.context() as patch:
+        patch.setattr(peer, "wait", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            other.values([x])
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+    assert other.values([other.tensor(Array(np.zeros(2, np.float32), "float32"))])[0].data.tolist() == [0, 0]
+    with pytest.raises(CandidateDied, match="what it had computed is gone with it"):
+        other.values([x])
+
+
+def _script(folder, text):
+    made = folder / "python"
+    made.write_text(f"#!/bin/sh\n{text}\n")
+    made.chmod(0o755)
+    return f"python:{made}"
+
+
+def test_an_interpreter_that_never_begins_is_waited_for_some_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(peer, "TO_BEGIN", 0.3)
+    candidate = framework(_script(tmp_path, "exec sleep 3600"))
+    with pytest.raises(FrameworkMissing, match=r"did not begin within 0.3 s and was ended without a word; give"):
         candidate.synchronize()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("Python 3.7 is too old, 3.10 or newer is needed", "give one of Python 3.10 or newer$"),
+        ("ModuleNotFoundError: No module named 'numpy'", "install torch and NumPy there$"),
+        ("Fatal: no licence found", "see what `.*python -c 'import numpy'` says$"),
+    ],
+)
+def test_why_an_interpreter_died_says_what_to_do(tmp_path, words, says):
+    with pytest.raises(FrameworkMissing, match=f"ended with status 3: {words}; {says}"):
+        framework(_script(tmp_path, f"""echo "{words}" >&2; exit 3""")).synchronize()
 
 
 @pytest.mark.parametrize(
@@ -283,14 +367,6 @@ def test_what_was_refused_once_is_not_started_again():
             candidate.synchronize()
         said.append((str(refusal.value), candidate.process))
     assert said[0] == said[1]
-
-
-def test_an_interpreter_that_dies_at_its_start_is_told_with_its_last_words(tmp_path):
-    dying = tmp_path / "python"
-    dying.write_text("#!/bin/sh\necho 'Fatal: no licence found' >&2\nexit 3\n")
-    dying.chmod(0o755)
-    with pytest.raises(FrameworkMissing, match=r"ended with status 3: Fatal: no licence found; install it and NumPy"):
-        framework(f"python:{dying}").synchronize()
 
 
 def test_an_interpreter_that_ends_without_a_word_is_asked_for_another_and_not_started_again(tmp_path):

@@ -11,6 +11,7 @@ import numpy as np
 from autotest.comparison import TensorValue
 from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Place, results
+from autotest.diagnosis.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.scipy_counterparts import special_result
@@ -64,8 +65,24 @@ def opinions(
     one, other = (side.get(place) for side in given)
     if type(one) is not TensorValue or type(other) is not TensorValue:
         return ()
+    if about == "value" and asked.path in PROPERTIES:
+        return _by_definition(asked, place, given)
     found = (_opinion(name, value, asked, (one, other), about) for name, value in _answers(asked, pair, place[1]))
     return tuple(oracle for oracle in found if oracle is not None)
+
+
+def _by_definition(asked: _Asked, place: Place, given: Sequence[Mapping[Place, Any]]) -> tuple[OracleResult, ...]:
+    """What to say of factors, of which other ones may be as good."""
+    words, count, _ = PROPERTIES[asked.path]
+    held = [[side.get((place[0], f"[{at}]")) for at in range(count)] for side in given]
+    sides = [[part for part in parts if type(part) is TensorValue] for parts in held]
+    if any(len(parts) != count for parts in sides):
+        return ()
+    found = distances(asked.path, *asked.plain, [[part.data for part in parts] for parts in sides])
+    if found is None:
+        return ()
+    allowed = max(1e-9, 1e3 * ROUNDOFF.get(sides[0][0].dtype, 0.0))
+    return (OracleResult("the definition", words, (found[0], found[1]), allowed, several=True),)
 
 
 def _written_later(program: Program, slot: int) -> bool:

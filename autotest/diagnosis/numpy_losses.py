@@ -113,6 +113,38 @@ def _normalized(x: Values, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out
     return np.asarray(x / np.maximum(size, eps))
 
 
+def _alignments(
+    x: Values, targets: Values, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Values:  # fmt: skip
+    """Of Graves et al., 2006: the sum over all ways to read each target, of the logarithms `x` of shape (T, N, C)."""
+    if x.ndim != 3 or np.ndim(targets) != 2:
+        raise Unknown
+    lengths = np.asarray(target_lengths)
+    losses = np.array([
+        _alignment(x[: int(steps), at], targets[at][: int(size)], blank)
+        for at, (steps, size) in enumerate(zip(np.asarray(input_lengths), lengths, strict=True))
+    ])  # fmt: skip
+    if not np.isfinite(losses).all():
+        raise Unknown  # a target that cannot be read
+    return np.asarray((losses / np.maximum(lengths, 1)).mean() if reduction == "mean" else reduced(losses, reduction))
+
+
+def _alignment(x: Values, target: Values, blank: int) -> float:
+    labels = np.full(2 * len(target) + 1, blank)
+    labels[1::2] = target
+    # A blank may be left out between two labels that differ.
+    skips = (labels != blank) & (labels != np.roll(labels, 2))
+    skips[:2] = False
+    reached = np.full(len(labels), -np.inf)
+    reached[:2] = x[0, labels[:2]]
+    for row in x[1:]:
+        before = np.concatenate([[-np.inf, -np.inf], reached])
+        ways = [reached, before[1:-1], np.where(skips, before[:-2], -np.inf)]
+        reached = np.logaddexp.reduce(ways) + row[labels]
+    return -float(np.logaddexp.reduce(reached[-2:]))
+
+
 LOSSES: Mapping[str, Function] = MappingProxyType(
     {
         "mse_loss": _loss(lambda x, y: np.asarray((x - y) ** 2)),
@@ -124,5 +156,6 @@ LOSSES: Mapping[str, Function] = MappingProxyType(
         "binary_cross_entropy": _weighed(_binary),
         "binary_cross_entropy_with_logits": _weighed(_binary_of_logits),
         "normalize": _normalized,
+        "ctc_loss": _alignments,
     }
 )

@@ -36,6 +36,8 @@ class OracleResult:
     allowed: float
     #: Whether it is a shape or dtype, which one has or has not: then an error is 0 or infinite.
     attribute: bool = False
+    #: Whether it says what a right result is like, of which there are several.
+    several: bool = False
 
     @property
     def accuses(self) -> tuple[bool, bool]:
@@ -131,6 +133,10 @@ def judge(evidence: Evidence) -> Verdict:
     if evidence.kink:
         what = "semantic difference: a kink, where more than one gradient is right"
         return Verdict("semantic difference", what, numbers, side="nobody")
+    for oracle in evidence.oracles:
+        if oracle.several and not any(oracle.accuses):
+            what = f"semantic difference: several results are right, and both sides give one: {oracle.found}"
+            return Verdict("semantic difference", what, numbers, side="nobody")
     if any(any(oracle.accuses) for oracle in evidence.oracles):
         what = "inconclusive: those who were asked contradict each other, or both sides"
         return Verdict("inconclusive", what, numbers)

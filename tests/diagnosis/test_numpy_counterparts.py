@@ -71,6 +71,9 @@ CASES: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], ..
     ("nn.functional.upsample_bilinear", F.upsample_bilinear, (some(2, 3, 5, 7),), {"scale_factor": 2}),
     ("nn.functional.max_unpool1d", F.max_unpool1d, (some(2, 2, 2), np.array([[[0, 3], [1, 2]]] * 2), 2), {}),
     ("nn.functional.max_unpool1d", F.max_unpool1d, (some(1, 1, 2), np.array([[[0, 4]]]), 2), {"output_size": (5,)}),
+    *(("nn.functional.ctc_loss", F.ctc_loss,
+       (np.log(RANDOM.dirichlet(np.ones(4), (6, 2))), np.array([[1, 1, 2], [2, 3, 0]]), np.array([6, 5]),
+        np.array([3, 2])), {"reduction": reduction}) for reduction in ("mean", "sum", "none")),
     ("special.round", torch.special.round, (some(9) * 1e4,), {"decimals": -2}),
     ("round", torch.round, (some(9),), {"decimals": 3}),
     *((f"masked.{name}", getattr(torch.masked, name), (some(3, 4), 1), {"mask": SHOWN})

@@ -34,10 +34,10 @@ from autotest.results.tasks import Conditions
 from autotest.sources import calls_file, harvested
 from autotest.sources.found_before import FoundBefore
 from autotest.sweeping import journal, verifying
-from autotest.sweeping.engine import Engine
-from autotest.sweeping.journal import Asked, Journal
+from autotest.sweeping.engine import SweepEngine
+from autotest.sweeping.journal import Journal, SweepRequest
 from autotest.sweeping.regressions import tried_again
-from autotest.sweeping.session import Plan, Progress, Session
+from autotest.sweeping.session import Progress, SweepPlan, SweepSession
 from autotest.sweeping.units import digest
 from autotest.sweeping.worker import Databases
 
@@ -95,7 +95,7 @@ def add_to(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def _engine(arguments: argparse.Namespace, environment: options.Options) -> Engine:
+def _engine(arguments: argparse.Namespace, environment: options.Options) -> SweepEngine:
     """What judges the units: worker processes of this machine, or of a cluster."""
     own = arguments.calls is None
     # What was found before is tried again, as tests do.
@@ -105,7 +105,7 @@ def _engine(arguments: argparse.Namespace, environment: options.Options) -> Engi
     conditions = Conditions(environment.directory, chosen_names(), deadline=deadline, memory=memory)
     cluster = executors.cluster(arguments, conditions, work="sweep", databases=Databases(own, (database,)))
     if cluster is None:
-        return Engine(jobs, deadline, memory, (database,), own=own)
+        return SweepEngine(jobs, deadline, memory, (database,), own=own)
     return SweepOnCluster(cluster, jobs, deadline, memory, (database,), own=own)
 
 
@@ -121,11 +121,11 @@ def run(arguments: argparse.Namespace) -> int:
         done = _resumed(arguments, place)
     # A map that others are compared with holds the same samples however fast the machine is.
     searching = arguments.against is None and arguments.bless is None
-    plan = Plan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard, searching=searching)
+    plan = SweepPlan(arguments.k, arguments.time, arguments.seed or 0, arguments.shard, searching=searching)
     plan.chosen()  # says what is wrong with -k before anything is started
     harvest = None if arguments.calls is None else calls_file.read(arguments.calls)
     with terminated(), _engine(arguments, environment) as engine:
-        session = Session(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
+        session = SweepSession(plan, engine.listed(), _command(), dt.datetime.now(dt.timezone.utc).date().isoformat())
         if harvest is not None:
             session.map.notes += harvest.notes(arguments.calls)
         sweep = _Sweep(arguments, plan, session, engine, before)
@@ -185,7 +185,11 @@ def _resumed(arguments: argparse.Namespace, place: Path) -> Mapping[str, Sequenc
 
 @contextlib.contextmanager
 def _journal(
-    place: Path, plan: Plan, arguments: argparse.Namespace, session: Session, done: Mapping[str, Sequence[Cell]]
+    place: Path,
+    plan: SweepPlan,
+    arguments: argparse.Namespace,
+    session: SweepSession,
+    done: Mapping[str, Sequence[Cell]],
 ) -> Iterator[Journal]:
     """What is found while the sweep runs is written down, after what was found before it was resumed."""
     written = Journal(place, resumed=arguments.resume)
@@ -195,7 +199,7 @@ def _journal(
         written.resumed()
     else:
         calls = "" if arguments.calls is None else str(arguments.calls)
-        written.begin(Asked(plan.expression, plan.seed, calls, chosen_names()[1]))
+        written.begin(SweepRequest(plan.expression, plan.seed, calls, chosen_names()[1]))
     try:
         yield written
     finally:
@@ -206,7 +210,12 @@ class _Sweep:
     """One sweep, as far as it came before an interrupt."""
 
     def __init__(
-        self, arguments: argparse.Namespace, plan: Plan, session: Session, engine: Engine, before: Baseline | None
+        self,
+        arguments: argparse.Namespace,
+        plan: SweepPlan,
+        session: SweepSession,
+        engine: SweepEngine,
+        before: Baseline | None,
     ) -> None:
         self._arguments, self._plan, self._session, self._engine = arguments, plan, session, engine
         self._before, self._chosen = before, plan.chosen()

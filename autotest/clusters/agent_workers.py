@@ -17,7 +17,7 @@ from autotest.processes.client import Server
 from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep import Cell
 from autotest.sweeping import engine
-from autotest.sweeping.engine import Engine
+from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.units import Unit
 
 
@@ -55,13 +55,13 @@ def _sweeping(package: Package, server: Server) -> Threaded:
     functions: list[Callable[[Unit | LookInto], object]] = []
     for _ in range(package.slots):
         databases = package.databases
-        one = Engine(1, conditions.deadline, conditions.memory, databases.others, own=databases.own, server=server)
+        one = SweepEngine(1, conditions.deadline, conditions.memory, databases.others, own=databases.own, server=server)
         open_engines.enter_context(one)
         functions.append(_judging(one))
     return Threaded(functions, open_engines.close)
 
 
-def _judging(one: Engine) -> Callable[[Unit | LookInto], object]:
+def _judging(one: SweepEngine) -> Callable[[Unit | LookInto], object]:
     def judge(task: Unit | LookInto) -> object:
         if isinstance(task, LookInto):
             one.look_into([task.finding], task.explain, task.verify)

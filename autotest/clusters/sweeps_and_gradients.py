@@ -18,7 +18,7 @@ from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
 from autotest.storage.stored_account import StoredAccount
-from autotest.sweeping.engine import Engine, Report
+from autotest.sweeping.engine import Report, SweepEngine
 from autotest.sweeping.explaining import told_as_found
 from autotest.sweeping.units import Unit
 
@@ -92,7 +92,7 @@ class _Dealt(Generic[T]):
         return found
 
 
-class SweepOnCluster(Engine):
+class SweepOnCluster(SweepEngine):
     """Judges units, and looks into findings, on a cluster. What there is to sweep is listed here."""
 
     def __init__(

@@ -3,7 +3,7 @@
 from autotest.comparison.values import (
     SPECIAL,
     Mismatch,
-    Nothing,
+    Missing,
     Side,
     Stage,
     Statistics,
@@ -19,7 +19,7 @@ from autotest.comparison.values import (
 __all__ = [
     "SPECIAL",
     "Mismatch",
-    "Nothing",
+    "Missing",
     "Side",
     "Stage",
     "Statistics",

@@ -29,7 +29,7 @@ __all__ = [
     "SPECIAL",
     "Detail",
     "Mismatch",
-    "Nothing",
+    "Missing",
     "Side",
     "Stage",
     "Statistics",
@@ -77,7 +77,7 @@ _PLAIN = frozenset((type(None), bool, int, str, float))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Nothing:
+class Missing:
     """Stands where one side has something of a name, and the other has nothing of that name."""
 
 
@@ -246,7 +246,7 @@ class _Pair:
             what = f"only the {'reference' if actual is None else 'candidate'} has a gradient"
             told = f"{having} has a gradient, {lacking} has none"
             return self._mismatch(name, "gradient", what, told, detail="one-sided")
-        detail: Detail = "one-sided" if Nothing in (type(expected), type(actual)) else "type"
+        detail: Detail = "one-sided" if Missing in (type(expected), type(actual)) else "type"
         what = f"expected {_class_of(expected)}, actual {_class_of(actual)}"
         told = f"expected {_described(expected)}, actual {_described(actual)}"
         return self._mismatch(name, "structure", what, told, detail=detail)
@@ -344,7 +344,7 @@ def _shortest(value: Any, dtype: str) -> str:
 
 
 def _class_of(value: Any) -> str:
-    if type(value) is Nothing:
+    if type(value) is Missing:
         return "nothing of that name"
     if type(value) is Thing:
         return f"an object of type {value.kind}"
@@ -356,7 +356,7 @@ def _described(value: Any) -> str:
         return f"{_class_of(value)} of shape {value.data.shape}"
     if isinstance(value, (tuple, list, dict)):
         return f"{_class_of(value)} of {len(value)}"
-    return _class_of(value) if type(value) in (Nothing, Thing) else f"{_told(value)} ({type(value).__name__})"
+    return _class_of(value) if type(value) in (Missing, Thing) else f"{_told(value)} ({type(value).__name__})"
 
 
 def _told(value: Any) -> str:

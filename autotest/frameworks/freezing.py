@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.comparison import Nothing, TensorValue, Thing
+from autotest.comparison import Missing, TensorValue, Thing
 from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Root
 
@@ -44,7 +44,7 @@ def _collect(framework: Framework, value: Any, tensors: list[Any]) -> Any:
     if isinstance(value, framework.tensor_types):
         tensors.append(value)
         return _TENSOR
-    if isinstance(value, (*PLAIN, Nothing)):
+    if isinstance(value, (*PLAIN, Missing)):
         return value
     if isinstance(value, np.ndarray):
         return TensorValue(value, str(value.dtype), "cpu", False)

@@ -23,7 +23,7 @@ from autotest.emission import Script
 from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks import functional_calls as calls
 from autotest.frameworks.base import ABSENT, Absent, Framework, missing
-from autotest.frameworks.functional_modules import Module, module_class
+from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Tensor, listed, parent_of, pull, written
 from autotest.frameworks.traced import TracedNamespace, Written
@@ -60,7 +60,7 @@ class Functional(Framework):
     translates = True
     has_strides = False
     tensor_types = (Tensor,)
-    module_types = (Module,)
+    module_types = (FunctionalModule,)
 
     def __init__(self, name: str, origin: str = "") -> None:
         self.name = self.alias = name

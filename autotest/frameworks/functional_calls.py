@@ -12,7 +12,7 @@ import numpy as np
 
 from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks.base import Absent
-from autotest.frameworks.functional_modules import Module, module_class
+from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.tape import Tensor
 from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import CallKind, map_operand
@@ -204,7 +204,7 @@ def _to(framework: Functional, owner: Any, *args: Any, dtype: Any = None, device
             dtype = framework.dtype_of(item)
         elif isinstance(item, str) and item in framework.dtypes:
             dtype = item
-    if isinstance(owner, Module):
+    if isinstance(owner, FunctionalModule):
         return owner if dtype is None else owner.cast(str(dtype))
     return owner if dtype is None else _cast(framework, owner, str(dtype))
 

@@ -21,10 +21,12 @@ Forward: TypeAlias = Callable[..., Any]
 Plan: TypeAlias = tuple[dict[str, tuple[int, ...] | None], Forward]
 
 
-class Module:
+class FunctionalModule:
     """A module of torch's: tensors of its own, and a function of these and of what it is called with."""
 
-    def __init__(self, framework: Functional, plan: Plan, children: Mapping[str, Module] | None = None) -> None:
+    def __init__(
+        self, framework: Functional, plan: Plan, children: Mapping[str, FunctionalModule] | None = None
+    ) -> None:
         shapes, self._forward = plan
         self._framework = framework
         self.training = True
@@ -53,29 +55,29 @@ class Module:
         for tensor in self.trained.values():
             tensor.grad = None
 
-    def train(self, mode: bool = True) -> Module:
+    def train(self, mode: bool = True) -> FunctionalModule:
         self.training = mode
         for child in self.children_by_name.values():
             child.train(mode)
         return self
 
-    def eval(self) -> Module:
+    def eval(self) -> FunctionalModule:
         return self.train(False)
 
-    def to(self, *args: Any, **kwargs: Any) -> Module:
+    def to(self, *args: Any, **kwargs: Any) -> FunctionalModule:
         return self
 
-    def cast(self, dtype: str) -> Module:
+    def cast(self, dtype: str) -> FunctionalModule:
         """This module, with its parameters in another dtype."""
         for tensor in self.trained.values():
             tensor.array = self._framework.cast(tensor.array, dtype)
         return self
 
-    def __getitem__(self, index: int) -> Module:
+    def __getitem__(self, index: int) -> FunctionalModule:
         return list(self.children_by_name.values())[index]
 
 
-def module_class(framework: Functional, path: str) -> Callable[..., Module] | None:
+def module_class(framework: Functional, path: str) -> Callable[..., FunctionalModule] | None:
     """What makes torch's module at `path`, or None for a path that is none of those known here."""
     if not path.startswith("nn."):
         return None
@@ -92,7 +94,9 @@ def module_class(framework: Functional, path: str) -> Callable[..., Module] | No
     return functools.partial(_of_function, framework, *function)
 
 
-def _planned(framework: Functional, path: str, plan: Callable[..., Plan], *args: Any, **kwargs: Any) -> Module:
+def _planned(
+    framework: Functional, path: str, plan: Callable[..., Plan], *args: Any, **kwargs: Any
+) -> FunctionalModule:
     """A module after its plan; what the plan does not know is absent, unless it changes nothing."""
     given = {name: value for name, value in kwargs.items() if name not in _IDLE or value != _IDLE[name]}
     given.pop("device", None)
@@ -100,25 +104,27 @@ def _planned(framework: Functional, path: str, plan: Callable[..., Plan], *args:
         inspect.signature(plan).bind(*args, **given)
     except TypeError as error:
         raise Absent(framework.name, f"{path} of such arguments ({error})") from error
-    return Module(framework, plan(*args, **given))
+    return FunctionalModule(framework, plan(*args, **given))
 
 
-def _of_function(framework: Functional, path: str, names: tuple[str, ...], *args: Any, **kwargs: Any) -> Module:
+def _of_function(
+    framework: Functional, path: str, names: tuple[str, ...], *args: Any, **kwargs: Any
+) -> FunctionalModule:
     """A module that calls a function with what it was made with."""
     given = {**_OTHER_DEFAULTS.get(path, {}), **dict(zip(names, args, strict=False)), **kwargs}
-    return Module(framework, ({}, lambda call, module, *operands: call(path, *operands, **given)))
+    return FunctionalModule(framework, ({}, lambda call, module, *operands: call(path, *operands, **given)))
 
 
-def _sequential(framework: Functional, *children: Any) -> Module:
+def _sequential(framework: Functional, *children: Any) -> FunctionalModule:
     named = children[0] if len(children) == 1 and isinstance(children[0], OrderedDict) else None
     held = dict(named) if named is not None else {str(at): child for at, child in enumerate(children)}
 
-    def forward(call: Any, module: Module, value: Any) -> Any:
+    def forward(call: Any, module: FunctionalModule, value: Any) -> Any:
         for child in module.children_by_name.values():
             value = child(value)
         return value
 
-    return Module(framework, ({}, forward), held)
+    return FunctionalModule(framework, ({}, forward), held)
 
 
 def _linear(in_features: int, out_features: int, bias: bool = True) -> Plan:
@@ -160,7 +166,7 @@ def _convolution(
     return shapes, lambda call, module, x: call(path, x, *_weights(module), stride, padding, dilation, groups)
 
 
-def _weights(module: Module) -> tuple[Tensor | None, Tensor | None]:
+def _weights(module: FunctionalModule) -> tuple[Tensor | None, Tensor | None]:
     return module.trained.get("weight"), module.trained.get("bias")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 
-class Parameter(NamedTuple):
+class AnnotatedParameter(NamedTuple):
     name: str
     annotation: Any
     starred: bool
@@ -59,7 +59,9 @@ class Signatures:
         return tuple([parameter.name for parameter in taken])
 
 
-def _overloads(stubs: Iterable[str], name: str, positional: int, keywords: frozenset[str]) -> list[list[Parameter]]:
+def _overloads(
+    stubs: Iterable[str], name: str, positional: int, keywords: frozenset[str]
+) -> list[list[AnnotatedParameter]]:
     written = re.compile(rf"^ *def {re.escape(name)}\((?P<inside>.*?)\) *->", re.MULTILINE | re.DOTALL)
     overloads = [
         parameters
@@ -78,7 +80,7 @@ def _overloads(stubs: Iterable[str], name: str, positional: int, keywords: froze
     ]
 
 
-def _table(parameters: list[Parameter], positional: int) -> dict[int | str, Any]:
+def _table(parameters: list[AnnotatedParameter], positional: int) -> dict[int | str, Any]:
     table: dict[int | str, Any] = {}
     for position, (name, annotation, starred, named) in enumerate(parameters):
         table[name] = annotation
@@ -90,7 +92,7 @@ def _table(parameters: list[Parameter], positional: int) -> dict[int | str, Any]
     return table
 
 
-def _python_parameters(function: Any) -> list[Parameter] | None:
+def _python_parameters(function: Any) -> list[AnnotatedParameter] | None:
     """Parameters of a Python function or class, or None for a built-in, whose annotations are in stubs."""
     target = function
     if is_class := inspect.isclass(function):
@@ -107,7 +109,7 @@ def _python_parameters(function: Any) -> list[Parameter] | None:
     except Exception:  # noqa: BLE001 - a forward reference that only a type checker can resolve: the text itself will do
         hints = {}
     listed = [
-        Parameter(
+        AnnotatedParameter(
             parameter.name,
             hints.get(parameter.name, _known(parameter.annotation)),
             parameter.kind is parameter.VAR_POSITIONAL,
@@ -127,7 +129,7 @@ def _known(annotation: Any) -> Any:
     return None if annotation is inspect.Parameter.empty else annotation
 
 
-def _parse(inside: str) -> list[Parameter] | None:
+def _parse(inside: str) -> list[AnnotatedParameter] | None:
     try:
         definition = ast.parse(f"def f({inside}): ...").body[0]
     except SyntaxError:
@@ -139,7 +141,9 @@ def _parse(inside: str) -> list[Parameter] | None:
         listed.append((arguments.vararg, True, False))
     listed += [(item, False, True) for item in arguments.kwonlyargs]
     return [
-        Parameter(item.arg, ast.unparse(item.annotation) if item.annotation is not None else None, starred, named)
+        AnnotatedParameter(
+            item.arg, ast.unparse(item.annotation) if item.annotation is not None else None, starred, named
+        )
         for item, starred, named in listed
         if item.arg != "self"
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autotest.gradients.gate import GradientUse
-from autotest.gradients.nondifferentiable import Listed, listed
+from autotest.gradients.nondifferentiable import NoGradient, listed
 from autotest.program import Call, Ref, operator_of, refs
 from autotest.program.semantics import (
     OPERATIONS,
@@ -86,7 +86,7 @@ def tensors_in(record: Record, slot: int) -> list[Any]:
     return found
 
 
-def _wrongly_listed(record: Record, known: Iterable[tuple[Call, Listed]]) -> Iterator[str]:
+def _wrongly_listed(record: Record, known: Iterable[tuple[Call, NoGradient]]) -> Iterator[str]:
     reference = record.pair.reference
     for call, entry in known:
         if entry.kind != "none" or _is_written_later(record, call.slot):

@@ -11,23 +11,23 @@ from autotest.program.semantics import plain_name
 Kind = Literal["none", "zero", "unimplemented"]
 
 
-class Listed(NamedTuple):
+class NoGradient(NamedTuple):
     """Why an operator has no gradient to compare."""
 
     kind: Kind
     reason: str
 
 
-_TRUTH = Listed("none", "the result is a truth value")
-_INDEX = Listed("none", "the result holds positions")
-_COUNT = Listed("none", "the result holds counts")
-_SHAPE = Listed("none", "only the shape of its operand is used, not its contents")
-_CUT = Listed("none", "it leaves the graph, which is what it is for")
-_STEPS = Listed("zero", "piecewise constant: the derivative is zero wherever there is one")
-_MISSING = Listed("unimplemented", "torch implements no derivative of it")
+_TRUTH = NoGradient("none", "the result is a truth value")
+_INDEX = NoGradient("none", "the result holds positions")
+_COUNT = NoGradient("none", "the result holds counts")
+_SHAPE = NoGradient("none", "only the shape of its operand is used, not its contents")
+_CUT = NoGradient("none", "it leaves the graph, which is what it is for")
+_STEPS = NoGradient("zero", "piecewise constant: the derivative is zero wherever there is one")
+_MISSING = NoGradient("unimplemented", "torch implements no derivative of it")
 
 #: By the last part of the name, without the underscore of an in-place form. Modules stand under their class's name.
-WITHOUT_GRADIENT: dict[str, Listed] = {
+WITHOUT_GRADIENT: dict[str, NoGradient] = {
     **dict.fromkeys("eq ne lt le gt ge equal allclose isclose greater less".split(), _TRUTH),
     **dict.fromkeys("greater_equal less_equal not_equal".split(), _TRUTH),
     **dict.fromkeys("isnan isinf isfinite isneginf isposinf signbit any all".split(), _TRUTH),
@@ -42,6 +42,6 @@ WITHOUT_GRADIENT: dict[str, Listed] = {
 }
 
 
-def listed(operator: str) -> Listed | None:
+def listed(operator: str) -> NoGradient | None:
     """Why `operator`, a dotted path, a method or an in-place form, has no gradient; None where it must have one."""
     return WITHOUT_GRADIENT.get(plain_name(operator))

@@ -17,7 +17,7 @@ from autotest.results.divergence import Divergence
 from autotest.results.sweep import CHECKS, worst
 from autotest.results.sweep_findings import known
 from autotest.sweeping.operators import Operators, Swept
-from autotest.sweeping.session import Plan
+from autotest.sweeping.session import SweepPlan
 
 #: The node that holds all operators.
 NAME: Final = "autotest-sweep"
@@ -49,7 +49,7 @@ class Sweep(pytest.Collector):
     def __init__(self, expression: str, **arguments: Any) -> None:
         super().__init__(**arguments)
         asked = options.from_environment()
-        plan = Plan(expression, seed=asked.seed)
+        plan = SweepPlan(expression, seed=asked.seed)
         plan.chosen()
         named = options.environment_now().get("AUTOTEST_LEDGER")
         self.ledger = ledger.read(Path(named)) if named else ()

@@ -19,7 +19,7 @@ from autotest.recording.module_table import ModuleClass
 from autotest.recording.outside_trials import agree_now
 from autotest.recording.public_functions import carried_out
 from autotest.recording.recorder import Recorder, current
-from autotest.recording.sides import Namespace
+from autotest.recording.sides import SideNamespace
 from autotest.recording.steps import keep_step
 
 __tracebackhide__ = of_the_test  # as in the recorder
@@ -137,7 +137,7 @@ class Symbol(DualObject):
 
     def _both(self, pair: Pair) -> Both:
         if not self._path:
-            return Both(Namespace(pair, 0), Namespace(pair, 1))
+            return Both(SideNamespace(pair, 0), SideNamespace(pair, 1))
         return pair.resolve(self._path)
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:

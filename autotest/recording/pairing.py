@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autotest.comparison import Nothing, Stage
+from autotest.comparison import Missing, Stage
 from autotest.frameworks import ABSENT, Framework
 from autotest.frameworks.freezing import PLAIN
 from autotest.program import LAYOUT, Call, refs
@@ -192,12 +192,12 @@ class _Pairs:
             other = actual.get(name)
             if not self._is_new(own, other):
                 continue
-            shown = Nothing() if name not in actual else other
+            shown = Missing() if name not in actual else other
             self._pair(slot, f".{name}", own, shown, id(own) not in self.record.undefined)
             if self.pushed_back and self.reference.holds_gradient(own):
                 self._gradient(slot, f".{name}", self.reference.gradient(own), other)
         for name in sorted(actual.keys() - expected.keys()):
-            self._pair(slot, f".{name}", Nothing(), actual[name], True)
+            self._pair(slot, f".{name}", Missing(), actual[name], True)
 
     def _gradient(self, slot: int, suffix: str, expected: Any, actual: Any) -> None:
         """Pair the gradient `expected` of a tensor of the reference with that of `actual`, the candidate's tensor."""

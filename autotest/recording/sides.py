@@ -7,7 +7,7 @@ from typing import Any
 from autotest.frameworks import Pair
 
 
-class Namespace:
+class SideNamespace:
     """Side 0 or 1 of a pair, by the names that test bodies use."""
 
     def __init__(self, pair: Pair, side: int) -> None:

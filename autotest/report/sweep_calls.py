@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from autotest.report.plural import several
-from autotest.results.sweep import Row, Status, SweepMap
+from autotest.results.sweep import Status, SweepMap, SweepRow
 from autotest.results.sweep_findings import SweepFinding
 
 #: What each status means for the program. All but the first are told, in this order.
@@ -48,7 +48,7 @@ def answer(swept: SweepMap, findings: Sequence[SweepFinding], inside: Mapping[st
     return "\n".join(lines)
 
 
-def _told(row: Row, found: Sequence[SweepFinding], swept: SweepMap, inside: str) -> Iterator[str]:
+def _told(row: SweepRow, found: Sequence[SweepFinding], swept: SweepMap, inside: str) -> Iterator[str]:
     cell = row.cell
     tried = f" ({cell.accepted} of {several(cell.samples, 'call')} tried)" if cell.samples else ""
     yield f"{row.key}: {cell.status}{tried}" + (f", called by {inside} only" if inside else "")

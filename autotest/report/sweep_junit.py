@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from autotest.report.junit import clean, closed, opened
 from autotest.report.sweep_finding import whole
 from autotest.results.groups import of_sweep
-from autotest.results.sweep import Row, SweepMap, worst
+from autotest.results.sweep import SweepMap, SweepRow, worst
 from autotest.results.sweep_findings import SweepFinding
 
 
@@ -50,5 +50,5 @@ def as_xml(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     return closed(suites)
 
 
-def _why(rows: Sequence[Row]) -> str:
+def _why(rows: Sequence[SweepRow]) -> str:
     return next((row.cell.absent for row in rows if row.cell.absent), "")

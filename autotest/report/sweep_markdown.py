@@ -9,7 +9,7 @@ from typing import Final
 from autotest.report import groups as by_group
 from autotest.report.sweep_accuracy import accuracy, coverage
 from autotest.results.groups import of_sweep
-from autotest.results.sweep import CHECKS, STATUSES, Cell, Check, Row, SweepMap, worst
+from autotest.results.sweep import CHECKS, STATUSES, Cell, Check, SweepMap, SweepRow, worst
 from autotest.results.sweep_findings import SweepFinding
 
 #: Of the ways in which an operator differs, the one that matters most is told first.
@@ -77,7 +77,7 @@ def _sum(cells: Iterable[Cell], name: str) -> tuple[int, int]:
 
 
 def _families(swept: SweepMap) -> list[str]:
-    families: dict[str, list[Row]] = {}
+    families: dict[str, list[SweepRow]] = {}
     for row in swept.rows.values():
         families.setdefault(row.family, []).append(row)
     shown = [status for status in STATUSES if swept.counts()[status]]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.sweep import Cell, CellKey, Check, Row, SweepMap
+from autotest.results.sweep import Cell, CellKey, Check, SweepMap, SweepRow
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Found
 
@@ -55,7 +55,7 @@ def campaign_map(
         cell = _cell(test)
         for name, part in progress.groups.items():
             cell.groups[name] = sum(one.accepted + one.rejected for one in part.tests if one.where == test.where)
-        swept.rows[keys[test.where]] = Row(keys[test.where], test.where.file.name, "tests", cell)
+        swept.rows[keys[test.where]] = SweepRow(keys[test.where], test.where.file.name, "tests", cell)
     found: list[SweepFinding] = []
     for identity, one in progress.found.items():
         key = keys.get(one.where, CellKey(one.where.test, FORM, ""))

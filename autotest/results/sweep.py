@@ -179,7 +179,7 @@ class Cell:
 
 
 @dataclasses.dataclass(slots=True)
-class Row:
+class SweepRow:
     """A cell with its key, and what is known of it without running it."""
 
     key: CellKey
@@ -196,7 +196,7 @@ class SweepMap:
     versions: Mapping[str, str]
     seed: int
     command: str
-    rows: dict[CellKey, Row] = dataclasses.field(default_factory=dict)
+    rows: dict[CellKey, SweepRow] = dataclasses.field(default_factory=dict)
     #: Databases that could not be had, and the like.
     notes: list[str] = dataclasses.field(default_factory=list)
     seconds: float = 0.0
@@ -213,17 +213,17 @@ class SweepMap:
         found = collections.Counter(row.cell.status for row in self.rows.values())
         return {status: found[status] for status in STATUSES}
 
-    def operators(self) -> Mapping[str, list[Row]]:
+    def operators(self) -> Mapping[str, list[SweepRow]]:
         """The rows of each operator, without its variants."""
-        found: dict[str, list[Row]] = {}
+        found: dict[str, list[SweepRow]] = {}
         for row in self.rows.values():
             found.setdefault(row.key.name, []).append(row)
         return found
 
 
-def less_accurate(swept: SweepMap) -> list[Row]:
+def less_accurate(swept: SweepMap) -> list[SweepRow]:
     """The cells in which all values agree, and the candidate's errors are yet several times the reference's."""
-    found: list[tuple[float, Row]] = []
+    found: list[tuple[float, SweepRow]] = []
     for row in swept.rows.values():
         accuracy = row.cell.accuracy
         passed, total = row.cell.checks.get("value", (0, 0))

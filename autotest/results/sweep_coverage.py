@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from autotest.results.sweep import Row, SweepMap
+from autotest.results.sweep import SweepMap, SweepRow
 
 #: What modules are called among the databases.
 _MODULES = "modules"
@@ -33,7 +33,7 @@ class NameCoverage(NamedTuple):
 def of_names(swept: SweepMap) -> NameCoverage:
     """How it stands with functions and tensor methods."""
     called = {name for row in swept.rows.values() for name in row.cell.called}
-    by_name: dict[str, list[Row]] = {}
+    by_name: dict[str, list[SweepRow]] = {}
     for row in swept.rows.values():
         by_name.setdefault(row.key.name.removeprefix("Tensor."), []).append(row)
     without = {
@@ -44,7 +44,7 @@ def of_names(swept: SweepMap) -> NameCoverage:
 
 def of_modules(swept: SweepMap) -> NameCoverage:
     """How it stands with the classes of modules."""
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[SweepRow]] = {}
     for row in swept.rows.values():
         if row.database == _MODULES:
             rows.setdefault(row.key.operator, []).append(row)
@@ -53,7 +53,7 @@ def of_modules(swept: SweepMap) -> NameCoverage:
     return NameCoverage(len(shared), {name: _reason(shared[name]) for name in shared if name not in accepted})
 
 
-def _reason(rows: list[Row]) -> str:
+def _reason(rows: list[SweepRow]) -> str:
     """The commonest reason why samples of these cells were left out, or what became of them."""
     if not rows:
         return "no source has inputs for it"

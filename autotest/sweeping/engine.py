@@ -21,10 +21,10 @@ from autotest.results.sweep import Cell, CellKey
 from autotest.results.sweep_findings import SweepFinding
 from autotest.sweeping import trail, verifying
 from autotest.sweeping.explaining import explained
-from autotest.sweeping.judged_units import Part
+from autotest.sweeping.judged_units import JudgedPart
 from autotest.sweeping.trail import Running
 from autotest.sweeping.units import NO_ANSWER, Ended, Unit, after_end, was_counted
-from autotest.sweeping.worker import Databases, Listed, list_entries, work
+from autotest.sweeping.worker import Databases, SweepListing, list_entries, work
 
 #: What a worker imports before it is forked.
 _PRELOADED: Final = ("autotest.sweeping.preload",)
@@ -56,7 +56,7 @@ def preloaded(own: bool) -> tuple[str, ...]:
     return _PRELOADED if own else _WITHOUT_DATABASES
 
 
-class Engine:
+class SweepEngine:
     """Worker processes that judge units. Use it as a context manager.
 
     Args:
@@ -94,7 +94,7 @@ class Engine:
         #: operator, without its variant -> arguments that ended processes, and how often
         self._deadly: dict[str, collections.Counter[str]] = {}
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> SweepEngine:
         return self
 
     def __exit__(self, *details: object) -> None:
@@ -104,7 +104,7 @@ class Engine:
         self.server.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def listed(self) -> Listed:
+    def listed(self) -> SweepListing:
         """Everything that there is to sweep; raises `FrameworkMissing`, or `UsageError` for a choice that is none."""
         log = self._folder / "list.log"
         process = self.server.process(list_entries, self._databases, log=log)
@@ -119,7 +119,7 @@ class Engine:
             process.close()
         if isinstance(answer, AutotestError):
             raise answer
-        listed: Listed = answer
+        listed: SweepListing = answer
         return listed
 
     def run(self, units: Iterable[Unit], report: Report, stop: Callable[[], bool] = lambda: False) -> None:
@@ -189,7 +189,7 @@ class Engine:
     def _receive(self, worker: _Worker, report: Report) -> Unit | None:
         """Take what a worker hands in; returns the rest of its unit where it died over it."""
         try:
-            part: Part = worker.process.connection.recv()
+            part: JudgedPart = worker.process.connection.recv()
         except (EOFError, OSError):
             return self._died(worker, report)
         worker.upto = part.upto

@@ -15,7 +15,7 @@ FORMAT: Final = Format("autotest sweep under way", 4)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class SweepRequest:
     """What a sweep was asked for, and of whom."""
 
     expression: str
@@ -40,7 +40,7 @@ class Journal:
         """Why it lacks what happened last; empty if it does not."""
         return self._records.trouble
 
-    def begin(self, asked: Asked) -> None:
+    def begin(self, asked: SweepRequest) -> None:
         """Say what is run."""
         self._records.begin(FORMAT.header(asked))
 
@@ -62,12 +62,12 @@ def name_of(unit: Unit) -> str:
     return f"{unit.database}/{unit.key}/{unit.kind}" + (f"/{unit.turn}" if unit.turn else "")
 
 
-def read(path: Path) -> tuple[Asked, Mapping[str, list[Cell]]]:
+def read(path: Path) -> tuple[SweepRequest, Mapping[str, list[Cell]]]:
     """What the sweep in `path` was asked for, and what the units came to that had been judged to their end.
 
     Raises `UsageError` where there is none, or one that this version cannot read.
     """
-    asked, written = FORMAT.resumed(path, Asked)
+    asked, written = FORMAT.resumed(path, SweepRequest)
     done: dict[str, list[Cell]] = {}
     parts: dict[str, list[Cell]] = {}
     for record in written:

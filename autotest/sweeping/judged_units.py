@@ -32,7 +32,7 @@ _MEASURED: Final = frozenset(("sample", "reference", "hard"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Part:
+class JudgedPart:
     """What the samples of a unit up to `upto` showed that were not handed in before."""
 
     upto: int
@@ -50,7 +50,7 @@ def judged(
     trail: Trail | None = None,
     kept: KeptSamples | None = None,
     lacking: Lacking | None = None,
-) -> Iterator[Part]:
+) -> Iterator[JudgedPart]:
     """Judge the samples of `unit`, unless the candidate lacks all that they need."""
     lacking = lacking or Lacking(pair)
     lacks = lacking.of_cell(unit.path, unit.key.dtype)
@@ -58,14 +58,14 @@ def judged(
         cell = Cell()
         cell.absent, cell.lacks = lacks
         cell.check("exists", passed=False)
-        yield Part(0, cell, done=True)
+        yield JudgedPart(0, cell, done=True)
     else:
         yield from judged_samples(unit, samples(unit, database, kept), pair, trail, lacking)
 
 
 def judged_samples(
     unit: Unit, made: Iterable[Sample], pair: Pair, trail: Trail | None = None, lacking: Lacking | None = None
-) -> Iterator[Part]:
+) -> Iterator[JudgedPart]:
     """Judge samples of `unit` from the one on where it starts."""
     judge = Judge(pair, trail.runs if trail is not None else lambda running: None, unit.deadly, lacking)
     cell = Cell()
@@ -84,9 +84,9 @@ def judged_samples(
             trail.sample(unit.number, index)
         killed = _judge_one(unit, index, sample, judge, cell, closely=closely)
         if killed or time.monotonic() - handed_in > _HAND_IN:
-            yield Part(index + 1, cell, done=False, deadly=killed)
+            yield JudgedPart(index + 1, cell, done=False, deadly=killed)
             cell, handed_in = Cell(), time.monotonic()
-    yield Part(index + 1, cell, done=True)
+    yield JudgedPart(index + 1, cell, done=True)
 
 
 def _kind_of_inputs(program: Program) -> object:

@@ -10,7 +10,7 @@ from autotest.results.accuracy import Accuracy
 from autotest.results.sweep import Check
 
 
-class Failure(NamedTuple):
+class FailedCheck(NamedTuple):
     """One check that failed."""
 
     check: Check
@@ -41,9 +41,9 @@ class Judgement:
     #: How far both sides are from double precision; None where it was not measured.
     accuracy: Accuracy | None = None
     checks: dict[Check, bool] = dataclasses.field(default_factory=dict)
-    failures: list[Failure] = dataclasses.field(default_factory=list)
+    failures: list[FailedCheck] = dataclasses.field(default_factory=list)
 
     def fail(self, check: Check, key: str, message: str, program: Program | None = None) -> None:
         """Note that `check` failed, shown by the judged program unless it is another."""
         self.checks[check] = False
-        self.failures.append(Failure(check, key, message, program or self.program))
+        self.failures.append(FailedCheck(check, key, message, program or self.program))

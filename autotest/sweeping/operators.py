@@ -11,9 +11,9 @@ from autotest.results.sweep import SweepMap
 from autotest.results.sweep_findings import SweepFinding, findings
 from autotest.sources.found_before import FoundBefore
 from autotest.sweeping import verifying
-from autotest.sweeping.engine import Engine
-from autotest.sweeping.session import Plan, Session
-from autotest.sweeping.worker import Listed
+from autotest.sweeping.engine import SweepEngine
+from autotest.sweeping.session import SweepPlan, SweepSession
+from autotest.sweeping.worker import SweepListing
 
 #: Seconds that looking into the findings of one operator may take, and running their scripts.
 _EXPLAIN, _VERIFY = 20.0, 60.0
@@ -38,12 +38,12 @@ class Operators:
         memory: bytes that a worker may take.
     """
 
-    def __init__(self, plan: Plan, directory: Path, *, verify: bool, deadline: float, memory: int | None) -> None:
+    def __init__(self, plan: SweepPlan, directory: Path, *, verify: bool, deadline: float, memory: int | None) -> None:
         self.plan = plan
         self._directory = directory
         self._verify = verify
-        self._engine = Engine(1, deadline, memory, [FoundBefore(directory)])
-        self._listed: Listed | None = None
+        self._engine = SweepEngine(1, deadline, memory, [FoundBefore(directory)])
+        self._listed: SweepListing | None = None
 
     def close(self) -> None:
         """End its processes."""
@@ -51,10 +51,10 @@ class Operators:
 
     def names(self) -> list[str]:
         """The operators that have a cell which is asked for; raises `UsageError` where there is none."""
-        session = Session(self.plan, self._all())
-        return sorted({unit.key.operator.partition(":")[0] for unit in session.units})
+        session = SweepSession(self.plan, self._all())
+        return sorted({unit.key.name for unit in session.units})
 
-    def _all(self) -> Listed:
+    def _all(self) -> SweepListing:
         if self._listed is None:
             self._listed = self._engine.listed()
         return self._listed
@@ -68,7 +68,7 @@ class Operators:
     def swept(self, name: str) -> Swept:
         """Judge one operator, all of its variants, and look into what is found."""
         listed = dataclasses.replace(self._all(), entries=self._entries()[name])
-        session = Session(self.plan, listed)
+        session = SweepSession(self.plan, listed)
         session.run(self._engine)
         found = findings(session.map)
         self._engine.look_into(found, _EXPLAIN, _VERIFY if self._verify else 0.0)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from autotest.results.sweep import CellKey
 from autotest.results.sweep_format import Baseline
 from autotest.results.sweep_gate import Change, Changes, changes
-from autotest.sweeping.engine import Engine
-from autotest.sweeping.session import Session
+from autotest.sweeping.engine import SweepEngine
+from autotest.sweeping.session import SweepSession
 
 
 def tried_again(
-    session: Session, engine: Engine, before: Baseline, asked: Callable[[CellKey], bool], compared: Changes
+    session: SweepSession, engine: SweepEngine, before: Baseline, asked: Callable[[CellKey], bool], compared: Changes
 ) -> tuple[Changes, list[Change]]:
     """What of `compared` got worse in another run, too, and what is flaky since it is there as it was before.
 

@@ -21,7 +21,7 @@ _DIVERGENCE: Final = 8
 _ENDLESS: Final = "mutation"
 
 
-class Agenda(Iterator[Unit]):
+class UnitAgenda(Iterator[Unit]):
     """Hands out units one by one, and is told what they showed.
 
     An arm is all units of one kind of one operator. Its energy is how much that is new a sample of it is expected to

@@ -8,17 +8,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from autotest.base.errors import UsageError
 from autotest.frameworks.samples import Entry
-from autotest.results.sweep import Cell, CellKey, Row, SweepMap
+from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
 from autotest.sources.selection import selection
-from autotest.sweeping.engine import NO_TIME, Engine
+from autotest.sweeping.engine import NO_TIME, SweepEngine
 from autotest.sweeping.journal import Journal, name_of
-from autotest.sweeping.scheduling import Agenda
+from autotest.sweeping.scheduling import UnitAgenda
 from autotest.sweeping.units import FOUND, Unit, in_first_pass, in_shard, units
-from autotest.sweeping.worker import Listed
+from autotest.sweeping.worker import SweepListing
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Plan:
+class SweepPlan:
     """What a sweep is asked for."""
 
     #: As `-k` takes it, over ``operator/form/dtype``; empty for everything.
@@ -56,10 +56,10 @@ class Progress:
 Watch = Callable[[Progress], None]
 
 
-class Session:
+class SweepSession:
     """A sweep that is run on an engine, and the map that it makes."""
 
-    def __init__(self, plan: Plan, listed: Listed, command: str = "", date: str = "") -> None:
+    def __init__(self, plan: SweepPlan, listed: SweepListing, command: str = "", date: str = "") -> None:
         """Raises `UsageError` when nothing is chosen."""
         self._plan = plan
         self._entries: Mapping[str, Entry] = {entry.key: entry for entry in listed.entries}
@@ -78,12 +78,12 @@ class Session:
         for unit in self.units:
             self.row(unit.key)
 
-    def row(self, key: CellKey) -> Row:
+    def row(self, key: CellKey) -> SweepRow:
         """The map's row for a cell."""
         row = self.map.rows.get(key)
         if row is None:
             entry = self._entries[key.operator]
-            row = self.map.rows[key] = Row(key, entry.family, entry.database)
+            row = self.map.rows[key] = SweepRow(key, entry.family, entry.database)
         return row
 
     def resume(self, done: Mapping[str, Sequence[Cell]]) -> int:
@@ -96,7 +96,7 @@ class Session:
                     self.row(unit.key).cell.merge(cell)
         return len(self._all) - len(self.units)
 
-    def _agenda(self) -> Agenda:
+    def _agenda(self) -> UnitAgenda:
         """What is left to judge, in the order in which it is worth most."""
         first = sum(in_first_pass(unit) for unit in self.units)
         endless = self._plan.searching and self._plan.seconds is not None
@@ -106,7 +106,7 @@ class Session:
             for unit in self._all
             if unit.kind == "mutation" and unit.number not in left
         ]
-        agenda = Agenda(self.units, first, endless=endless, further=further)
+        agenda = UnitAgenda(self.units, first, endless=endless, further=further)
         for unit in self._all:
             for turn in _turns(unit, self._judged):
                 cells = self._judged[name_of(turn)]
@@ -114,7 +114,7 @@ class Session:
                     agenda.told(turn, cell, number == len(cells))
         return agenda
 
-    def run(self, engine: Engine, watch: Watch = lambda progress: None, journal: Journal | None = None) -> None:
+    def run(self, engine: SweepEngine, watch: Watch = lambda progress: None, journal: Journal | None = None) -> None:
         """Judge everything; what was found so far is in the map whenever this ends, also by an interrupt."""
         began = time.monotonic()
         progress = Progress(len(self.units))
@@ -147,7 +147,7 @@ class Session:
             self.unfinished = frozenset(open_units.values())
             self.map.seconds += time.monotonic() - began
 
-    def again(self, engine: Engine, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
+    def again(self, engine: SweepEngine, keys: Collection[CellKey]) -> Mapping[CellKey, Cell]:
         """Judge the cells of `keys` once more; leaves the map as it is."""
         found: dict[CellKey, Cell] = {}
 
@@ -176,7 +176,7 @@ def _with_cells(entries: Sequence[Entry]) -> list[Entry]:
     ]
 
 
-def _nothing(plan: Plan, listed: Listed) -> str:
+def _nothing(plan: SweepPlan, listed: SweepListing) -> str:
     if not listed.entries:
         why = "; ".join(listed.notes) or f"{listed.sides[0]} brings no database of inputs"
         return f"there is nothing to sweep: {why}"

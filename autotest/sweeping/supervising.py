@@ -13,12 +13,12 @@ from autotest.frameworks import Pair
 from autotest.frameworks.samples import Sample
 from autotest.processes.child import die_with_parent
 from autotest.processes.endings import describe, last_words
-from autotest.sweeping.judged_units import Part, judged_samples
+from autotest.sweeping.judged_units import JudgedPart, judged_samples
 from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import Ended, Unit, after_death, was_counted
 
 
-def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log: Path) -> Iterator[Part]:
+def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log: Path) -> Iterator[JudgedPart]:
     """Judge the samples of `unit` in a child; in another one, from where it was, for as long as they die."""
     while True:
         heard = _size(log)
@@ -26,7 +26,7 @@ def supervised(unit: Unit, made: Sequence[Sample], pair: Pair, trail: Trail, log
         upto, done = unit.start, False
         with connection, contextlib.suppress(EOFError):
             while not done:
-                part: Part = connection.recv()
+                part: JudgedPart = connection.recv()
                 upto, done = part.upto, part.done
                 if part.deadly:
                     unit = unit.with_deadly(part.deadly)

@@ -23,7 +23,7 @@ class Running(enum.IntEnum):
     PROBE = 2
 
 
-class Position(NamedTuple):
+class WorkerPosition(NamedTuple):
     """Where a worker was last seen."""
 
     #: Number of the unit; -1 between units.
@@ -49,7 +49,7 @@ class Trail:
         """What is run next, whose time begins now."""
         struct.pack_into("<qd", self._memory, 16, running, time.monotonic())
 
-    def position(self) -> Position:
+    def position(self) -> WorkerPosition:
         """What was written last, by this process or by a fork of it."""
         return _position(self._memory)
 
@@ -63,11 +63,11 @@ def create(path: Path) -> None:
     path.write_bytes(_STATE.pack(-1, -1, Running.NOTHING, time.monotonic()))
 
 
-def read(path: Path) -> Position:
+def read(path: Path) -> WorkerPosition:
     """Where the worker of `path` was last seen."""
     return _position(path.read_bytes())
 
 
-def _position(written: bytes | mmap.mmap) -> Position:
+def _position(written: bytes | mmap.mmap) -> WorkerPosition:
     unit, sample, running, began = _STATE.unpack_from(written)
-    return Position(unit, sample, Running(running), began)
+    return WorkerPosition(unit, sample, Running(running), began)

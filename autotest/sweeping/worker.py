@@ -42,7 +42,7 @@ _OWN: Final = Databases()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Listed:
+class SweepListing:
     """What there is to sweep."""
 
     sides: tuple[str, str]
@@ -55,14 +55,14 @@ class Listed:
 
 
 def list_entries(connection: Connection, server: socket.socket, databases: Databases = _OWN) -> None:
-    """Send a `Listed`, or the error that says why there is none."""
+    """Send a `SweepListing`, or the error that says why there is none."""
     try:
         connection.send(listed(chosen(), databases))
     except AutotestError as error:
         connection.send(error)
 
 
-def listed(pair: Pair, databases: Databases = _OWN) -> Listed:
+def listed(pair: Pair, databases: Databases = _OWN) -> SweepListing:
     """The entries of all databases."""
     sides = (pair.reference, pair.candidate)
     versions = {side.name: side.version for side in sides}
@@ -71,7 +71,7 @@ def listed(pair: Pair, databases: Databases = _OWN) -> Listed:
     for database in databases.of(pair):
         entries.extend(_entries(database, notes))
     shared = shared_names(pair) if databases.own else []
-    return Listed(pair.sides, versions, entries, notes, shared)
+    return SweepListing(pair.sides, versions, entries, notes, shared)
 
 
 def _entries(database: SampleDatabase, notes: list[str]) -> Sequence[Entry]:
@@ -111,4 +111,4 @@ def work(
             trail.rest()
 
 
-__all__ = ["Listed", "list_entries", "listed", "work"]
+__all__ = ["SweepListing", "list_entries", "listed", "work"]

@@ -28,7 +28,7 @@ from autotest.results.gradient_account import GradientAccount, Use
 from autotest.results.groups import of_campaign, of_sweep
 from autotest.results.identity import Identity
 from autotest.results.progress import CampaignProgress, TestProgress
-from autotest.results.sweep import Cell, CellDivergence, CellKey, Row, SweepMap
+from autotest.results.sweep import Cell, CellDivergence, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_findings import findings
 from autotest.results.sweep_format import as_data
 from autotest.results.tasks import Conditions, Explore, Explored, Found, Result, Task, Where
@@ -132,7 +132,7 @@ def judged(group: str, samples: int, *divergent: str) -> Cell:
 def test_a_sweep_tells_which_group_saw_a_divergence_also_after_it_was_resumed():
     key = CellKey("relu", "function", "float32")
     swept = SweepMap(("torch", "mine"), {}, 0, "", workers={CPU: 2, CUDA: 1})
-    swept.rows[key] = Row(key, "unary", "torch")
+    swept.rows[key] = SweepRow(key, "unary", "torch")
     for part in (
         judged(CPU, 8),
         judged(CUDA, 8, "only there"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autotest.comparison import Mismatch, Nothing, passing_tolerance
+from autotest.comparison import Mismatch, Missing, passing_tolerance
 from autotest.comparison.elementwise import differing, ulps_apart
 
 
@@ -169,7 +169,7 @@ def test_the_passing_tolerance_is_found_among_the_smallest_floats_too():
         ([1, 2], [1], "length"),
         ({"a": 1}, {"b": 1}, "keys"),
         (1, "expected keys a, actual b", "type"),
-        (1, Nothing(), "one-sided"),
+        (1, Missing(), "one-sided"),
         (1, 2, ""),
     ],
 )

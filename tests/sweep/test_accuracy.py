@@ -9,7 +9,7 @@ import pytest
 
 from autotest.report import sweep_markdown
 from autotest.results.accuracy import Accuracy, Errors, in_ulps
-from autotest.results.sweep import Cell, CellKey, Row, SweepMap, less_accurate
+from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow, less_accurate
 from autotest.results.sweep_format import as_data
 from autotest.sources.hard_inputs import PLAN, hard_inputs
 from autotest.sweeping.extended_precision import HAS_MORE_DIGITS
@@ -48,7 +48,7 @@ def inexact(exp: Any) -> Any:
 def mapped(cell: Cell) -> SweepMap:
     key = CellKey("exp", "function", "float32")
     return SweepMap(
-        ("torch", "faulty"), {}, 0, "autotest sweep", {key: Row(key, "elementwise, unary", "operators", cell)}
+        ("torch", "faulty"), {}, 0, "autotest sweep", {key: SweepRow(key, "elementwise, unary", "operators", cell)}
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from autotest.frameworks import Pair
 from autotest.program import Call, Ref
 from autotest.report import sweep_markdown, sweep_text
-from autotest.results.sweep import Cell, CellKey, Row, SweepMap
+from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_coverage import of_modules, of_names
 from autotest.sweeping.coverage import public_name, shared_names
 from tests.support.faulty import FaultyTorch
@@ -40,7 +40,7 @@ def test_what_has_no_accepted_sample_is_named_with_its_reason() -> None:
     stuck = Cell()
     stuck.left_out["no data"] = 3
     rows = {
-        key: Row(key, "", database, held)
+        key: SweepRow(key, "", database, held)
         for key, database, held in (
             (CellKey("add", "function", "float32"), "operators", cell),
             (CellKey("sub", "function", "float32"), "operators", stuck),

@@ -17,7 +17,7 @@ from autotest.sweeping import trail
 from autotest.sweeping.arguments import arguments
 from autotest.sweeping.counting import count_death
 from autotest.sweeping.explaining import Question, answer
-from autotest.sweeping.judged_units import Part
+from autotest.sweeping.judged_units import JudgedPart
 from autotest.sweeping.judging import SET_ASIDE, Judge
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.supervising import supervised
@@ -108,7 +108,7 @@ class _Connection:
             raise EOFError
         return self._units.pop()
 
-    def send(self, part: Part) -> None:
+    def send(self, part: JudgedPart) -> None:
         self.cell.merge(part.cell)
 
 

@@ -15,8 +15,8 @@ from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.finding import Finding
 from autotest.sources.found_before import FoundBefore
 from autotest.storage.store import Store
-from autotest.sweeping.session import Plan, Session
-from autotest.sweeping.worker import Listed
+from autotest.sweeping.session import SweepPlan, SweepSession
+from autotest.sweeping.worker import SweepListing
 from tests.support.running import Ended
 
 RELU = "nn.functional.relu"
@@ -72,8 +72,8 @@ def test_it_makes_no_cells_of_its_own(tmp_path: Path) -> None:
     keep(tmp_path, program("function", "sin"))
     own = Entry("operators", "exp", "", "elementwise", ("function",), ("float32",), ("sample",), {}, mutated=False)
     double = dataclasses.replace(own, name="sin", dtypes=("float64",))
-    listed = Listed(("torch", "mine"), {}, [*FoundBefore(tmp_path).entries(), own, double], [], [])
-    session = Session(Plan(), listed)
+    listed = SweepListing(("torch", "mine"), {}, [*FoundBefore(tmp_path).entries(), own, double], [], [])
+    session = SweepSession(SweepPlan(), listed)
     assert [(unit.database, str(unit.key), unit.kind) for unit in session.units if unit.kind == "found"] == [
         ("found before", "exp/function/float32", "found")
     ]

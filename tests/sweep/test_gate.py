@@ -11,15 +11,15 @@ import pytest
 
 from autotest.frameworks.samples import Entry
 from autotest.report import sweep_text
-from autotest.results.sweep import Cell, CellKey, Row, SweepMap
+from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_format import as_data, baseline
 from autotest.results.sweep_gate import Changes, changes
 from autotest.sweeping.engine import Report
 from autotest.sweeping.journal import name_of
 from autotest.sweeping.regressions import tried_again
-from autotest.sweeping.session import Plan, Session
+from autotest.sweeping.session import SweepPlan, SweepSession
 from autotest.sweeping.units import Unit
-from autotest.sweeping.worker import Listed
+from autotest.sweeping.worker import SweepListing
 
 ADD = CellKey("add", "function", "float32")
 
@@ -37,7 +37,7 @@ def swept(**cells: Cell) -> SweepMap:
     made = SweepMap(("a", "b"), {}, 0, "autotest sweep")
     for name, each in cells.items():
         key = CellKey(name, "function", "float32")
-        made.rows[key] = Row(key, "family", "operators", each)
+        made.rows[key] = SweepRow(key, "family", "operators", each)
     return made
 
 
@@ -110,17 +110,19 @@ class Planned:
             report(unit, planned[unit.key.operator] if unit.kind == "sample" else Cell(), True)
 
 
-def session(expression: str = "") -> Session:
+def session(expression: str = "") -> SweepSession:
     """A sweep of two operators."""
     entries = [
         Entry("operators", name, "", "family", ("function",), ("float32",), ("sample",), {}) for name in ("add", "mul")
     ]
-    return Session(Plan(expression), Listed(("a", "b"), {}, entries, [], []))
+    return SweepSession(SweepPlan(expression), SweepListing(("a", "b"), {}, entries, [], []))
 
 
-def against(before: SweepMap, made: Session, *runs: dict[str, Cell], expression: str = "") -> tuple[Changes, list[str]]:
+def against(
+    before: SweepMap, made: SweepSession, *runs: dict[str, Cell], expression: str = ""
+) -> tuple[Changes, list[str]]:
     """What a gate says of a run, and what it calls flaky."""
-    chosen = Plan(expression).chosen()
+    chosen = SweepPlan(expression).chosen()
     old = baseline(json.loads(json.dumps(as_data(before, []))), "old.json")
     engine: Any = Planned(*runs)
     with contextlib.suppress(KeyboardInterrupt):

@@ -17,13 +17,13 @@ import pytest
 from autotest.base.errors import UsageError
 from autotest.results.sweep import Cell, CellDivergence, CellKey
 from autotest.sweeping import journal
-from autotest.sweeping.journal import Asked, Journal
+from autotest.sweeping.journal import Journal, SweepRequest
 from autotest.sweeping.units import Unit
 from tests.support.running import Ended
 
 Sweep = Callable[..., Ended]
 RELU = "nn.functional.relu/function/float32"
-ASKED = Asked("relu", 3, "", "torch")
+ASKED = SweepRequest("relu", 3, "", "torch")
 
 
 def unit(operator: str) -> Unit:

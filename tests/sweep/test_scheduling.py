@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 from autotest.results.sweep import Cell, CellDivergence, CellKey
-from autotest.sweeping.scheduling import Agenda
+from autotest.sweeping.scheduling import UnitAgenda
 from autotest.sweeping.units import Unit
 
 OPERATORS = [f"operator{number}" for number in range(20)]
@@ -36,7 +36,7 @@ def judge(unit: Unit) -> Cell:
     return cell
 
 
-def judged(agenda: Agenda) -> Iterator[tuple[Unit, Cell]]:
+def judged(agenda: UnitAgenda) -> Iterator[tuple[Unit, Cell]]:
     for unit in agenda:
         cell = judge(unit)
         agenda.told(unit, cell, done=True)
@@ -50,26 +50,26 @@ def until_a_fault(told: Iterable[tuple[Unit, Cell]]) -> int:
 
 def test_a_rare_fault_where_samples_tell_something_new_is_found_sooner_than_in_turn() -> None:
     in_turn = until_a_fault((unit, judge(unit)) for unit in units())
-    by_novelty = until_a_fault(judged(Agenda(units(), first=20)))
+    by_novelty = until_a_fault(judged(UnitAgenda(units(), first=20)))
     # In turn it is among the last twenty of 140. By novelty each operator has been mutated once, and this one on.
     assert in_turn > 120
     assert by_novelty <= 20 + 20 + 5
 
 
 def test_the_first_pass_comes_first_and_everything_comes_once() -> None:
-    handed_out = [unit.number for unit, _ in judged(Agenda(units(), first=20))]
+    handed_out = [unit.number for unit, _ in judged(UnitAgenda(units(), first=20))]
     assert handed_out[:20] == list(range(20))
     assert sorted(handed_out) == list(range(140))
 
 
 def test_the_same_is_told_so_the_same_is_chosen() -> None:
-    once, again = ([unit for unit, _ in judged(Agenda(units(), first=20))] for _ in range(2))
+    once, again = ([unit for unit, _ in judged(UnitAgenda(units(), first=20))] for _ in range(2))
     assert once == again
 
 
 def test_when_parts_are_handed_in_makes_no_difference() -> None:
     def order(parts: Callable[[Cell], list[Cell]]) -> list[int]:
-        agenda, numbers = Agenda(units(), first=20), []
+        agenda, numbers = UnitAgenda(units(), first=20), []
         for unit in agenda:
             made = parts(judge(unit))
             for part in made:
@@ -86,7 +86,7 @@ def test_when_parts_are_handed_in_makes_no_difference() -> None:
 
 
 def test_a_search_goes_on_with_other_mutations_where_they_tell_something_new() -> None:
-    after = list(itertools.islice(judged(Agenda(units(), first=20, endless=True)), 140 + 30))[140:]
+    after = list(itertools.islice(judged(UnitAgenda(units(), first=20, endless=True)), 140 + 30))[140:]
     assert {unit.turn for unit, _ in after} > {1, 2}
     assert {unit.kind for unit, _ in after} == {"mutation"}
     counts = [sum(unit.key.name == operator for unit, _ in after) for operator in OPERATORS]
@@ -97,5 +97,5 @@ def test_a_search_goes_on_with_other_mutations_where_they_tell_something_new() -
 def test_a_search_that_was_interrupted_goes_on_after_its_turns() -> None:
     done = [unit for unit in units() if unit.kind == "mutation"]
     further = [Unit(unit.number, unit.database, unit.key, unit.kind, unit.seed, turn=3) for unit in done]
-    agenda = Agenda([], first=0, endless=True, further=further)
+    agenda = UnitAgenda([], first=0, endless=True, further=further)
     assert {unit.turn for unit in itertools.islice(agenda, 40)} == {3}

@@ -11,7 +11,7 @@ import pytest
 
 from autotest.report import sweep_html
 from autotest.results.accuracy import Accuracy
-from autotest.results.sweep import Cell, CellDivergence, CellKey, Row, SweepMap
+from autotest.results.sweep import Cell, CellDivergence, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_findings import findings
 from autotest.results.sweep_format import as_data
 from autotest.results.verification import State, Verification
@@ -27,7 +27,7 @@ def document() -> dict[str, Any]:
             key = CellKey(f"operator{number}", "function", dtype)
             cell = Cell(accepted=3)
             cell.check("value", passed=True, times=3)
-            swept.rows[key] = Row(key, f"family {number % 7}", "operators", cell)
+            swept.rows[key] = SweepRow(key, f"family {number % 7}", "operators", cell)
     wrong = swept.rows[CellKey("operator77", "function", "float32")].cell
     wrong.check("value", passed=False)
     errors = Accuracy()

@@ -14,7 +14,7 @@ from autotest.frameworks.torch_options import changed_options
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.report import sweep_markdown
-from autotest.results.sweep import Cell, CellDivergence, CellKey, Row, SweepMap
+from autotest.results.sweep import Cell, CellDivergence, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_findings import findings
 from autotest.sweeping.judgement import Judgement
 from autotest.sweeping.judging import Judge
@@ -130,6 +130,6 @@ def test_the_page_counts_cells_that_were_run_and_tells_the_worst_first() -> None
     agrees.check("value", passed=True)
     for dtype, cell in (("float32", ran), ("float64", agrees), ("int64", Cell())):
         key = CellKey("abs", "function", dtype)
-        made.rows[key] = Row(key, "elementwise, unary", "operators", cell)
+        made.rows[key] = SweepRow(key, "elementwise, unary", "operators", cell)
     page = sweep_markdown.page(made, findings(made))
     assert "| `abs` | 1 of 2 | strides, gradient | another gradient |" in page

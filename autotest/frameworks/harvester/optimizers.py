@@ -14,7 +14,7 @@ SEVERAL = 4
 _OTHERWISE = ("Optimizer", "LBFGS", "SparseAdam")
 
 
-class Group(NamedTuple):
+class ParameterGroup(NamedTuple):
     """One group of parameters that is stepped alike."""
 
     parameters: Sequence[Any]
@@ -30,11 +30,13 @@ def optimizer_classes() -> Mapping[type, str]:
     }
 
 
-def groups(optimizer: Any) -> list[Group]:
+def groups(optimizer: Any) -> list[ParameterGroup]:
     """The groups of `optimizer`, with the options that its constructor takes."""
     taken = inspect.signature(type(optimizer).__init__).parameters
     return [
-        Group(group["params"], {name: value for name, value in group.items() if name in taken and name != "params"})
+        ParameterGroup(
+            group["params"], {name: value for name, value in group.items() if name in taken and name != "params"}
+        )
         for group in optimizer.param_groups
     ]
 

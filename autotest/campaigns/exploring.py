@@ -80,11 +80,12 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
 
     def drive(test: Test, context: RunContext) -> None:
         test, pair = _strict(test, conditions), context.pair
+        tally = _Tally(test, context, result, task.counted)
         agreeing: list[tuple[int, Outcome]] = []
         with _watching(task.where, trail, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
                 outcome = _trial(test, pair, task.where, index, trail)
-                _count(outcome, index, test, context, result, counted=task.counted)
+                tally.add(outcome, index)
                 result.done += 1
                 if _wants_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
@@ -92,53 +93,75 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
                     break
             if agreeing:
                 _leads_to_graph(trail, task.where, conditions, pair, [index for index, _ in agreeing])
-                _agree_in_graph_mode(agreeing, test, context, result)
+                tally.add_graphs(agreeing)
 
     result.broken = _call(task.where, drive)
     result.seconds = time.perf_counter() - start
     return result
 
 
-def _count(outcome: Outcome, index: int, test: Test, context: RunContext, result: Explored, *, counted: bool) -> None:
-    """Add one trial to `result`."""
-    result.compared += outcome.compared
-    result.gradients += outcome.gradients
-    judgement = _judged(outcome, index, test, context, result)
-    refusal = outcome.recorder.rejection
-    if refusal is not None and not isinstance(judgement, Expected):
-        if refusal.type == SET_ASIDE:
-            result.avoided[refusal.target] += 1
-        else:
-            result.rejections[refusal.reason] += 1
-            result.places.setdefault(refusal.reason, refusal.place)
-        return
-    result.accepted += 1
-    if counted:
-        coverage.add(result.covered, given(outcome.recorder, outcome.gradients))
-    _count_calls(outcome.recorder.calls, result)
-    if isinstance(judgement, GradientMissing):
-        result.forgotten[judgement.complaint] += 1
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Tally:
+    """Adds what trials of `test` come to, to the `result` of their task."""
 
+    test: Test
+    context: RunContext
+    result: Explored
+    #: Whether to count what operators are given.
+    counted: bool
 
-def _judged(outcome: Outcome, index: int, test: Test, context: RunContext, result: Explored) -> Judgement:
-    """What a trial came to, with what differs added to `result`."""
+    def add(self, outcome: Outcome, index: int) -> None:
+        """Add one trial."""
+        result = self.result
+        result.compared += outcome.compared
+        result.gradients += outcome.gradients
+        judgement = self._judged(outcome, index)
+        refusal = outcome.recorder.rejection
+        if refusal is not None and not isinstance(judgement, Expected):
+            if refusal.type == SET_ASIDE:
+                result.avoided[refusal.target] += 1
+            else:
+                result.rejections[refusal.reason] += 1
+                result.places.setdefault(refusal.reason, refusal.place)
+            return
+        result.accepted += 1
+        if self.counted:
+            coverage.add(result.covered, given(outcome.recorder, outcome.gradients))
+        _count_calls(outcome.recorder.calls, result)
+        if isinstance(judgement, GradientMissing):
+            result.forgotten[judgement.complaint] += 1
 
-    def is_rounding() -> bool:
-        # Judging costs many replays: not again for what was found to be no rounding a moment ago.
-        identity = identity_of_trial(outcome)
-        known = any(other.identity == identity for other in result.suspects)
-        return not known and FailedTrial(test, outcome, context.pair).cleared() is not None
+    def add_graphs(self, agreeing: Sequence[tuple[int, Outcome]]) -> None:
+        """Do trials that agree, each with its index, once more in the candidate's graph mode, and add what differs."""
+        candidate = self.context.pair.candidate
+        report = graph_check.check([outcome.recorder for _, outcome in agreeing], self.test.settings)
+        candidate.synchronize()
+        self.result.operators[candidate.graph_mode] += 1  # it lives, see `autotest.campaigns.deadly_calls`
+        self.result.compared += report.compared
+        for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
+            if mismatches:
+                outcome.mismatches = mismatches
+                self._judged(outcome, index)
 
-    ledger = context.ledger
-    judgement = judge(test, outcome, ledger, is_rounding, lambda: look_beyond(test, outcome, context.pair, ledger))
-    match judgement:
-        case Expected():
-            result.expected.update(entry.key for entry in judgement.entries)
-        case Cleared():
-            result.cleared += 1
-        case Diverged(identity):
-            result.suspects.append(Suspect(index, identity))
-    return judgement
+    def _judged(self, outcome: Outcome, index: int) -> Judgement:
+        """What a trial came to, with what differs added."""
+        test, result, pair, ledger = self.test, self.result, self.context.pair, self.context.ledger
+
+        def is_rounding() -> bool:
+            # Judging costs many replays: not again for what was found to be no rounding a moment ago.
+            identity = identity_of_trial(outcome)
+            known = any(other.identity == identity for other in result.suspects)
+            return not known and FailedTrial(test, outcome, pair).cleared() is not None
+
+        judgement = judge(test, outcome, ledger, is_rounding, lambda: look_beyond(test, outcome, pair, ledger))
+        match judgement:
+            case Expected():
+                result.expected.update(entry.key for entry in judgement.entries)
+            case Cleared():
+                result.cleared += 1
+            case Diverged(identity):
+                result.suspects.append(Suspect(index, identity))
+        return judgement
 
 
 def _wants_graph(outcome: Outcome, test: Test, pair: Pair) -> bool:
@@ -155,19 +178,6 @@ def _leads_to_graph(
         graphs = (pair.candidate.graph_mode, indices[-1] - indices[0])
         trail.test(where.file, where.test, where.base_seed, check_errors=conditions.check_errors, graph=graphs)
         trail.trial(indices[-1])
-
-
-def _agree_in_graph_mode(
-    agreeing: Sequence[tuple[int, Outcome]], test: Test, context: RunContext, result: Explored
-) -> None:
-    report = graph_check.check([outcome.recorder for _, outcome in agreeing], test.settings)
-    context.pair.candidate.synchronize()
-    result.operators[context.pair.candidate.graph_mode] += 1  # it lives, see `autotest.campaigns.deadly_calls`
-    result.compared += report.compared
-    for (index, outcome), mismatches in zip(agreeing, report.mismatches, strict=True):
-        if mismatches:
-            outcome.mismatches = mismatches
-            _judged(outcome, index, test, context, result)
 
 
 def _count_calls(calls: Sequence[Call], result: Explored) -> None:

@@ -55,6 +55,14 @@ def seed(text: str) -> int | str:
     return int(text)
 
 
+def write(path: Path, text: str) -> None:
+    """Write a file; raises `UsageError` where that cannot be."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
 def must_be_writable(path: Path) -> None:
     """Say before a long run that what it finds could not be written to `path`; raises `UsageError`."""
     if not path.absolute().parent.is_dir():

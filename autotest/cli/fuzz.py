@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base import options
-from autotest.base.errors import UsageError
 from autotest.base.units import duration, size
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
 from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
-from autotest.cli.argument_types import argument_type, must_be_writable, positive, seed, shard
+from autotest.cli.argument_types import argument_type, must_be_writable, positive, seed, shard, write
 from autotest.cli.collecting import tests_in
 from autotest.cli.display import display
 from autotest.cli.fuzz_groups import CampaignShard, CampaignsOfHistory
@@ -168,11 +167,11 @@ def terminated() -> Iterator[None]:
 
 def _write_reports(progress: CampaignProgress, arguments: argparse.Namespace) -> None:
     if arguments.json is not None:
-        _write(arguments.json, json.dumps(campaign_json.as_data(progress), indent=1) + "\n")
+        write(arguments.json, json.dumps(campaign_json.as_data(progress), indent=1) + "\n")
     if arguments.junitxml is not None:
-        _write(arguments.junitxml, junit.as_xml(progress))
+        write(arguments.junitxml, junit.as_xml(progress))
     if arguments.html is not None:
-        _write(arguments.html, _page(progress, arguments))
+        write(arguments.html, _page(progress, arguments))
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in github.workflow_commands(progress, Path.cwd()):
             print(line)
@@ -198,10 +197,3 @@ def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
     what = f"fuzz {shlex.join(map(str, arguments.paths))} -k {arguments.k!r} against {sides[1]}"
     history = trends.noted(options.from_environment().directory, what, date, swept.counts())
     return sweep_html.page({**sweep_format.as_data(swept, findings), "rows": "test", "history": list(history)})
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error

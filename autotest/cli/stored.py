@@ -13,6 +13,7 @@ from autotest.base import options
 from autotest.base.errors import UsageError
 from autotest.campaigns.history import History
 from autotest.cli import candidates
+from autotest.cli.argument_types import write
 from autotest.cli.display import show_report
 from autotest.cli.status import FAILED, FINDINGS, NOTHING_NEW, USAGE
 from autotest.frameworks import chosen
@@ -149,11 +150,8 @@ def export(arguments: argparse.Namespace) -> int:
     report = markdown.bug_report(entry.finding, entry.date)
     if arguments.output is None:
         print(report, end="")
-        return NOTHING_NEW
-    try:
-        arguments.output.write_text(report, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{arguments.output} cannot be written: {error.strerror}") from error
+    else:
+        write(arguments.output, report)
     return NOTHING_NEW
 
 

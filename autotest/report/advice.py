@@ -66,6 +66,11 @@ _INSTEAD: Final = (
 )
 
 
+def refused_at(reason: str, place: str) -> str:
+    """Why the reference refused, and at which line of the test, where that is known."""
+    return reason.removesuffix(".") + (f", at {place}" if place else "")
+
+
 def advice_on(reason: str) -> str:
     """What to write instead of the call that is refused for `reason`."""
     return next((instead for pattern, instead in _INSTEAD if re.search(pattern, reason)), _FITTING)

@@ -7,6 +7,7 @@ import textwrap
 
 from autotest.report import coverage
 from autotest.report import groups as by_group
+from autotest.report.advice import refused_at
 from autotest.report.plural import rounding, several, were
 from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress, TestProgress
@@ -194,8 +195,7 @@ def _commonest(counts: collections.Counter[str]) -> str:
 def _commonest_refusal(test: TestProgress) -> str:
     """What the reference refused most often, and at which line of the test."""
     reason = _commonest(test.rejections)
-    place = test.places.get(reason, "")
-    return f"{reason.removesuffix('.')}{f', at {place}' if place else ''}"
+    return refused_at(reason, test.places.get(reason, ""))
 
 
 def _why_never(test: TestProgress) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from autotest.emission import cotangents, names, program_text
 from autotest.program import Program
-from autotest.report.advice import advice_on
+from autotest.report.advice import advice_on, refused_at
 from autotest.report.layers import layer_lines
 from autotest.results.finding import Finding
 from autotest.results.ledger import Entry
@@ -102,16 +102,21 @@ def _origin(finding: Finding) -> list[str]:
         return [f"Found by:   {finding.origin}"]
     return [
         f"Test:       {finding.origin} (seed {finding.seed})",
-        f"Only this:  AUTOTEST_SEED={finding.base_seed} AUTOTEST_TRIAL={finding.index} and the test's own command",
+        f"Only this:  {_alone(finding.index, finding.base_seed)}",
     ]
 
 
 def own_failure(index: int, base_seed: int) -> str:
     """The note on an exception of the test body itself."""
     return (
-        f"autotest: raised by the test itself in trial {index} of base seed {base_seed}. Only this: "
-        f"AUTOTEST_SEED={base_seed} AUTOTEST_TRIAL={index} and the test's own command"
+        f"autotest: raised by the test itself in trial {index} of base seed {base_seed}. "
+        f"Only this: {_alone(index, base_seed)}"
     )
+
+
+def _alone(index: int, base_seed: int) -> str:
+    """What runs one trial alone."""
+    return f"AUTOTEST_SEED={base_seed} AUTOTEST_TRIAL={index} and the test's own command"
 
 
 def nothing_compared(seed: int, index: int) -> str:
@@ -136,9 +141,7 @@ def too_few_accepted(
     total = sum(rejections.values())
     told = rejections.most_common(5)
     lines = [f"the reference accepted {accepted} of {accepted + total} trials; {needed} are needed. It refused:"]
-    for reason, count in told:
-        place = places.get(reason, "")
-        lines.append(f"  {count:4d} x {reason.removesuffix('.')}{f', at {place}' if place else ''}")
+    lines += [f"  {count:4d} x {refused_at(reason, places.get(reason, ''))}" for reason, count in told]
     return "\n".join([*lines, *dict.fromkeys(advice_on(reason) for reason, _ in told)])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.gradients.exemptions import LOWER, Rule, at_a_kink, in_lower_precision
+from autotest.gradients.exemptions import LOWER, JacobianBlock, Rule
 from autotest.gradients.function import Function, Real, from_reals, real_shape, reals, slope
 from autotest.program import Array
 from autotest.results.gradient_rows import GradientRow, row_of
@@ -219,8 +219,9 @@ def _elementwise(
                 right[o][k] = slope(above[o], centre[o], rule.eps)
         for o, value in enumerate(frozen):
             note = "no gradient" if missing[i][o] else ""
-            kinks = at_a_kink(function, i, o, (analytic[i][o], numeric[o], left[o], right[o]), rule)
-            coarse = in_lower_precision(function, i, o, (analytic[i][o], numeric[o]), kinks, rule)
+            block = JacobianBlock(function, i, o, rule)
+            kinks = block.at_a_kink((analytic[i][o], numeric[o], left[o], right[o]))
+            coarse = block.in_lower_precision((analytic[i][o], numeric[o]), kinks)
             if coarse.any():
                 note = LOWER
                 warnings.append(

@@ -37,7 +37,7 @@ class SweepItems:
             sweep = Sweep.from_parent(session, name=NAME, nodeid=NAME, expression=self._expression)
             operators = sweep.collect()
         except AutotestError as error:
-            raise pytest.UsageError(str(error).replace("-k ", "--autotest-sweep=", 1)) from None
+            raise pytest.UsageError(str(error)) from None
         items += operators
         # So that they are counted among what was collected.
         session.ihook.pytest_collectreport(report=pytest.CollectReport(NAME, "passed", None, [*operators]))
@@ -49,7 +49,7 @@ class Sweep(pytest.Collector):
     def __init__(self, expression: str, **arguments: Any) -> None:
         super().__init__(**arguments)
         asked = options.from_environment()
-        plan = SweepPlan(expression, seed=asked.seed)
+        plan = SweepPlan(expression, seed=asked.seed, option="--autotest-sweep=")
         plan.chosen()
         named = options.environment_now().get("AUTOTEST_LEDGER")
         self.ledger = ledger.read(Path(named)) if named else ()

@@ -1,1 +1,1 @@
-"""Takes paths and expressions; leaves the tests that trials are made of, their ids and their seeds."""
+"""Takes paths, expressions and recorded calls; leaves tests with their ids and seeds, and programs to judge."""

@@ -30,10 +30,12 @@ class SweepPlan:
     shard: tuple[int, int] = (1, 1)
     #: Whether all of `seconds` is used, for further mutations where everything else is done before.
     searching: bool = False
+    #: The option that gave the expression, as messages spell it.
+    option: str = "-k "
 
     def chosen(self) -> Callable[[str], bool]:
         """Whether a cell, by its name, is asked for; raises `UsageError` for an expression that makes no sense."""
-        return selection(self.expression) if self.expression else lambda name: True
+        return selection(self.expression, self.option) if self.expression else lambda name: True
 
     def asks_for(self, name: str) -> bool:
         """Whether a public name such as ``"Tensor.add_"`` would be asked for if it had a cell of float32."""
@@ -181,7 +183,7 @@ def _nothing(plan: SweepPlan, listed: SweepListing) -> str:
         why = "; ".join(listed.notes) or f"{listed.sides[0]} brings no database of inputs"
         return f"there is nothing to sweep: {why}"
     shown = ", ".join(_examples(listed.entries))
-    return f"-k {plan.expression!r} fits no cell; cells are called operator/form/dtype, such as {shown}"
+    return f"{plan.option}{plan.expression!r} fits no cell; cells are called operator/form/dtype, such as {shown}"
 
 
 def _examples(entries: Iterable[Entry]) -> list[str]:

@@ -20,6 +20,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
+from autotest.program.paths import indices_of
 from autotest.program.randomness import Contents, contents_of
 from autotest.program.semantics import OPERATIONS, asked_in_place, in_place, is_module_call
 from autotest.replaying.replay import live_operands, perform, replay
@@ -186,10 +187,11 @@ def _answers(asked: _Asked, pair: Pair, suffix: str) -> Iterator[tuple[str, Any]
 
 def _part(value: Any, suffix: str) -> Any:
     """What is at `suffix`, such as ``[1]``, of an oracle's answer: an array, or None."""
-    if suffix:
-        inside = suffix[1:-1]
-        has = isinstance(value, (tuple, list)) and inside.isdigit() and int(inside) < len(value)
-        value = value[int(inside)] if has else None
+    indices = indices_of(suffix)
+    if indices is None:
+        return None
+    for index in indices:
+        value = value[index] if isinstance(value, (tuple, list)) and index < len(value) else None
     if type(value) is TensorValue:
         value = value.data
     if value is None or isinstance(value, (tuple, list)):

@@ -15,7 +15,7 @@ from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref
-from autotest.program.paths import is_gradient, owner_of_gradient
+from autotest.program.paths import indices_of, is_gradient, owner_of_gradient
 from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import backward_arguments, is_backward, returns_gradients
 from autotest.replaying.replay import replay
@@ -103,9 +103,9 @@ def _leaf(program: Program, place: Place) -> int | None:
     name = owner_of_gradient(suffix)
     if returns_gradients(call):
         inputs = call.args[1] if len(call.args) > 1 else call.kwargs.get("inputs")
-        part = suffix[1:-1]
+        indices = indices_of(suffix)
         inputs = [inputs] if type(inputs) is Ref else inputs
-        wanted = inputs[int(part)] if isinstance(inputs, (list, tuple)) and part.isdigit() else None
+        wanted = inputs[indices[0]] if isinstance(inputs, (list, tuple)) and indices else None
         made = program.calls[wanted.slot] if type(wanted) is Ref else call
         return int(made.args[0].index) if made.kind == "tensor" else None
     if not is_gradient(suffix):

@@ -10,6 +10,7 @@ import numpy as np
 
 from autotest.program.calls import Array, Call, Captured, Operand, Program, Ref, map_operand, refs
 from autotest.program.dtypes import is_differentiable
+from autotest.program.paths import item_path
 from autotest.program.rewriting import assembled, tensor_call
 from autotest.program.semantics import in_place, is_setting, reparametrizes
 from autotest.program.values import TensorValue
@@ -126,9 +127,9 @@ class _Part:
     def push(self, root: Operand, result: Any, cotangents: Mapping[str, TensorValue | None]) -> None:
         """Push back what `cotangents` say through `root`, which gave `result`."""
         pairs = [
-            (self._item(root, path), cotangents.get(path) or _made_up(tensor))
-            for path, tensor in _tensors(result, "")
-            if tensor.requires_grad or (not path and is_differentiable(tensor.dtype))
+            (self._item(root, indices), cotangents.get(item_path(indices)) or _made_up(tensor))
+            for indices, tensor in _tensors(result)
+            if tensor.requires_grad or (not indices and is_differentiable(tensor.dtype))
         ]
         given = [Ref(self._input(cotangent)) for _, cotangent in pairs]
         roots = [one for one, _ in pairs]
@@ -142,9 +143,9 @@ class _Part:
         self._next += 1
         return self._next - 1
 
-    def _item(self, root: Operand, path: str) -> Operand:
-        for index in path.strip("[]").split("][") if path else ():
-            root = Ref(self.add("operator", "getitem", (root, int(index))))
+    def _item(self, root: Operand, indices: tuple[int, ...]) -> Operand:
+        for index in indices:
+            root = Ref(self.add("operator", "getitem", (root, index)))
         return root
 
     def _tensor(self, value: TensorValue, at: int, grad: bool, note: str) -> Call:
@@ -189,11 +190,11 @@ class _Part:
         return self._plain[item.slot] if type(item) is Ref and item.slot in self._plain else item
 
 
-def _tensors(value: Any, path: str) -> Sequence[tuple[str, TensorValue]]:
+def _tensors(value: Any, indices: tuple[int, ...] = ()) -> Sequence[tuple[tuple[int, ...], TensorValue]]:
     if type(value) is TensorValue:
-        return [(path, value)]
+        return [(indices, value)]
     if isinstance(value, (tuple, list)):
-        return [found for at, item in enumerate(value) for found in _tensors(item, f"{path}[{at}]")]
+        return [found for at, item in enumerate(value) for found in _tensors(item, (*indices, at))]
     return []
 
 

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 _GRADIENT = ".grad"
+_ITEMS = re.compile(r"(?:\[\d+\])*")
+
+
+def item_path(indices: Iterable[int]) -> str:
+    """The path of an item in tuples and lists: ``[1][0]`` of ``(1, 0)``."""
+    return "".join(f"[{index}]" for index in indices)
+
+
+def indices_of(path: str) -> tuple[int, ...] | None:
+    """The indices of which `path` consists, () for none; None where there is anything else in it, such as a name."""
+    found = _ITEMS.fullmatch(path)
+    return None if found is None else tuple(map(int, re.findall(r"\d+", path)))
 
 
 def gradient_of(path: str) -> str:
@@ -20,4 +35,4 @@ def owner_of_gradient(path: str) -> str:
     return path.removesuffix(_GRADIENT)
 
 
-__all__ = ["gradient_of", "is_gradient", "owner_of_gradient"]
+__all__ = ["gradient_of", "indices_of", "is_gradient", "item_path", "owner_of_gradient"]

@@ -15,7 +15,7 @@ from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.frameworks.requests import Given, NotGraphed, telling
 from autotest.program import operator_of
-from autotest.program.paths import gradient_of, is_gradient
+from autotest.program.paths import gradient_of, is_gradient, item_path
 from autotest.recording.record import Record
 from autotest.replaying.graph_capture import GraphResult, StagedProgram, stage
 from autotest.replaying.graph_setup import CannotStage
@@ -240,7 +240,7 @@ def _places(staged: StagedProgram) -> Iterator[tuple[int, str]]:
 
 
 def _suffix(result: GraphResult) -> str:
-    return "".join(f"[{index}]" for index in result.path)
+    return item_path(result.path)
 
 
 def _failed(built: StagedProgram, staged: StagedProgram, error: Exception) -> Mismatch:

@@ -13,6 +13,7 @@ from autotest.diagnosis.agreement import results as results_of
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Program
+from autotest.program.paths import item_path
 from autotest.program.semantics import written
 from autotest.recording.observation import Observed
 from autotest.replaying.replay import Replayed, replay
@@ -152,7 +153,7 @@ def wavering(once: Replayed, again: Replayed) -> tuple[int, str] | None:
     read = freeze(framework, [*(value for *_, value in places), *theirs])
     for (slot, path, _), one, other in zip(places, read[: len(places)], read[len(places) :], strict=True):
         if _unlike(one, other):
-            return slot, "".join(f"[{index}]" for index in path)
+            return slot, item_path(path)
     return None
 
 
@@ -176,7 +177,7 @@ def _aliases(program: Program, ran: Replayed) -> set[tuple[str, int, str, int]] 
     }
     found: set[tuple[str, int, str, int]] = set()
     for slot, path, tensor in list(results(program, ran)):
-        suffix = "".join(f"[{index}]" for index in path)
+        suffix = item_path(path)
         found |= {("is", slot, suffix, operand) for operand, value in inputs.items() if framework.same(value, tensor)}
         if path not in ((), (0,)) or not _writable(framework, tensor):
             continue

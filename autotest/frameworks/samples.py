@@ -26,9 +26,11 @@ Form: TypeAlias = Literal[
     "optimizer",
 ]
 #: What is sampled: ordinary inputs, the larger set that a reference is compared on, inputs that must be refused,
-#: ordinary inputs with an optional argument besides, strided copies of them, mutations of them, and the same calls on
-#: hard numbers (these two need no database), and inputs that showed a divergence before.
-Kind: TypeAlias = Literal["sample", "reference", "error", "noncontiguous", "mutation", "hard", "option", "found"]
+#: ordinary inputs with an optional argument besides, strided copies of them, mutations of them, the same calls on hard
+#: numbers and on special ones (these three need no database), and inputs that showed a divergence before.
+Kind: TypeAlias = Literal[
+    "sample", "reference", "error", "noncontiguous", "mutation", "hard", "special", "option", "found"
+]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ def public_name(function: Any) -> Named | None:
     own = getattr(function, "__name__", "")
     if own != name.rpartition(".")[2] and getattr(torch, own, None) is function:
         name = f"torch.{own}"  # torch.mm is torch.spmm, too
+    if name == f"torch.functional.{own}" and getattr(torch, own, None) is function:
+        name = f"torch.{own}"  # where nobody calls it
     return spelt(name.removeprefix("torch."))
 
 

@@ -18,7 +18,7 @@ from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_options import changed_options, option_values
-from autotest.frameworks.torch_search import Drawer, accepted, module_inputs
+from autotest.frameworks.torch_search import Drawer, accepted, given, module_inputs, odd_inputs, telling
 from autotest.frameworks.torch_testing import UNCHECKED, internal
 from autotest.program import Ref
 
@@ -33,16 +33,14 @@ _CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
 )  # fmt: skip
 #: Parameters that torch keeps for old programs only.
 _GIVEN_UP: Final = frozenset(("size_average", "reduce"))
-#: Options that say something of inputs with a batch only, and how many dimensions these then have.
-_OF_BATCHES, _BATCHED = frozenset(("batch_first",)), 3
 #: Accepted inputs for one constructor, constructors of one module, and programs of one module.
 _INPUTS, _CONSTRUCTORS, _PROGRAMS = 2, 3, 96
 #: Elements of a state that is too large to be read for nothing but its names.
 _LARGEST_STATE: Final = 1 << 12
 #: What the method that reads the state of a module is called.
 _STATE: Final = "nn.Module.state_dict"
-#: Constructors whose options are changed.
-_OPTIONED: Final = 2
+#: Constructors whose options are changed, and pairs of options of one of them.
+_OPTIONED, _PAIRS = 2, 200
 
 
 class _Made(NamedTuple):
@@ -183,41 +181,65 @@ def _searched(kind: Any, drawer: Drawer) -> Iterator[_Made]:
     inputs = module_inputs(drawer)
     offered = option_values(drawer)
     found: list[_Made] = []
-    for args in (given for given in _CONSTRUCTED if _are_meant(kind, given)):
-        for accepted_inputs in _of_two_ranks(_called(kind, args, {}, inputs, drawer, len(inputs))):
+    for args in (built for built in _CONSTRUCTED if _are_meant(kind, built)):
+        for accepted_inputs in _of_two_ranks(_called(kind, args, inputs, drawer)):
             found.append(_Made(args, {}, accepted_inputs, {}, True))
             yield found[-1]
             yield found[-1]._replace(training=False)
         if len(found) >= _CONSTRUCTORS * _INPUTS:
             break
-    batched = [given for given in inputs if given[0].ndim == _BATCHED]
     # What an option does may depend on whether a kernel is odd or even.
     bases = {made.args: made for made in reversed(found) if len(made.args) == len(found[0].args)}
+    tried = [*inputs, *odd_inputs(drawer)]
     for base in list(reversed(bases.values()))[:_OPTIONED]:
-        with_one = [
-            base._replace(kwargs={name: value}, inputs=accepted_inputs)
-            for name, value in changed_options(kind, len(base.args), offered)
-            for accepted_inputs in _called(
-                kind,
-                base.args,
-                {name: value},
-                [*(batched if name in _OF_BATCHES else ()), base.inputs, *inputs],
-                drawer,
-                1,
-            )
-        ]
-        yield from with_one
+        shown: list[_Made] = []
+        silent: list[_Made] = []
+        refused: list[_Made] = []
+        for name, value in changed_options(kind, len(base.args), offered):
+            one = base._replace(kwargs={name: value})
+            accepted_inputs, tells = _telling(kind, one, base, [base.inputs, *tried], drawer)
+            if accepted_inputs is None:
+                refused.append(one)
+            else:
+                (shown if tells else silent).append(one._replace(inputs=accepted_inputs))
+        yield from (*shown, *silent)
         # Two of them at once: some options matter beside others only.
-        for one, other in (*_how_with_how_much(with_one), *itertools.pairwise(with_one)):
-            both = {**one.kwargs, **other.kwargs}
-            for accepted_inputs in _called(kind, base.args, both, [one.inputs, other.inputs], drawer, 1):
-                yield base._replace(kwargs=both, inputs=accepted_inputs)
+        for one, other in itertools.pairwise([*shown, *silent]):
+            both = one._replace(kwargs={**one.kwargs, **other.kwargs})
+            accepted_inputs, _ = _telling(kind, both, one, [one.inputs, other.inputs], drawer)
+            if accepted_inputs is not None:
+                yield both._replace(inputs=accepted_inputs)
+        yield from _beside_another(kind, [*silent, *refused], shown, drawer)
 
 
-def _how_with_how_much(made: Sequence[_Made]) -> list[tuple[_Made, _Made]]:
-    """Pairs of which one says how much is padded, and the other how."""
-    much = [one for one in made if type(one.kwargs.get("padding")) is int and one.kwargs["padding"] > 0]
-    return [(much[0], one) for one in made if "padding_mode" in one.kwargs and much]
+def _beside_another(kind: Any, alone: Sequence[_Made], shown: Sequence[_Made], drawer: Drawer) -> Iterator[_Made]:
+    """Those options that change nothing `alone`, or are refused, each with the first other one beside which it does."""
+    done: set[int] = set()
+    pairs = ((place, one, other) for other in shown for place, one in enumerate(alone))
+    for place, one, other in itertools.islice(pairs, _PAIRS):
+        if place not in done and one.kwargs.keys().isdisjoint(other.kwargs):
+            both = other._replace(kwargs={**other.kwargs, **one.kwargs})
+            accepted_inputs, tells = _telling(kind, both, other, [other.inputs, one.inputs], drawer)
+            if accepted_inputs is not None and tells:
+                done.add(place)
+                yield both._replace(inputs=accepted_inputs)
+
+
+def _telling(
+    kind: Any, made: _Made, plain: _Made, inputs: Sequence[tuple[Any, ...]], drawer: Drawer
+) -> tuple[tuple[Any, ...] | None, bool]:
+    """The first of `inputs` for which `made` gives something else than `plain`, as `telling` says."""
+    modules: list[Any] = []
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one in (made, plain):
+            # With the same parameters.
+            torch.default_generator.manual_seed(0)
+            modules.append(kind(*one.args, **one.kwargs).to(drawer.dtype))
+        candidates = [(given_inputs, {}) for given_inputs in inputs]
+        index, tells = telling(modules[0], lambda index: given(modules[1], candidates[index]), candidates)
+        return None if index is None else inputs[index], tells
+    return None, False
 
 
 def _are_meant(kind: Any, args: tuple[Any, ...]) -> bool:
@@ -229,16 +251,11 @@ def _are_meant(kind: Any, args: tuple[Any, ...]) -> bool:
 
 
 def _called(
-    kind: Any,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    inputs: Sequence[tuple[Any, ...]],
-    drawer: Drawer,
-    most: int,
+    kind: Any, args: tuple[Any, ...], inputs: Sequence[tuple[Any, ...]], drawer: Drawer
 ) -> list[tuple[Any, ...]]:
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return accepted(kind(*args, **kwargs).to(drawer.dtype), inputs, most)
+        return accepted(kind(*args).to(drawer.dtype), inputs)
     return []
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import operator
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,8 +30,6 @@ from autotest.program import CallKind, Operand, Ref
 
 #: Operators that the database does not tell of, by the entry whose function they are, and their in-place forms.
 _WRITTEN: Final = {"floor_divide": "floordiv", "div:no_rounding_mode": "truediv"}
-#: Samples whose optional arguments are changed.
-_OPTIONED: Final = 3
 #: Samples among which those are that are called by names.
 _NAMED: Final = 40
 #: Needs a CUDA compiler, and is no operator of its own.
@@ -73,15 +70,15 @@ class OperatorDatabase:
         one = self._operators[key]
         # All of them are made before the first is handed out: whoever reads them may draw random numbers in between.
         made, failed = _drawn(one.info, dtype, kind, seed)
-        for sample in made:
-            yield self._lowered(one, form, sample)
+        for turn, sample in enumerate(made):
+            yield self._lowered(one, form, sample, turn)
         if failed:
             yield Sample(None, failed)
 
-    def _lowered(self, one: _Operator, form: Form, sample: Any) -> Sample:
+    def _lowered(self, one: _Operator, form: Form, sample: Any, turn: int) -> Sample:
         try:
             builder = Builder(self._framework, gradients=form != "out=")
-            one.lower(builder, form, sample)
+            one.lower(builder, form, sample, turn)
             program = builder.program()
         except (NotReplayable, ValueError) as error:  # NumPy has no array of more than 32 dimensions
             return Sample(None, str(error))
@@ -106,7 +103,7 @@ class _Operator:
         info = self.info
         supported = {str(dtype).removeprefix("torch.") for dtype in info.supported_dtypes("cpu")}
         kinds: list[Kind] = ["sample", "noncontiguous"]
-        if self.own and _is_at(self.name, info.op):
+        if self.own and _is_there(self.name):
             kinds.append("option")
         if self.own and info.error_inputs_func is not None:
             kinds.append("error")
@@ -157,8 +154,8 @@ class _Operator:
         name: str = getattr(variant, "__name__", "")
         return name if hasattr(operator, name) else ""
 
-    def lower(self, builder: Builder, form: Form, sample: Any) -> None:
-        """Write the call of one sample into `builder`; raises `NotReplayable` with a reason."""
+    def lower(self, builder: Builder, form: Form, sample: Any, turn: int) -> None:
+        """Write the call of one sample, the `turn`-th, into `builder`; raises `NotReplayable` with a reason."""
         args = (sample.input, *sample.args)
         if form == "function" and (_processes(sample) or not _is_at(self.name, self._callables.op)):
             self._record(builder, self._callables.op, sample)
@@ -175,7 +172,7 @@ class _Operator:
             if sample.kwargs or len(sample.args) > 1:
                 raise NotReplayable("an operator takes one operand or two")
             if self._written(form) == "setitem":
-                _assigned(builder, args)
+                _assigned(builder, args, turn)
             else:
                 _call(builder, "operator", self._written(form), args, {}, written=form != "operator")
         elif form in ("method", "in-place"):
@@ -232,13 +229,14 @@ def _left(target: str, operand: Any) -> Any:
     return (elements[0] if len(elements) else elements.new_ones(())).item()
 
 
-def _assigned(builder: Builder, args: Sequence[Any]) -> None:
-    """Items of a copy of a tensor assigned, and the copy read."""
+def _assigned(builder: Builder, args: Sequence[Any], turn: int) -> None:
+    """Items of a copy of a tensor assigned, and the copy read: in turns from as many items, from one, from a number."""
     tensor, index = args
-    try:
-        value = torch.full_like(tensor.detach()[index], 2).requires_grad_(tensor.requires_grad)
-    except Exception:  # noqa: BLE001 - then the assignment is refused, too
-        value = torch.zeros(())
+    value: Any = torch.zeros(())
+    with contextlib.suppress(Exception):  # then the assignment is refused, too
+        items = torch.full_like(tensor.detach()[index], 2)
+        one = items.new_full((), 2)
+        value = (items.requires_grad_(tensor.requires_grad), one.requires_grad_(tensor.requires_grad), 2)[turn % 3]
     written = Ref(builder.call("method", "clone", (builder.operand(tensor),), {}))
     builder.call("operator", "setitem", (written, builder.operand(index), builder.operand(value)), {})
     builder.call("method", "clone", (written,), {})
@@ -282,10 +280,18 @@ def _inputs(info: Any, dtype: str, kind: Kind) -> Iterator[Any]:
     draw = info.reference_inputs if kind == "reference" else info.sample_inputs
     drawn = draw("cpu", own, requires_grad=gradients)
     if kind == "option":
-        one, other, third = itertools.tee(drawn, 3)
-        yield from with_options(info.name, itertools.islice(one, _OPTIONED), Drawer(0, dtype))
-        yield from with_fewer_options(other)
-        yield from with_names(info.name, itertools.islice(third, _NAMED))
+        samples: list[Any] = []
+        failed: Exception | None = None
+        try:
+            samples.extend(drawn)
+        except Exception as error:  # noqa: BLE001 - a fault of the database, which costs what it would have given besides
+            failed = error
+        yield from with_options(info.name, info.op, samples, Drawer(0, dtype))
+        if _is_at(info.name, info.op):
+            yield from with_fewer_options(samples)
+            yield from with_names(info.name, samples[:_NAMED])
+        if failed is not None:
+            raise failed
         return
     for sample in drawn:
         yield sample.noncontiguous() if kind == "noncontiguous" else sample
@@ -299,10 +305,18 @@ def _is_private(name: str) -> bool:
 
 def _is_at(name: str, function: Any) -> bool:
     """Whether torch has `function` under its `name`."""
+    return _at(name) is function
+
+
+def _is_there(name: str) -> bool:
+    return callable(_at(name))
+
+
+def _at(name: str) -> Any:
     value: Any = torch
     for part in name.split("."):
         value = getattr(value, part, None)
-    return value is function
+    return value
 
 
 def _processes(sample: Any) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import torch
 
 from autotest.frameworks.torch_schemas import overloads, takes_dtype
-from autotest.frameworks.torch_search import Drawer
+from autotest.frameworks.torch_search import Drawer, given, telling
 
 #: What optional arguments are called that are words, and the words that they take.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -30,9 +32,16 @@ _OF_TYPE: Final[Mapping[str, tuple[Any, ...]]] = {
     "flag": (True, False),
     "integer": (0, 1, -1),
     "fraction": (0.3, 2.0),
-    "scalar": (2, 0.3),
+    "scalar": (2, 0.3, 0),
     "numbers": ((1,), (0, 1)),
 }
+#: A word between quotes, as documentation writes it.
+_QUOTED: Final = re.compile(r"['\"]([A-Za-z][a-z_-]{1,20})['\"]")
+#: Samples that are tried with every option, samples that have each, words of one function's documentation, and pairs of
+#: options.
+_TRIED, _OPTIONED, _MOST_WORDS, _PAIRS = 24, 3, 12, 200
+#: In how many ways samples may give an argument that others are tried for.
+_WAYS: Final = 3
 #: The dtypes that a result is asked for in.
 _DTYPES: Final = (torch.float64, torch.int64)
 #: Samples of one operator at most that have fewer optional arguments.
@@ -73,19 +82,98 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
     return parameters
 
 
-def with_options(path: str, samples: Iterable[Any], drawer: Drawer) -> Iterator[Any]:
-    """`samples` of torch's operator database, each with one optional argument of the function at `path` besides.
+def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any], drawer: Drawer) -> Iterator[Any]:
+    """Samples of torch's operator database, each with one optional argument of the name at `path` besides.
 
-    The argument is one that the sample leaves out, and is given another value than its default where that is known.
+    The argument is one that the sample leaves out, or gives in one of few ways, and gets another value than these and
+    its default: on the first samples, and on one for which it changes what `function` gives, if there
+    is any. `function` is what stands at `path`, or what calls it.
     """
     offered = option_values(drawer)
-    function = functools.reduce(getattr, path.split("."), torch)
-    values = list(changed_options(function, 1, offered)) or list(_of_schemas(path, offered))
+    named = functools.reduce(getattr, path.split("."), torch)
+    known = _given_plainly(samples)
+    values = list(changed_options(named, 1, offered)) or list(_of_schemas(path, offered))
     values += [("dtype", dtype) for dtype in _DTYPES if takes_dtype(path)]
+    values += [(name, value) for name, told in known.items() for value in other_values(name, told[0], offered)]
+    values = [(name, value) for name, value in values if _told(value) not in map(_told, known.get(name, ()))]
+    first = samples[:_OPTIONED] if function is named else []
+    for sample in first:
+        yield from (_with(sample, name, value) for name, value in values if name not in sample.kwargs or name in known)
+    tried = samples[:: max(1, len(samples) // _TRIED)]
+    candidates = [((sample.input, *sample.args), sample.kwargs) for sample in tried]
+    plain = functools.cache(lambda index: given(function, candidates[index]))
+    words = [(name, word) for name in _taking_words(path) for word in _words_told_of(path, name)]
+    shown: list[tuple[str, Any, Any]] = []
+    alone: list[tuple[str, Any]] = []
+    for place, (name, value) in enumerate([*values, *words]):
+        index, tells = telling(_changed(function, name, value), plain, candidates)
+        if index is not None and tells:
+            shown.append((name, value, tried[index]))
+        else:
+            alone.append((name, value))
+        told = place >= len(values)
+        # A word of the documentation, and what is given to a function by another one, counts only if it is accepted.
+        if index is not None and (told or not first or (tells and tried[index] not in first)):
+            yield _with(tried[index], name, value)
+    yield from _beside_another(function, alone, shown)
+
+
+def _beside_another(
+    function: Callable[..., Any], alone: Sequence[tuple[str, Any]], shown: Sequence[tuple[str, Any, Any]]
+) -> Iterator[Any]:
+    """Those options that change nothing `alone`, or are refused, each with the first other one beside which it does."""
+    done: set[int] = set()
+    pairs = ((place, one, other) for other in shown for place, one in enumerate(alone))
+    for place, (name, value), (known, beside, sample) in itertools.islice(pairs, _PAIRS):
+        if place in done or name == known or name in sample.kwargs:
+            continue
+        other = _with(sample, known, beside)
+        arguments = (other.input, *other.args), other.kwargs
+        came = given(function, arguments)
+        if telling(_changed(function, name, value), lambda index, came=came: came, [arguments])[1]:
+            done.add(place)
+            yield _with(other, name, value)
+
+
+def _with(sample: Any, name: str, value: Any) -> Any:
+    return type(sample)(sample.input, args=sample.args, kwargs={**sample.kwargs, name: value})
+
+
+def _changed(function: Callable[..., Any], name: str, value: Any) -> Callable[..., Any]:
+    return lambda *args, **kwargs: function(*args, **{**kwargs, name: value})
+
+
+def _given_plainly(samples: Sequence[Any]) -> dict[str, list[Any]]:
+    """The numbers, flags and words that samples give for an argument, for those that they give few for."""
+    seen: dict[str, list[Any]] = {}
     for sample in samples:
-        for name, value in values:
-            if name not in sample.kwargs:
-                yield type(sample)(sample.input, args=sample.args, kwargs={**sample.kwargs, name: value})
+        for name, value in sample.kwargs.items():
+            plain = value[0] if isinstance(value, (tuple, list)) and len(value) == 1 else value
+            known = seen.setdefault(name, [])
+            if len(known) <= _WAYS and not any(_told(plain) == _told(one) for one in known):
+                known.append(plain)
+    kinds = (bool, int, float, str, type(None))
+    return {name: known for name, known in seen.items() if len(known) <= _WAYS and isinstance(known[0], kinds)}
+
+
+def _taking_words(path: str) -> list[str]:
+    """The parameters of the name at `path` that are words in one of its signatures."""
+    return list(dict.fromkeys(item.name for found in overloads(path) for item in found if item.takes == "word"))
+
+
+def _words_told_of(path: str, name: str) -> list[str]:
+    """The words that the documentation of what is at `path`, or of its in-place form, puts between quotes.
+
+    Those are left out that an argument called `name` is given anyway.
+    """
+    places = (path, f"Tensor.{path}_")
+    texts = (functools.reduce(_attribute, place.split("."), torch).__doc__ or "" for place in places)
+    told = [word for text in texts for word in _QUOTED.findall(text)]
+    return [word for word in dict.fromkeys(told) if word not in _WORDS.get(name, ())][:_MOST_WORDS]
+
+
+def _attribute(value: Any, name: str) -> Any:
+    return getattr(value, name, None)
 
 
 def with_fewer_options(samples: Iterable[Any]) -> Iterator[Any]:
@@ -140,8 +228,16 @@ def _told(value: Any) -> str:
 
 
 def _of_schemas(path: str, offered: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """The optional arguments that only schemas tell of, each with a few values of its type."""
-    parameters = {item.name: item for found in overloads(path) for item in found if item.optional}
+    """The optional arguments that only schemas tell of, and words and flags of some, with a few values of each type."""
+    signatures = overloads(path)
+    needed = [{item.name for item in found if not item.optional} for found in signatures]
+    always = set[str]().union(*needed[:1]).intersection(*needed)
+    parameters = {
+        item.name: item
+        for found in signatures
+        for item in found
+        if item.name not in always and (item.optional or item.takes in ("word", "flag"))
+    }
     for name, parameter in parameters.items():
         if parameter.takes == "word":
             yield from ((name, word) for word in _WORDS.get(name, ()))

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import torch
 
 #: Shapes of the tensors that are tried, from the commonest on; all of them fit one another somewhere.
 _SHAPES: Final = ((2, 4), (2, 4, 8), (2, 4, 8, 8), (2, 4, 6, 6, 6), (4,), (4, 4), (2, 3, 4), (2, 4, 4))
+#: Shapes in which kernels and strides of 2 and 4 leave something over.
+_ODD_SHAPES: Final = ((2, 4, 7), (2, 4, 7, 7), (2, 4, 5, 5, 5))
+
+#: What a function is given, by position and by name.
+Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 
 
 class Drawer:
@@ -37,17 +42,85 @@ class Drawer:
         return torch.randint(0, high, tuple(shape), generator=self._generator)
 
 
-def accepted(function: Callable[..., Any], candidates: Sequence[tuple[Any, ...]], most: int) -> list[tuple[Any, ...]]:
-    """The first `most` of the argument tuples that `function` accepts and gives a tensor for."""
+def accepted(function: Callable[..., Any], candidates: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The argument tuples that `function` accepts and gives a tensor or a number for."""
     found: list[tuple[Any, ...]] = []
     for arguments in candidates:
-        if len(found) >= most:
-            break
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if _says_something(function(*_copies(arguments))):
                 found.append(arguments)
     return found
+
+
+def telling(
+    changed: Callable[..., Any], plain: Callable[[int], Any], candidates: Sequence[Arguments]
+) -> tuple[int | None, bool]:
+    """Which of the candidates is the first for which `changed` gives something else than `plain`, and that it does.
+
+    Where none is, the first that `changed` accepts, or None: what an option does shows on some inputs only. `plain` is
+    asked with the index of a candidate for what `given` came to.
+    """
+    first = None
+    for index, arguments in enumerate(candidates):
+        came = given(changed, arguments)
+        if came is not None:
+            first = index if first is None else first
+            if not _alike(came, plain(index)):
+                return index, True
+    return first, False
+
+
+def given(function: Callable[..., Any], arguments: Arguments) -> Any:
+    """What `function` gives, and the gradients of its operands; always with the same random numbers.
+
+    None where torch refuses, or what it gives holds no tensor and no number.
+    """
+    torch.default_generator.manual_seed(0)
+    leaves: list[Any] = []
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        args, kwargs = _copied((tuple(arguments[0]), dict(arguments[1])), leaves)
+        value = function(*args, **kwargs)
+        return (value, _gradients(value, leaves)) if _says_something(value) else None
+    return None
+
+
+def _copied(value: Any, leaves: list[Any]) -> Any:
+    """`value` with new tensors in place of its own; those that ask for a gradient are added to `leaves`."""
+    if isinstance(value, torch.Tensor):
+        made = value.detach().clone().requires_grad_(value.requires_grad)
+        leaves.extend([made] * value.requires_grad)
+        return made
+    if type(value) in (tuple, list):
+        return type(value)(_copied(item, leaves) for item in value)
+    return {name: _copied(item, leaves) for name, item in value.items()} if type(value) is dict else value
+
+
+def _gradients(value: Any, leaves: Sequence[Any]) -> Any:
+    roots = [item for item in (value if isinstance(value, (tuple, list)) else (value,)) if _carries_gradient(item)]
+    if not roots or not leaves:
+        return ()
+    pushed = [torch.arange(1, item.numel() + 1).reshape(item.shape).to(item.dtype) for item in roots]
+    with contextlib.suppress(Exception):
+        return torch.autograd.grad(roots, leaves, pushed, allow_unused=True)
+    return ()
+
+
+def _carries_gradient(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.requires_grad
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        if (one.shape, one.dtype, one.layout) != (other.shape, other.dtype, other.layout):
+            return False
+        if one.layout is not torch.strided:
+            one, other = one.to_dense(), other.to_dense()
+        return bool(((one == other) | (one.isnan() & other.isnan())).all())
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return type(one) is type(other) and bool(one == other)
 
 
 def _says_something(value: Any) -> bool:
@@ -60,6 +133,11 @@ def _copies(arguments: tuple[Any, ...]) -> Iterator[Any]:
     """Copies that a call may write into."""
     for item in arguments:
         yield item.detach().clone() if isinstance(item, torch.Tensor) else item
+
+
+def odd_inputs(drawer: Drawer) -> list[tuple[Any, ...]]:
+    """Inputs of modules of odd sizes, on which some options show that do not otherwise."""
+    return [(drawer.tensor(shape),) for shape in _ODD_SHAPES]
 
 
 def module_inputs(drawer: Drawer) -> list[tuple[Any, ...]]:

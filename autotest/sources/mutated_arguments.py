@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from autotest.program import Call, Program, Ref, Root, leaves, map_operand
 from autotest.program.semantics import is_class, is_setting
+from autotest.sources.mutated_inputs import Mutation
 
 #: Calls that put an input into its place.
 _ARRANGING: Final = frozenset("clone permute expand as_strided view_as".split())
@@ -17,6 +18,8 @@ _ARRANGING: Final = frozenset("clone permute expand as_strided view_as".split())
 _FRACTIONS: Final = (0.0, 0.1, -0.1, 1.0, -1.0, 0.7, 1.1, 2.5, 1e-30, 1e30, float("inf"), float("-inf"), float("nan"))
 #: The dtypes that are asked for.
 _DTYPES: Final = ("float32", "float64", "int64", "int32", "bool")
+#: Indices from the end, with a step, of nothing, of several, and of a flag.
+INDICES: Final = (-1, slice(-2, None), slice(None, None, 2), slice(0, 0), [0, -1], True)
 #: What makes of most fractions one that is half a unit of single precision off.
 _FACTOR: Final = 0.9876543210123
 
@@ -72,6 +75,43 @@ def number(program: Program, source: random.Random) -> Program | None:
     return _changed(
         program, source, lambda item: type(item) is int, lambda old: (-1, 0, 1, 2, old - 1, old + 1, -old, 7, -7, 100)
     )
+
+
+def moved(program: Program, source: random.Random) -> Program | None:
+    """In a list of whole numbers nothing in place of one, and another one greater by it: some lists must keep a sum."""
+    places = [
+        (slot, place)
+        for slot in _subjects(program)
+        for place, value in [*enumerate(program.calls[slot].args), *program.calls[slot].kwargs.items()]
+        if isinstance(value, (tuple, list)) and len(value) > 1 and all(type(item) is int for item in value)
+    ]
+    if not places:
+        return None
+    slot, place = source.choice(places)
+    call = program.calls[slot]
+    numbers = list(call.args[place] if isinstance(place, int) else call.kwargs[place])
+    gone, greater = source.sample(range(len(numbers)), 2)
+    if not numbers[gone]:
+        return None
+    numbers[greater], numbers[gone] = numbers[greater] + numbers[gone], 0
+    if isinstance(place, int):
+        args = (*call.args[:place], type(call.args[place])(numbers), *call.args[place + 1 :])
+        return _with_call(program, call._replace(args=args))
+    return _with_call(program, call._replace(kwargs={**call.kwargs, place: type(call.kwargs[place])(numbers)}))
+
+
+def index(change: Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]) -> Mutation:
+    """Another index of what is read or assigned: one of what `change` offers for its parts."""
+
+    def mutated(program: Program, source: random.Random) -> Program | None:
+        items = [call for call in program.calls if call.target in ("getitem", "setitem") and call.note != "view"]
+        if not items:
+            return None
+        call = source.choice(items)
+        parts = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)
+        return _with_call(program, call._replace(args=(call.args[0], source.choice(change(parts)), *call.args[2:])))
+
+    return mutated
 
 
 def from_the_end(program: Program, source: random.Random) -> Program | None:
@@ -152,21 +192,25 @@ def dropped(program: Program, source: random.Random) -> Program | None:
     )
 
 
-def twice(program: Program, source: random.Random) -> Program | None:
-    """The same tensor in place of two of those that the last call reads, or of all; also of those in a list."""
-    last = program.calls[-1]
-    read = {name: value for name, value in last.kwargs.items() if name != "out"}
-    slots = {item.slot: None for item in leaves((last.args, read)) if type(item) is Ref}
-    tensors = [slot for slot in slots if not is_class(program.calls[slot])]
-    if len(tensors) < 2:
-        return None
-    kept, *gone = sorted(source.sample(tensors, source.choice((2, len(tensors)))), key=tensors.index)
+def twice(count: int) -> Mutation:
+    """The same tensor in place of up to `count` of those that the last call reads; also of those in a list."""
 
-    def leaf(item: Any) -> Any:
-        return Ref(kept) if type(item) is Ref and item.slot in gone else item
+    def mutated(program: Program, source: random.Random) -> Program | None:
+        last = program.calls[-1]
+        read = {name: value for name, value in last.kwargs.items() if name != "out"}
+        slots = {item.slot: None for item in leaves((last.args, read)) if type(item) is Ref}
+        tensors = [slot for slot in slots if not is_class(program.calls[slot])]
+        if len(tensors) < 2:
+            return None
+        kept, *gone = sorted(source.sample(tensors, min(count, len(tensors))), key=tensors.index)
 
-    args, kwargs = map_operand((last.args, read), leaf)
-    return _with_call(program, last._replace(args=args, kwargs={**last.kwargs, **kwargs}))
+        def leaf(item: Any) -> Any:
+            return Ref(kept) if type(item) is Ref and item.slot in gone else item
+
+        args, kwargs = map_operand((last.args, read), leaf)
+        return _with_call(program, last._replace(args=args, kwargs={**last.kwargs, **kwargs}))
+
+    return mutated
 
 
 def number_of_a_tensor(program: Program, source: random.Random) -> Program | None:

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from autotest.program import Array, Call, Program
+from autotest.program import Array, Call, Program, Ref, leaves
+from autotest.program.semantics import in_place
 
 #: Elements of the greatest array that is changed: larger ones say no more and take longer.
 _LARGEST: Final = 1 << 14
@@ -180,6 +181,24 @@ def all_dtypes(program: Program, source: random.Random) -> Program | None:
     return program
 
 
+def written_as(dtype: str) -> Mutation:
+    """What the last call writes into, by `out=` or in place, of another dtype."""
+
+    def mutated(program: Program, source: random.Random) -> Program | None:
+        last = program.calls[-1]
+        written = {leaf.slot for leaf in leaves(last.kwargs.get("out")) if type(leaf) is Ref}
+        if not written and in_place(last) and last.args and type(last.args[0]) is Ref:
+            copied = program.calls[last.args[0].slot]
+            written = {copied.args[0].slot if copied.target == "clone" else copied.slot}
+        places = [call.args[0].index for call in program.inputs() if call.slot in written and call.target != dtype]
+        return _cast(program, source.choice(places), dtype) if places else None
+
+    return mutated
+
+
+#: From where on fractions leave whole numbers out.
+_BEYOND: Final[Mapping[str, int]] = {"int64": 1 << 53, "int32": 1 << 24}
+
 # -- values -----------------------------------------------------------------------------------------------------
 
 
@@ -263,6 +282,29 @@ def integers(choose: Callable[[np.ndarray[Any, Any]], tuple[int, ...]], *, most:
         return with_array(program, index, data)
 
     return mutated
+
+
+def repeated(program: Program, source: random.Random) -> Program | None:
+    """One element of a whole-numbered input, such as an index, where another one was before."""
+    index = one(program, source, lambda array: array.data.dtype.kind in "iu" and len(np.unique(array.data)) > 1)
+    if index is None:
+        return None
+    data = np.array(program.arrays[index].data)
+    flat = data.reshape(-1)
+    place = source.randrange(data.size)
+    others = np.flatnonzero(flat != flat[place])
+    flat[source.choice(others.tolist())] = flat[place]
+    return with_array(program, index, data)
+
+
+def beyond_fractions(program: Program, source: random.Random) -> Program | None:
+    """All whole numbers so great that some are one and the same fraction, of double precision or of single."""
+    changed = program
+    for index in inputs(program):
+        array = program.arrays[index]
+        if array.dtype in _BEYOND and array.data.size:
+            changed = with_array(changed, index, array.data + np.array(_BEYOND[array.dtype], array.dtype))
+    return None if changed is program else changed
 
 
 def no_gradient(program: Program, source: random.Random) -> Program | None:

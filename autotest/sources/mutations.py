@@ -78,6 +78,12 @@ PLACES: Final[Mapping[str, Mutation]] = {
     "in place through a view": layouts.through_a_view,
     "in place with gaps": layouts.into_gaps,
     "out= with gaps": layouts.out_with_gaps,
+    "whole numbers where it is written": inputs.written_as("int64"),
+    "double precision where it is written": inputs.written_as("float64"),
+    "a whole number twice": inputs.repeated,
+    "an index with a new dimension": arguments.index(lambda parts: ((None, *parts), (*parts, None))),
+    "an index with an ellipsis": arguments.index(lambda parts: ((Ellipsis, *parts), (*parts, Ellipsis))),
+    "another index": arguments.index(lambda parts: [(first, *parts[1:]) for first in arguments.INDICES]),
 }
 #: What tensors hold, and what calls are given besides.
 CONTENTS: Final[Mapping[str, Mutation]] = {
@@ -96,10 +102,12 @@ CONTENTS: Final[Mapping[str, Mutation]] = {
     "tiny numbers": inputs.computed(lambda data: data * 1e-20),
     "ties": inputs.ties,
     "extremes of integers": inputs.integers(lambda data: (-(1 << 63), (1 << 63) - 1), most=2),
+    "integers that fractions round": inputs.beyond_fractions,
     "an index too great": inputs.integers(lambda data: (int(data.max()) + 1, 100, -1, -100)),
     "no gradient of one input": inputs.no_gradient,
     "no gradients": inputs.no_gradients,
     "another number": arguments.number,
+    "all of a number given to another": arguments.moved,
     "counted from the end": arguments.from_the_end,
     "another fraction": arguments.fraction,
     "fractions of double precision": arguments.exact_fractions,
@@ -107,7 +115,8 @@ CONTENTS: Final[Mapping[str, Mutation]] = {
     "a number of another type": arguments.other_type,
     "another dtype asked for": arguments.dtype,
     "an argument left out": arguments.dropped,
-    "the same tensor twice": arguments.twice,
+    "the same tensor twice": arguments.twice(2),
+    "the same tensor everywhere": arguments.twice(8),
     "a number for a tensor": arguments.number_of_a_tensor,
 }
 MUTATIONS: Final[Mapping[str, Mutation]] = {**PLACES, **CONTENTS}

@@ -31,7 +31,7 @@ def measured(program: Program, expected: Replayed, actual: Replayed, pair: Pair)
     given = [
         (slot, path)
         for slot, path, tensor in results(program, expected)
-        if slot not in program.undefined and pair.reference.dtype_of(tensor) in WIDER
+        if slot not in program.undefined and (dtype := pair.reference.dtype_of(tensor)) in WIDER and measurable(dtype)
     ]
     if not given:
         return None

@@ -72,12 +72,18 @@ def judged_samples(
     handed_in = time.monotonic()
     index = -1
     kinds: set[object] = set()
+    asking: set[tuple[bool, ...]] = set()
     for index, sample in enumerate(made):
         closely = index < _CLOSELY
-        if sample.program is not None and len(kinds) < _UNLIKE:
-            seen = len(kinds)
-            kinds.add(_kind_of_inputs(sample.program))
-            closely |= len(kinds) > seen
+        if sample.program is not None:
+            # For inference other code is called.
+            asks = tuple(call.kwargs["requires_grad"] for call in sample.program.inputs())
+            closely |= asks not in asking and len(asking) < _UNLIKE
+            asking.add(asks)
+            if len(kinds) < _UNLIKE:
+                seen = len(kinds)
+                kinds.add(_kind_of_inputs(sample.program))
+                closely |= len(kinds) > seen
         if index < unit.start:
             continue
         if trail is not None:

@@ -121,9 +121,11 @@ def _written_by(once: Mapping[Place, Any]) -> Iterator[Array]:
 
 
 def _stir(arrays: Iterable[Array], framework: Framework, turn: int) -> None:
-    """Make tensors of the sizes of `arrays`, and let them go."""
-    filled = [Array(np.full(array.data.shape, 3 * turn + 1).astype(array.data.dtype), array.dtype)
-              for array in arrays for _ in range(_COPIES)]  # fmt: skip
+    """Make tensors of the sizes of `arrays`, and let them go: of NaN once, since nothing times that is not nothing."""
+    filled = []
+    for array in arrays:
+        number = float("nan") if turn == 1 and array.data.dtype.kind in "fc" else 3 * turn + 1
+        filled += [Array(np.full(array.data.shape, number).astype(array.data.dtype), array.dtype)] * _COPIES
     held = [framework.tensor(array) for array in filled]
     del held
 

@@ -10,13 +10,14 @@ from autotest.program import Program
 from autotest.results.sweep import CellKey
 from autotest.sources.hard_inputs import hard_inputs
 from autotest.sources.mutations import CONTENTS, PLACES, mutations
+from autotest.sources.special_points import special_points
 from autotest.sweeping.kept_samples import KeptSamples
 from autotest.sweeping.units import FIRST, Unit, digest
 
 #: About how many samples of a unit are mutated; into how many, by dtype, and elsewhere.
 _MUTATED: Final = 24
-_MUTATIONS: Final[Mapping[str, int]] = {"float32": 80, "float64": 40, "int64": 48}
-_FEW: Final = 24
+_MUTATIONS: Final[Mapping[str, int]] = {"float32": 96, "float64": 44, "int64": 52}
+_FEW: Final = 26
 #: How many of a cell's programs there are on hard inputs.
 _HARD: Final = 40
 
@@ -27,10 +28,16 @@ def samples(unit: Unit, database: SampleDatabase, kept: KeptSamples | None = Non
     if unit.kind == "sample":
         yield from kept.ordinary(unit, database)
         return
-    if unit.kind not in ("mutation", "hard"):
+    if unit.kind not in ("mutation", "special", "hard"):
         yield from database.samples(key.operator, key.form, key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
         return
     programs = [sample.program for sample in kept.ordinary(unit, database) if sample.program is not None]
+    if unit.kind == "special":
+        if unit.optioned:
+            optioned = database.samples(key.operator, key.form, key.dtype, "option", unit.seed)  # type: ignore[arg-type]
+            programs += [sample.program for sample in optioned if sample.program is not None]
+        yield from (Sample(program) for _, program in special_points(programs))
+        return
     # Of many samples, some that lie far apart.
     some = programs[:: max(1, len(programs) // _MUTATED)]
     if unit.kind == "hard":

@@ -21,6 +21,7 @@ _KINDS: Final[Mapping[Kind, int]] = {
     "noncontiguous": 1,
     "option": 1,
     "mutation": 1,
+    "special": 2,
     "hard": 3,
     "found": 0,
     "reference": 5,
@@ -34,7 +35,7 @@ _WRITTEN: Final = ("operator", "int64")
 #: The kinds of an entry that holds what was found before.
 FOUND: Final[tuple[Kind, ...]] = ("found",)
 #: What is made of an entry's samples besides.
-_MUTATED: Final[tuple[Kind, ...]] = ("mutation", "hard")
+_MUTATED: Final[tuple[Kind, ...]] = ("mutation", "special", "hard")
 
 
 #: How the end of a process is told that was waited for too long.
@@ -65,6 +66,8 @@ class Unit:
     path: str = ""
     #: The dtypes of which its operator has cells.
     dtypes: tuple[str, ...] = ()
+    #: Whether its database has samples with optional arguments besides.
+    optioned: bool = False
     #: The first sample to judge. Those before it have been.
     start: int = 0
     #: Mutations are made anew in each turn.
@@ -127,7 +130,7 @@ def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) ->
         # The form has no part in it: all forms are given the same samples.
         drawn = "sample" if kind in _MUTATED else kind
         own = digest(seed, f"{key.operator}/{key.dtype}/{drawn}")
-        yield Unit(number, entry.database, key, kind, own, path, entry.dtypes)
+        yield Unit(number, entry.database, key, kind, own, path, entry.dtypes, "option" in entry.kinds)
 
 
 def round_of(form: Form, dtype: str, kind: Kind) -> int:
@@ -149,7 +152,7 @@ def _applies(entry: Entry, form: Form, dtype: str, kind: Kind) -> bool:
     if kind == "error":
         # They come with dtypes of their own.
         return form in FIRST and dtype == ("float32" if "float32" in entry.dtypes else entry.dtypes[0])
-    if kind == "hard":
+    if kind in ("special", "hard"):
         return form in FIRST and dtype == "float32"
     if kind == "mutation":
         # Some candidates have ``x % y``, and no function of that.

@@ -221,6 +221,46 @@ def forgets_one_of_two_alike(addcmul: Any) -> Any:
     return wrong
 
 
+def drops_empty_parts(split: Any) -> Any:
+    return lambda x, sizes, dim=0: tuple(part for part in split(x, sizes, dim) if part.shape[dim])
+
+
+def adds_the_last_only(index_add_: Any) -> Any:
+    def wrong(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
+        last = torch.tensor([place for place, at in enumerate(index.tolist()) if at not in index.tolist()[place + 1 :]])
+        return index_add_(x, dim, index[last.long()], source.index_select(dim, last.long()), alpha=alpha)
+
+    return wrong
+
+
+def slope_of_a_root(norm: Any) -> Any:
+    """The gradient at zero is that of the formula, which is NaN."""
+
+    def wrong(x: Any, ord: Any = 2, *args: Any, **kwargs: Any) -> Any:  # noqa: A002 - as torch calls it
+        root = x.square().sum().sqrt()
+        given = norm(x, ord, *args, **kwargs)
+        return given + (root - root.detach()) * 0 if ord == 2 else given
+
+    return wrong
+
+
+def adds_what_beta_takes_away(baddbmm: Any) -> Any:
+    return lambda x, *args, **kwargs: baddbmm(x, *args, **kwargs) + x.sum() * 0
+
+
+def no_new_dimension(getitem: Any) -> Any:
+    def wrong(x: Any, index: Any) -> Any:
+        if isinstance(index, tuple) and any(part is None for part in index):
+            raise IndexError("no new dimensions")
+        return getitem(x, index)
+
+    return wrong
+
+
+def takes_any_out(sqrt: Any) -> Any:
+    return lambda x, out=None: sqrt(x) if out is None else out.resize_(x.shape).copy_(sqrt(x))
+
+
 def without(name: str) -> Callable[[Any], Any]:
     """A class that ignores one argument of its constructor."""
     return lambda kind: lambda *args, **kwargs: kind(*args, **{key: kwargs[key] for key in kwargs if key != name})
@@ -281,6 +321,23 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "dtype that is asked for": (fault("cumsum", forgets_dtype), "cumsum/function/float32", "dtype"),
     "a dim from the end": (fault("stack", counts_from_the_end_wrongly), "stack/function/float32", "shape"),
     "the same tensor twice": (fault("addcmul", forgets_one_of_two_alike), "addcmul/function/float32", "gradient"),
+    "parts without elements": (fault("split", drops_empty_parts), "split:list_args/function/float32", "shape"),
+    "an index twice": (FaultyTorch(tensors={"index_add_": adds_the_last_only}), "index_add/in-place/float32", "value"),
+    "a gradient at zero": (fault("linalg.vector_norm", slope_of_a_root),
+                           "linalg.vector_norm/function/float32", "gradient"),
+    "an option that shows beside another": (fault("nn.AvgPool1d", without("count_include_pad")),
+                                            "nn.AvgPool1d/module/float32", "value"),
+    "an option that shows on some sizes": (fault("nn.MaxPool1d", without("ceil_mode")),
+                                           "nn.MaxPool1d/module/float32", "shape"),
+    "an option that no sample gives so": (fault("baddbmm", adds_what_beta_takes_away),
+                                          "baddbmm/function/float32", "nonfinite"),
+    "a word that the documentation tells of": (fault("linalg.qr", lambda f: lambda x, mode="reduced": f(x)),
+                                               "linalg.qr/function/float32", "shape"),
+    "whole numbers beyond fractions": (fault("lt", lambda f: lambda x, y, **k: f(x.double(), y.double())),
+                                       "lt/function/int64", "value"),
+    "an index with a new dimension": (FaultyTorch(tensors={"__getitem__": no_new_dimension}),
+                                      "__getitem__/operator/float32", "errors"),
+    "out= of another dtype": (fault("sqrt", takes_any_out), "sqrt/out=/float32", "errors"),
     "a reflected operator": (FaultyTorch(tensors={"__rsub__": lambda f: lambda x, y: f(x, y) * 2}),
                              "__rsub__/reflected/float32", "value"),
     "a method": (FaultyTorch(tensors={"sigmoid": lambda f: lambda x: f(x) + 1}), "sigmoid/method/float32", "value"),

@@ -94,6 +94,12 @@ def test_torch_beside_itself_is_as_accurate() -> None:
     assert less_accurate(mapped(cell)) == []
 
 
+def test_complex_results_of_real_inputs_are_judged_and_not_measured() -> None:
+    cell = swept(TORCH, "fft.rfft/function/float32", "sample")
+    assert cell.accuracy is None
+    assert not any("could not be judged" in reason for reason in cell.left_out)
+
+
 def test_half_a_unit_is_as_good_as_it_gets() -> None:
     found = Accuracy()
     found.reference.add(np.array([0.01]))

@@ -13,6 +13,7 @@ from autotest.program.rewriting import tensor_call
 from autotest.program.serialisation import pack_arrays, to_json
 from autotest.replaying.replay import replay
 from autotest.sources.mutations import CONTENTS, MUTATIONS, mutations
+from autotest.sources.special_points import POINTS, special_points
 
 TORCH = framework("torch")
 
@@ -53,16 +54,25 @@ def into_out() -> Program:
     return Program((*calls, Call("function", "abs", (Ref(0),), {"out": Ref(1)}, 2)), arrays)
 
 
+def reading() -> Program:
+    """Items of a tensor read, and sizes that have a sum."""
+    array = Array(np.arange(12, dtype="float32").reshape(3, 4), "float32")
+    calls = [tensor_call(0, 0, array, requires_grad=True)]
+    calls.append(Call("operator", "getitem", (Ref(0), (1, slice(None))), {}, 1))
+    calls.append(Call("function", "split", (Ref(1), [1, 3]), {}, 2))
+    return Program(tuple(calls), (array,))
+
+
 def changed(name: str, seed: int = 1) -> Program:
     """One of the programs, mutated."""
-    mutated = [MUTATIONS[name](made(), random.Random(seed)) for made in (program, in_place, into_out)]
+    mutated = [MUTATIONS[name](made(), random.Random(seed)) for made in (program, in_place, into_out, reading)]
     return next(one for one in mutated if one is not None)
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_mutation_changes_the_copy_only(name: str) -> None:
     fitting = 0
-    for original in (program(), in_place(), into_out()):
+    for original in (program(), in_place(), into_out(), reading()):
         before = str(to_json(original)), pack_arrays(original)
         mutated = MUTATIONS[name](original, random.Random(3))
         if mutated is not None:
@@ -79,7 +89,7 @@ def test_the_same_seed_gives_the_same_mutations() -> None:
 
 
 def test_every_mutation_that_fits_has_its_turn() -> None:
-    made = mutations([program(), in_place(), into_out()], 0, 3 * len(MUTATIONS))
+    made = mutations([program(), in_place(), into_out(), reading()], 0, 3 * len(MUTATIONS))
     named = {name.partition(",")[0] for name, _ in made}
     assert named == set(MUTATIONS)
 
@@ -125,7 +135,8 @@ def test_any_two_tensors_may_be_the_same_one_also_in_a_list() -> None:
     calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
     calls.append(Call("function", "cat", ([Ref(0), Ref(1), Ref(2)],), {}, 3))
     listed = Program(tuple(calls), arrays)
-    drawn = [MUTATIONS["the same tensor twice"](listed, random.Random(seed)) for seed in range(20)]
+    names = ("the same tensor twice", "the same tensor everywhere")
+    drawn = [MUTATIONS[name](listed, random.Random(seed)) for name in names for seed in range(20)]
     given = {tuple(ref.slot for ref in one.calls[-1].args[0]) for one in drawn if one is not None}
     assert given == {(0, 0, 2), (0, 1, 0), (0, 1, 1), (0, 0, 0)}
 
@@ -165,6 +176,20 @@ def test_what_is_enlarged_stays_small_when_it_is_broadcast() -> None:
     calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
     calls.append(Call("function", "where", (Ref(0), Ref(1), Ref(2)), {}, 3))
     assert MUTATIONS["a large size"](Program(tuple(calls), arrays), random.Random(0)) is None
+
+
+def test_special_points_are_met_by_every_argument_that_is_given() -> None:
+    array = Array(np.arange(3, dtype="float32"), "float32")
+
+    def norm(*order: float) -> Program:
+        calls = (tensor_call(0, 0, array, requires_grad=True), Call("function", "norm", (Ref(0), *order), {}, 1))
+        return Program(calls, (array,))
+
+    made = list(special_points([norm(), norm(), norm(2), norm(1), norm(2)]))
+    assert [name for name, _ in made] == [*POINTS] * 3
+    assert [program.calls[-1].args[1:] for _, program in made[:: len(POINTS)]] == [(), (2,), (1,)]
+    assert not made[0][1].arrays[0].data.any()
+    assert np.isnan(dict(made)["a NaN"].arrays[0].data).any()
 
 
 def test_integers_do_not_require_grad() -> None:

@@ -154,6 +154,21 @@ def test_a_candidate_that_differs_from_itself_as_the_reference_does_is_no_findin
     assert [failure.check for failure in found.failures] == (["repeat"] if reference is TORCH else [])
 
 
+def test_a_reference_that_takes_nothing_of_memory_nobody_wrote_into_is_no_evidence() -> None:
+    """`baddbmm` of torch 2.0.1 with ``beta=0`` multiplies what lay there by zero, which is NaN if that was NaN."""
+    stirred: list[Any] = []
+
+    class Noting(FaultyTorch):
+        def tensor(self, array: Array, *args: Any, **kwargs: Any) -> Any:
+            stirred.append(array.data)
+            return super().tensor(array, *args, **kwargs)
+
+    array = Array(np.ones(2, "float32"), "float32")
+    calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
+    assert not wavers(Program(calls, (array,)), Noting())
+    assert any(np.isnan(data).all() for data in stirred)
+
+
 def test_memory_of_the_size_of_a_result_is_filled_before_the_reference_is_run_again() -> None:
     """What a call leaves unwritten in its result then holds something else."""
     made: list[tuple[int, ...]] = []

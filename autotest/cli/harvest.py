@@ -53,14 +53,34 @@ def run(arguments: argparse.Namespace) -> int:
     if shutil.which(command[0]) is None and not Path(command[0]).exists():
         raise UsageError(f"{command[0]}: there is no such command; write it as you type it: python train.py")
     output: Path = arguments.output
-    harvesting.begin(output)
-    try:
-        status = _run(command, harvesting.environment(output, arguments.limit))
-    except OSError as error:
-        raise UsageError(f"{command[0]} cannot be run: {error.strerror}") from error
-    print(f"autotest: {_told(output, command)}", file=sys.stderr)
+    with _earlier_kept(output):
+        harvesting.begin(output)
+        try:
+            status = _run(command, harvesting.environment(output, arguments.limit))
+        except OSError as error:
+            raise UsageError(f"{command[0]} cannot be run: {error.strerror}") from error
+        print(f"autotest: {_told(output, command)}", file=sys.stderr)
     # What a signal ended has the status that a shell gives it.
     return status if status >= 0 else 128 - status
+
+
+@contextlib.contextmanager
+def _earlier_kept(output: Path) -> Iterator[None]:
+    """Put the file that is at `output` aside, and back, with a word, where nothing is recorded in its place."""
+    aside = output.with_name(f"{output.name}.earlier")
+    there = output.is_file() and output.stat().st_size > 0
+    with contextlib.suppress(OSError):  # what cannot be written is told of by whoever writes
+        if there:
+            output.replace(aside)
+    try:
+        yield
+    finally:
+        if there and aside.exists():
+            if output.exists() and output.stat().st_size:
+                aside.unlink()
+            else:
+                aside.replace(output)
+                print(f"autotest: {output} holds what an earlier run recorded, as before", file=sys.stderr)
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:

@@ -18,7 +18,7 @@ from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_options import changed_options, option_values
-from autotest.frameworks.torch_search import Drawer, accepted, given, module_inputs, odd_inputs, telling
+from autotest.frameworks.torch_search import Arguments, Drawer, accepted, given, module_inputs, odd_inputs, telling
 from autotest.frameworks.torch_testing import UNCHECKED, internal
 from autotest.program import Ref
 
@@ -197,18 +197,18 @@ def _searched(kind: Any, drawer: Drawer) -> Iterator[_Made]:
         refused: list[_Made] = []
         for name, value in changed_options(kind, len(base.args), offered):
             one = base._replace(kwargs={name: value})
-            accepted_inputs, tells = _telling(kind, one, base, [base.inputs, *tried], drawer)
-            if accepted_inputs is None:
+            taken, tells = _telling(kind, one, base, [base.inputs, *tried], drawer)
+            if taken is None:
                 refused.append(one)
             else:
-                (shown if tells else silent).append(one._replace(inputs=accepted_inputs))
+                (shown if tells else silent).append(one._replace(inputs=taken))
         yield from (*shown, *silent)
         # Two of them at once: some options matter beside others only.
         for one, other in itertools.pairwise([*shown, *silent]):
             both = one._replace(kwargs={**one.kwargs, **other.kwargs})
-            accepted_inputs, _ = _telling(kind, both, one, [one.inputs, other.inputs], drawer)
-            if accepted_inputs is not None:
-                yield both._replace(inputs=accepted_inputs)
+            taken, _ = _telling(kind, both, one, [one.inputs, other.inputs], drawer)
+            if taken is not None:
+                yield both._replace(inputs=taken)
         yield from _beside_another(kind, [*silent, *refused], shown, drawer)
 
 
@@ -219,10 +219,10 @@ def _beside_another(kind: Any, alone: Sequence[_Made], shown: Sequence[_Made], d
     for place, one, other in itertools.islice(pairs, _PAIRS):
         if place not in done and one.kwargs.keys().isdisjoint(other.kwargs):
             both = other._replace(kwargs={**other.kwargs, **one.kwargs})
-            accepted_inputs, tells = _telling(kind, both, other, [other.inputs, one.inputs], drawer)
-            if accepted_inputs is not None and tells:
+            taken, tells = _telling(kind, both, other, [other.inputs, one.inputs], drawer)
+            if taken is not None and tells:
                 done.add(place)
-                yield both._replace(inputs=accepted_inputs)
+                yield both._replace(inputs=taken)
 
 
 def _telling(
@@ -236,7 +236,7 @@ def _telling(
             # With the same parameters.
             torch.default_generator.manual_seed(0)
             modules.append(kind(*one.args, **one.kwargs).to(drawer.dtype))
-        candidates = [(given_inputs, {}) for given_inputs in inputs]
+        candidates: list[Arguments] = [(given_inputs, {}) for given_inputs in inputs]
         index, tells = telling(modules[0], lambda index: given(modules[1], candidates[index]), candidates)
         return None if index is None else inputs[index], tells
     return None, False

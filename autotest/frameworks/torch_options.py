@@ -13,7 +13,7 @@ from typing import Any, Final
 import torch
 
 from autotest.frameworks.torch_schemas import overloads, takes_dtype
-from autotest.frameworks.torch_search import Drawer, given, telling
+from autotest.frameworks.torch_search import Arguments, Drawer, given, telling
 
 #: What optional arguments are called that are words, and the words that they take.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -101,7 +101,7 @@ def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any]
         yield from (_with(sample, name, value) for name, value in values if name not in sample.kwargs or name in known)
     tried = samples[:: max(1, len(samples) // _TRIED)]
     candidates = [((sample.input, *sample.args), sample.kwargs) for sample in tried]
-    plain = functools.cache(lambda index: given(function, candidates[index]))
+    plain = functools.cache(functools.partial(_given, function, candidates))
     words = [(name, word) for name in _taking_words(path) for word in _words_told_of(path, name)]
     shown: list[tuple[str, Any, Any]] = []
     alone: list[tuple[str, Any]] = []
@@ -129,10 +129,14 @@ def _beside_another(
             continue
         other = _with(sample, known, beside)
         arguments = (other.input, *other.args), other.kwargs
-        came = given(function, arguments)
-        if telling(_changed(function, name, value), lambda index, came=came: came, [arguments])[1]:
+        plain = functools.partial(_given, function, [arguments])
+        if telling(_changed(function, name, value), plain, [arguments])[1]:
             done.add(place)
             yield _with(other, name, value)
+
+
+def _given(function: Callable[..., Any], candidates: Sequence[Arguments], index: int) -> Any:
+    return given(function, candidates[index])
 
 
 def _with(sample: Any, name: str, value: Any) -> Any:

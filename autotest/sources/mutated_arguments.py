@@ -80,24 +80,22 @@ def number(program: Program, source: random.Random) -> Program | None:
 def moved(program: Program, source: random.Random) -> Program | None:
     """In a list of whole numbers nothing in place of one, and another one greater by it: some lists must keep a sum."""
     places = [
-        (slot, place)
+        (slot, value)
         for slot in _subjects(program)
-        for place, value in [*enumerate(program.calls[slot].args), *program.calls[slot].kwargs.items()]
+        for value in (*program.calls[slot].args, *program.calls[slot].kwargs.values())
         if isinstance(value, (tuple, list)) and len(value) > 1 and all(type(item) is int for item in value)
     ]
     if not places:
         return None
-    slot, place = source.choice(places)
-    call = program.calls[slot]
-    numbers = list(call.args[place] if isinstance(place, int) else call.kwargs[place])
-    gone, greater = source.sample(range(len(numbers)), 2)
-    if not numbers[gone]:
+    slot, old = source.choice(places)
+    gone, greater = source.sample(range(len(old)), 2)
+    if not old[gone]:
         return None
-    numbers[greater], numbers[gone] = numbers[greater] + numbers[gone], 0
-    if isinstance(place, int):
-        args = (*call.args[:place], type(call.args[place])(numbers), *call.args[place + 1 :])
-        return _with_call(program, call._replace(args=args))
-    return _with_call(program, call._replace(kwargs={**call.kwargs, place: type(call.kwargs[place])(numbers)}))
+    sizes = [0 if at == gone else size + old[gone] * (at == greater) for at, size in enumerate(old)]
+    call = program.calls[slot]
+    args = tuple(type(old)(sizes) if value is old else value for value in call.args)
+    kwargs = {name: type(old)(sizes) if value is old else value for name, value in call.kwargs.items()}
+    return _with_call(program, call._replace(args=args, kwargs=kwargs))
 
 
 def index(change: Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]) -> Mutation:

@@ -128,6 +128,15 @@ def test_a_script_without_torch_says_that_nothing_was_recorded(folder: Path) -> 
     assert "never imported torch" in ended.stderr
 
 
+def test_what_an_earlier_run_recorded_stays_where_nothing_is_recorded(folder: Path) -> None:
+    (folder / "plain.py").write_text("print(1)")
+    (folder / "calls.jsonl").write_text("what was recorded")
+    ended = run("--", sys.executable, "plain.py")
+    assert "calls.jsonl holds what an earlier run recorded" in ended.stderr
+    assert (folder / "calls.jsonl").read_text() == "what was recorded"
+    assert [path.name for path in folder.glob("calls*")] == ["calls.jsonl"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -24,6 +24,7 @@ class Script:
         mode: what that is called, such as ``"nn.Graph"``.
         graphs_forward: whether ``Replay`` runs ``program`` with a ``forward`` of its own, gradients being pushed back
             outside of the graph.
+        on_cpu: whether its results are on the CPU, as the reference's are.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Script:
     graph: str = ""
     mode: str = ""
     graphs_forward: bool = False
+    on_cpu: bool = True
 
 
 class About(NamedTuple):

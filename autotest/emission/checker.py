@@ -243,8 +243,10 @@ class Criterion:
     check_values: bool = True
 
 
-def values(sides: dict[str, str], criterion: Criterion, *, modules: bool, containers: bool) -> str:
-    """The part that compares observed values.
+def values(
+    sides: dict[str, str], criterion: Criterion, *, modules: bool, containers: bool, devices: bool = True
+) -> str:
+    """The part that compares observed values, and `devices` where they ought to be alike.
 
     `modules` when a whole module may be observed, `containers` when tuples, lists or dicts may be.
     """
@@ -261,7 +263,11 @@ def values(sides: dict[str, str], criterion: Criterion, *, modules: bool, contai
         )
     skipped = [
         f'"{key}"'
-        for key, checked in (("dtype", criterion.check_dtype), ("values", criterion.check_values))
+        for key, checked in (
+            ("dtype", criterion.check_dtype),
+            ("values", criterion.check_values),
+            ("device", devices),
+        )
         if not checked
     ]
     keys = f"[key for key in {{**expected, **actual}} if key not in ({', '.join(skipped)},)]" if skipped else _KEYS

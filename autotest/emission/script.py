@@ -62,7 +62,9 @@ def reproducer(about: About, criterion: Criterion, runs: Runs | None = None) -> 
         check = checker.refuses(sides, accepted=symptom == "accepted")
     else:
         has_modules, has_containers = _kinds(program, [expression for _, expression in pairs])
-        check = checker.values(sides, criterion, modules=has_modules, containers=has_containers)
+        check = checker.values(
+            sides, criterion, modules=has_modules, containers=has_containers, devices=candidate.on_cpu
+        )
 
     notes = list(about.notes)
     if not whole:

@@ -9,7 +9,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,10 @@ from autotest.emission import Script
 from autotest.frameworks.base import Absent
 from autotest.frameworks.namespace import DTYPES
 from autotest.frameworks.torch import TorchFramework
-from autotest.program import Array, CallKind, Operand
+from autotest.program import Array, CallKind, Operand, leaves
 
 #: What programs call the device.
 _CPU = ("cpu", "cpu:0")
-#: What computes tensors of a device that is lazy.
-_LAZY: Final = {"xla": "torch_xla.core.xla_model.unlazy"}
 
 
 class OnDevice:
@@ -133,14 +131,17 @@ class TorchDevice(TorchFramework):
             self._compute(tensors)
         return super().values(tensors)
 
-    @functools.cached_property
-    def _compute(self) -> Callable[[Sequence[Any]], object]:
-        """Computes several tensors of a lazy device together."""
-        if self._brought_by is None or self._device.partition(":")[0] not in _LAZY:
-            return lambda tensors: None
-        path, _, name = _LAZY[self._device.partition(":")[0]].rpartition(".")
-        found: Callable[[Sequence[Any]], object] = getattr(importlib.import_module(path), name)
-        return found
+    def known(self, value: Any) -> Any:
+        # What a lazy device accepts it may refuse yet, when it is computed.
+        self._compute([one for one in leaves(value) if self.is_tensor(one)])
+        return value
+
+    def _compute(self, tensors: Sequence[Any]) -> None:
+        if self._device.partition(":")[0] == "xla" and self._brought_by is not None:
+            # As torch_xla itself reads several. With `sync_xla_data` it would give the memory of what was written in
+            # place to others, as it may once a whole step is over and nobody reads what was before.
+            compute = self._brought_by._XLAC._xla_sync_multi
+            compute(list(tensors), devices=[], wait=True, sync_xla_data=False)
 
     def device_type(self, tensor: Any) -> str:
         kind = str(tensor.device.type)
@@ -174,7 +175,7 @@ class TorchDevice(TorchFramework):
         # Autograd counts the devices when it first pushes back, as the reference does before the device is asked for.
         there = f"torch.empty(1, device={self._device!r})"
         lines = ["import torch", *brought, there, "from typing import Any", *inspect.getsource(OnDevice).splitlines()]
-        return Script(self.name, (*lines, f"on_device = OnDevice(torch, {self._device!r})"), "on_device")
+        return Script(self.name, (*lines, f"on_device = OnDevice(torch, {self._device!r})"), "on_device", on_cpu=False)
 
 
 def _first(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import subprocess
@@ -169,6 +170,14 @@ def test_large_inputs_and_awkward_titles_survive(tmp_path, build):
     text = script(build.program(), toys(tmp_path, "toy", "healthy"), title=title, observed=["v1"])
     assert text.index("def program") < text.index("X0 = packed(")
     assert run(tmp_path, text)[0] == 0
+
+
+def test_where_the_results_of_another_device_are_is_no_difference(tmp_path, program):
+    reference, candidate = toys(tmp_path, "toy", "healthy")
+    sides = reference, dataclasses.replace(candidate, on_cpu=False)
+    text = script(program, sides, observed=["v1"])
+    moved = text.replace('"device": value.device.type', '"device": str(id(value))')
+    assert run(tmp_path, text)[0] == run(tmp_path, moved)[0] == 0
 
 
 def test_a_shrunk_gradient_is_short_and_reads_from_the_top(relu_gradient):

@@ -109,10 +109,10 @@ def test_the_script_of_a_device_runs_by_itself(tmp_path):
 def xla(monkeypatch):
     """The adapter of a lazy device where there is none, and what it was told to compute at once."""
     together: list[int] = []
-    modules = {name: types.ModuleType(name) for name in ("torch_xla", "torch_xla.core", "torch_xla.core.xla_model")}
-    modules["torch_xla.core.xla_model"].unlazy = lambda tensors: together.append(len(tensors))
-    for name, module in modules.items():
-        monkeypatch.setitem(sys.modules, name, module)
+    brought = types.ModuleType("torch_xla")
+    compute = lambda tensors, devices, wait, sync_xla_data: together.append(len(tensors))  # noqa: E731
+    brought._XLAC = types.SimpleNamespace(_xla_sync_multi=compute)
+    monkeypatch.setitem(sys.modules, "torch_xla", brought)
     candidate = framework("torch:xla")
     candidate.root = real
     return candidate, together
@@ -132,6 +132,12 @@ def test_one_tensor_that_a_lazy_device_cannot_compute_does_not_spoil_the_others(
 
     candidate._compute = refuse
     assert [value.data.tolist() for value in candidate.values([real.ones(1)])] == [[1.0]]
+
+
+def test_what_a_lazy_device_has_accepted_is_computed_before_anybody_says_so(xla):
+    candidate, together = xla
+    candidate.known((real.ones(1), [real.zeros(1)], 2))
+    assert together == [2]
 
 
 def test_the_script_of_a_device_imports_what_brings_it(xla):

@@ -1,0 +1,45 @@
+"""nn.Hardsigmoid: x0.grad differs in gradient between torch and torch:xla. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_activation.py::test_gradient_at_the_corners[name='Hardsigmoid'], trial 0 of base seed 77.
+semantic difference: a kink, where more than one gradient is right"""
+import sys
+import numpy as np
+
+X0 = np.array([[4.0, -5.0, 5.0, -3.0, -5.0], [6.0, -3.0, 3.0, 0.0, 3.0], [2.0, 0.0, 0.0, 2.0, -4.0],
+    [-1.0, -4.0, -3.0, 0.0, -6.0]], "float32")
+C3 = np.array([[0.20789838, 0.76360834, -0.52229, 0.7604219, 0.081817865], [-0.3311863, -0.4470166,
+    0.43064392, 0.45093584, 0.39128995], [0.46285892, 0.853369, -0.036389112, 0.8937812,
+    -0.8232466], [0.08974767, -0.7667254, 0.47747934, -0.181018, -0.3577031]], "float32")
+
+def program(torch):
+    x0 = torch.tensor(X0, requires_grad=True)
+    m1 = torch.nn.Hardsigmoid()
+    v2 = m1(x0)
+    v2.backward(torch.tensor(C3))
+    return x0.grad
+
+try:
+    import torch
+    import torch_xla
+    torch.empty(1, device='xla')
+    from typing import Any
+    class OnDevice:
+        """torch, or a module of it, whose functions put what they make on a device."""
+
+        def __init__(self, inner: Any, device: str) -> None:
+            self.inner, self.device = inner, device
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(self.inner, name)
+            return OnDevice(found, self.device) if callable(found) or hasattr(found, "__path__") else found
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            import torch
+            with torch.device(self.device):
+                return self.inner(*args, **kwargs)
+    on_device = OnDevice(torch, 'xla')
+    expected = np.array(program(torch).tolist())
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+actual = np.array(program(on_device).tolist())
+if expected.shape == actual.shape and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(*f"DIFFERS: torch gives {expected}, torch:xla {actual}".split())
+sys.exit(1)

@@ -1,0 +1,110 @@
+"""storage_offset: v5 differs in value between torch and torch:xla.
+
+torch 2.9.1+cu128, torch:xla 2.9.1+cu128; test_shape.py::TestViews.test_sizes_and_strides, trial 0 of base seed 77.
+torch is the specification: torch:xla differs in value, in float64 too; nobody else has an opinion
+Compared: v5.
+Exits 1 while the divergence is there, 0 when it is gone, 2 when it cannot tell.
+"""
+
+import base64
+import sys
+import zlib
+
+import numpy as np
+
+try:
+    import torch
+    import torch_xla
+    torch.empty(1, device='xla')
+    from typing import Any
+    class OnDevice:
+        """torch, or a module of it, whose functions put what they make on a device."""
+
+        def __init__(self, inner: Any, device: str) -> None:
+            self.inner, self.device = inner, device
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(self.inner, name)
+            return OnDevice(found, self.device) if callable(found) or hasattr(found, "__path__") else found
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            import torch
+            with torch.device(self.device):
+                return self.inner(*args, **kwargs)
+    on_device = OnDevice(torch, 'xla')
+except (ImportError, OSError) as error:
+    print("cannot tell:", error)
+    sys.exit(2)
+
+def program(torch):
+    x0 = torch.tensor(X0)
+    v1 = x0[1:3:1,]  # layout
+    v1.size(1)
+    v1.dim()
+    v1.stride()
+    v5 = v1.storage_offset()
+    v1.is_contiguous()
+    v1.numel()
+    v1 * 1
+    return {"v5": v5}
+
+
+def packed(dtype, shape, text):
+    """The array whose compressed bytes `text` is."""
+    return np.frombuffer(zlib.decompress(base64.b85decode(text)), dtype).reshape(shape)
+
+
+X0 = packed("float32", (4, 3, 4),
+    "c-muNc;v)D0=^*qegC%`SNE5&ZMN%}{AhohDWm;`TlZ`me(u|^`!8z$r?MCOYA^1vpHt9h_wMZG{Z6}Y@2i=xe}BxLmi_j"
+    "Xf9=m&EU?e?&)qM>*<g2xCDMKg&o;Xkd`@<2HvihcD|p#H1`^!^0RQ4q2m")
+
+
+TOLERANCE = {  # rtol and atol by dtype: |actual - expected| <= atol + rtol * |expected|
+    "float16": (0.001, 0.001), "bfloat16": (0.016, 0.01), "float32": (0.0001, 1e-05),
+    "float64": (1e-09, 1e-09), "complex64": (0.0001, 1e-05), "complex128": (1e-09, 1e-09),
+}
+
+
+def observe(value):
+    """All of `value` that is compared, as plain data."""
+    if isinstance(value, (tuple, list)):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return {"type": kind, "length": len(value), **{at: observe(item) for at, item in enumerate(value)}}
+    if isinstance(value, dict):
+        return {"keys": ", ".join(map(repr, value)), **{key: observe(item) for key, item in value.items()}}
+    if not hasattr(value, "requires_grad"):
+        return value if type(value).__module__ == "builtins" else type(value).__name__
+    facts = {"type": "tensor", "shape": tuple(value.shape), "dtype": str(value.dtype).split(".")[-1]}
+    facts |= {"device": value.device.type, "requires_grad": value.requires_grad}
+    return {**facts, "values": np.array(value.detach().cpu().tolist())}
+
+
+def differences(name, expected, actual, dtype="float32"):
+    """Where `actual` is not the reference's `expected`, a line each. Nothing broadcasts."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in [key for key in {**expected, **actual} if key not in ("device",)]:
+            deeper = f"{name} {key}".strip()
+            yield from differences(deeper, expected.get(key), actual.get(key), expected.get("dtype", dtype))
+    elif type(expected) is not type(actual) or np.shape(expected) != np.shape(actual):
+        yield f"{name}: expected {expected}, actual {actual}"
+    else:
+        e, a = np.asarray(expected), np.asarray(actual)
+        rtol, atol = TOLERANCE.get(dtype, (0, 0))
+        equal = np.isclose(a, e, rtol, atol, equal_nan=True) if e.dtype.kind in "fc" else np.asarray(a == e)
+        for at in np.argwhere(~equal)[:1].tolist():
+            many = f"{(~equal).sum()} of {e.size} differ, at {at}: " if at else ""
+            yield f"{name}: {many}expected {e[tuple(at)]}, actual {a[tuple(at)]}"
+
+
+def run(framework):
+    try:
+        return {name: observe(value) for name, value in program(framework).items()}
+    except Exception as error:
+        return f"raises {type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    expected, actual = run(torch), run(on_device)
+    if isinstance(expected, str):
+        sys.exit(print("cannot tell: torch", expected) or 2)
+    found = ["torch:xla " + actual] if isinstance(actual, str) else list(differences("", expected, actual))
+    print(*("DIFFERS: " + "; ".join(found) if found else "same").split())
+    sys.exit(1 if found else 0)

@@ -26,6 +26,10 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[1]
 
+# Tests run on small tensors, where torch's own threads only stand in each other's way, and wait for each other at full
+# speed where another worker has the other core. What tests start as processes of their own has threads as users have.
+torch.set_num_threads(1)
+
 
 def pytest_configure() -> None:
     """Let Ctrl-C reach what tests start: a shell has what it runs in the background ignore it, and all below that."""

@@ -1,11 +1,9 @@
-"""Tests of networks run on small tensors, where torch's own threads only stand in each other's way."""
+"""Files that need the default candidate to be imported are left out where there is none."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-
-from tests.diagnosis.conftest import _one_thread  # noqa: F401 - the same fixture
 
 # Classes over the dual namespace are made while a file is imported, which asks for the default candidate.
 if sys.version_info >= (3, 11) or importlib.util.find_spec("oneflow") is None:

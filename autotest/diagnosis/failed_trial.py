@@ -13,6 +13,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage
 from autotest.diagnosis import gradient_finding, graph_finding, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
+from autotest.diagnosis.beyond_known import look_beyond
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
 from autotest.diagnosis.live_modules import unshown, wrong_alone
@@ -27,9 +28,10 @@ from autotest.program import Call, Program
 from autotest.program.semantics import reads_gradient
 from autotest.program.sequentials import taken_apart
 from autotest.results.finding import Finding
+from autotest.results.ledger import Ledger
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
-from autotest.trials.judgement import identity_of_trial
+from autotest.trials.judgement import Judgement, identity_of_trial, judge
 from autotest.trials.trial import Outcome, Test, run_trial
 
 
@@ -67,6 +69,16 @@ class FailedTrial:
         if self._opinion is None or self._opinion[0] is not first:
             self._opinion = first, examine(agreement, self.pair, self._settings)
         return self._opinion[1]
+
+    def judged(self, ledger: Ledger) -> Judgement:
+        """What the trial came to, by the `ledger` of divergences that are known."""
+        return judge(
+            self.test,
+            self.outcome,
+            ledger,
+            lambda: self.cleared() is not None,
+            lambda: look_beyond(self.test, self.outcome, self.pair, ledger),
+        )
 
     @np.errstate(all="ignore")
     @warnings_ignored()

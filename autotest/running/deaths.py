@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,8 @@ from autotest.diagnosis import graph_death
 from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import ProbeOptions
 from autotest.diagnosis.verdict import Evidence, judge
-from autotest.diagnosis.verification import verify
 from autotest.emission.checker import Runs
 from autotest.frameworks import Pair, chosen_names, registry
-from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
 from autotest.processes.endings import ProcessDeath
@@ -26,7 +24,7 @@ from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
 from autotest.results.finding import Finding
-from autotest.results.identity import DEADLY, Identity, death_of, known_as
+from autotest.results.identity import Identity, death_of, known_as
 from autotest.results.tasks import (
     Conditions,
     DiagnoseDeath,
@@ -40,8 +38,7 @@ from autotest.running.death_scripts import interpreter_ready_for, scripted, veri
 from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
 from autotest.sources.identity import trial_seed
-from autotest.storage.keeping import forget, keep, latest, shortened
-from autotest.storage.store import Store
+from autotest.storage.keeping import forget, keep, latest
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.trial import COMPARED_AT_ONCE
 
@@ -324,26 +321,6 @@ def _shrunk(
     except (OSError, NotReplayable) as error:
         return f"Shrunk:     not at all ({error})"
     return "Shrunk:     not at all, since its program alone survives" if smaller is None else smaller
-
-
-def earlier_deaths(test: str, context: RunContext) -> Iterator[tuple[Finding, str]]:
-    """What earlier processes died of in `test`, with where it is kept: new trails, then what was stored.
-
-    Whatever does not happen any more is passed over. Each takes a process or two, so some seconds.
-    """
-    traced: set[str] = set()
-    for path, position in breadcrumb.dead(breadcrumb.folder(context.options.directory)):
-        if position.test == test:
-            found = recover(path, position, context)
-            if not isinstance(found, Verification):
-                traced.add(found[1].key)
-                yield found[0], found[1].place
-    for record in Store(context.options.directory).for_test(test):
-        finding = record.finding
-        if finding.first.symptom in DEADLY and finding.script is not None and record.key not in traced:
-            state = verify(finding.script)
-            if state.holds:
-                yield dataclasses.replace(finding, verified=state), shortened(record.path)
 
 
 def recover(path: Path, position: Position, context: RunContext) -> tuple[Finding, Found] | Verification:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import collections
 import dataclasses
 import unittest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from autotest.base.errors import GradientNotCompared, NothingCompared, StaleLedgerEntry, TooFewAccepted
 from autotest.comparison.rejection import ABSENT
-from autotest.diagnosis.beyond_known import look_beyond
-from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.recording.given import given
-from autotest.replaying import graph_check
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.finding import Finding
@@ -33,6 +30,9 @@ from autotest.trials.judgement import (
     judge,
 )
 from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, settle
+
+if TYPE_CHECKING:
+    from autotest.diagnosis.failed_trial import FailedTrial
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -65,6 +65,8 @@ class JudgedTrials:
     graphed: list[tuple[int, int, Outcome]] = dataclasses.field(default_factory=list)
     #: How many trials the reference has to accept.
     needed: int = dataclasses.field(init=False)
+    #: What examined the last trial with mismatches.
+    _examined: FailedTrial | None = None
 
     def __post_init__(self) -> None:
         options, own = self.context.options, self.test.settings
@@ -125,8 +127,7 @@ class JudgedTrials:
 
     def _judge(self, planned: Planned, outcome: Outcome) -> None:
         test, tally = self.test, self.tally
-        trial = FailedTrial(test, outcome, self.context.pair)
-        judgement = self._judged(trial)
+        judgement = self._judged(outcome)
         match judgement:
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1
@@ -134,7 +135,7 @@ class JudgedTrials:
                 if rejection.type == ABSENT:
                     tally.absent[rejection.text] += 1
             case Diverged():
-                raise self._divergence(planned.base, planned.trial, trial)
+                raise self._divergence(planned.base, planned.trial, outcome)
             case Vacuous():
                 raise NothingCompared(test.id, text.nothing_compared(outcome.seed, planned.trial))
             case GradientMissing(complaint):
@@ -148,18 +149,15 @@ class JudgedTrials:
         tally.gradients += outcome.gradients
         if isinstance(judgement, Accepted) and self.context.pair.checks_graph(test.settings.check_graph):
             self.graphed.append((planned.base, planned.trial, outcome))
+            from autotest.replaying import graph_check
+
             if len(self.graphed) == graph_check.AT_ONCE:
                 self._agree_in_graph_mode()
 
-    def _judged(self, trial: FailedTrial) -> Judgement:
-        test, outcome, ledger = trial.test, trial.outcome, self.context.ledger
-        judgement = judge(
-            test,
-            outcome,
-            ledger,
-            lambda: trial.cleared() is not None,
-            lambda: look_beyond(test, outcome, trial.pair, ledger),
-        )
+    def _judged(self, outcome: Outcome) -> Judgement:
+        if not outcome.mismatches:
+            return judge(self.test, outcome, self.context.ledger)
+        judgement = self._failed(outcome).judged(self.context.ledger)
         if isinstance(judgement, Expected):
             self.tally.expected.update(entry.key for entry in judgement.entries)
             behind = self.tally.behind.setdefault(judgement.entry.key, collections.Counter())
@@ -173,19 +171,28 @@ class JudgedTrials:
         graphed, self.graphed = self.graphed, []
         if not graphed:
             return
+        from autotest.replaying import graph_check
+
         report = graph_check.check([outcome.recorder for _, _, outcome in graphed], self.test.settings)
         self.tally.graphed += report.compared
         self.tally.left_out += report.left_out
         for (base, index, outcome), mismatches in zip(graphed, report.mismatches, strict=True):
             if mismatches:
                 outcome.mismatches = mismatches
-                trial = FailedTrial(self.test, outcome, self.context.pair)
-                if isinstance(self._judged(trial), Diverged):
-                    raise self._divergence(base, index, trial)
+                if isinstance(self._judged(outcome), Diverged):
+                    raise self._divergence(base, index, outcome)
 
-    def _divergence(self, base: int, index: int, trial: FailedTrial) -> Divergence:
+    def _failed(self, outcome: Outcome) -> FailedTrial:
+        """What examines `outcome`, which has mismatches, for all questions about it: its replays cost much."""
+        if self._examined is None or self._examined.outcome is not outcome:
+            from autotest.diagnosis.failed_trial import FailedTrial  # diagnoses are imported when something failed
+
+            self._examined = FailedTrial(self.test, outcome, self.context.pair)
+        return self._examined
+
+    def _divergence(self, base: int, index: int, outcome: Outcome) -> Divergence:
         # A stored failure may have another base seed than this run, and is brought back by its own.
-        finding = trial.diagnosed(self.context.with_base_seed(base), index)
+        finding = self._failed(outcome).diagnosed(self.context.with_base_seed(base), index)
         place, trouble = _keep(finding, self.store)
         return Divergence(text.divergence(finding, place, trouble), finding, place)
 

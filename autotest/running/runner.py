@@ -15,7 +15,8 @@ from autotest.recording.watching import watched
 from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.results.identity import DEADLY
-from autotest.running import deaths, run_hooks
+from autotest.running import run_hooks
+from autotest.running.earlier_deaths import earlier_deaths
 from autotest.running.judged_trials import JudgedTrials, Planned
 from autotest.running.tally import Tally
 from autotest.sources.identity import trial_seed
@@ -88,7 +89,7 @@ def _collected_rarely() -> Iterator[None]:
 def _outlive(test: Test, context: RunContext, tally: Tally) -> set[int]:
     """Report what earlier processes died of in this test, which no trial in this one can; returns seeds to avoid."""
     lethal: set[int] = set()
-    for finding, place in deaths.earlier_deaths(test.id, context):
+    for finding, place in earlier_deaths(test.id, context):
         entry = context.ledger.expects(test.id, finding.first, finding.identity.operator)
         if entry is None:
             raise Divergence(text.divergence(finding, place, ""), finding, place)

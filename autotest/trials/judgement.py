@@ -71,7 +71,7 @@ def judge(
     test: Test,
     outcome: Outcome,
     ledger: Ledger,
-    is_rounding: Callable[[], bool],
+    is_rounding: Callable[[], bool] = lambda: False,
     look_beyond: Callable[[], bool] = lambda: False,
 ) -> Judgement:
     """What a trial of `test` that was compared came to.

@@ -7,7 +7,7 @@ import functools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair, files
 from autotest.frameworks.base import CandidateDied, CandidateHung
 from autotest.gradients import differentiable, gate
-from autotest.gradients.numeric_check import held_against_numbers
 from autotest.program import Array, Program, refs
 from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
 from autotest.recording.dual import Value
@@ -28,12 +27,14 @@ from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
 from autotest.recording.steps import may_be_of_a_step
 from autotest.replaying.replay import Replayed, replay
-from autotest.replaying.updates import Update, Updates, check_updates
 from autotest.results.ledger import Entry
 from autotest.trials.body_errors import explained, own_lines
 from autotest.trials.intermediate_gradients import keep_gradients
 from autotest.trials.returned import returned_tensors, told_on_both_sides
 from autotest.trials.special_values import told_apart
+
+if TYPE_CHECKING:
+    from autotest.replaying.updates import Update, Updates
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -240,6 +241,8 @@ def settle(outcomes: Sequence[Outcome], settings: Settings) -> None:
                 _hold_against_numbers(outcome, settings)
         # A tolerance that the test gives is law, and rougher.
         if may_be_of_a_step(outcome.recorder, outcome.mismatches) and not settings.gives_tolerance:
+            from autotest.replaying.updates import check_updates
+
             outcome.updates = check_updates(outcome.recorder)
             outcome.mismatches = [*([outcome.update.mismatch] if outcome.update else []), *outcome.mismatches]
 
@@ -268,6 +271,8 @@ def _each_once_more(outcomes: Sequence[Outcome], settings: Settings) -> Iterator
 
 
 def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
+    from autotest.gradients.numeric_check import held_against_numbers
+
     found = held_against_numbers(outcome.recorder, settings)
     outcome.mismatches, outcome.numeric, outcome.small = found.mismatches, found.pairs, found.small
     if found.unchecked and not (found.mismatches or settings.skip_grad):

@@ -31,6 +31,13 @@ def test_importing_the_plugin_imports_nothing_of_weight(importable_elsewhere):
     assert foreign == {"autotest", *(f"autotest.pytest_plugin{part}" for part in ("", ".command_line", ".plugin"))}
 
 
+def test_what_diagnoses_failures_is_not_imported_before_there_is_one(importable_elsewhere):
+    code = "import sys, autotest.decorator; print(*(name for name in sys.modules if name.startswith('autotest.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "autotest.running.judged_trials" in done.stdout.split()
+    assert not [name for name in done.stdout.split() if name.startswith("autotest.diagnosis")]
+
+
 def test_a_run_without_autotests_imports_neither_numpy_nor_a_framework(pytester, run_outside):
     pytester.makepyfile(
         """

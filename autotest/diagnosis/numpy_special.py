@@ -147,15 +147,7 @@ def _inverse_erf(y: float) -> float:
     return math.copysign(high, y) if y else y
 
 
-# -- Bessel's functions, by their integrals, which the trapezoidal rule and Gauss's take exactly ----------------------
-
-
-@functools.cache
-def _half_circle() -> tuple[Values, Values]:
-    at = np.linspace(0, math.pi, 801)
-    weights = np.full(801, math.pi / 800)
-    weights[[0, -1]] /= 2
-    return at, weights
+# -- Bessel's functions, by their series, and those of the second kind by their integrals -----------------------------
 
 
 @functools.cache
@@ -170,9 +162,17 @@ def _near(x: float, limit: float = _FAR) -> float:
     return x
 
 
+def _power_series(n: int, x: float, sign: int) -> float:
+    """Of the functions of the first kind: none of its terms is lost, however small `x` is."""
+    term = total = (x / 2) ** n / math.factorial(n)
+    for k in range(1, 50 + int(abs(x))):
+        term *= sign * x * x / (4 * k * (k + n))
+        total += term
+    return total
+
+
 def _first_kind(n: int) -> Callable[[float], float]:
-    at, weights = _half_circle()
-    return lambda x: float(np.cos(n * at - _near(x, _SMALL) * np.sin(at)) @ weights / math.pi)
+    return lambda x: _power_series(n, _near(x, _SMALL), -1)
 
 
 def _second_kind(n: int) -> Callable[[float], float]:
@@ -189,13 +189,7 @@ def _second_kind(n: int) -> Callable[[float], float]:
 
 
 def _modified(n: int, *, scaled: bool = False) -> Callable[[float], float]:
-    def bessel(x: float) -> float:
-        at, weights = _half_circle()
-        size = abs(_near(x))
-        value = float((np.exp(size * (np.cos(at) - 1)) * np.cos(n * at)) @ weights / math.pi)
-        return (value if scaled else value * math.exp(size)) * (math.copysign(1, x) if n else 1)
-
-    return bessel
+    return lambda x: _power_series(n, _near(x), 1) * (math.exp(-abs(x)) if scaled else 1)
 
 
 def _modified_second(n: int, *, scaled: bool = False) -> Callable[[float], float]:

@@ -38,6 +38,12 @@ def test_torch_agrees(name):
     np.testing.assert_allclose(FUNCTIONS[name](*CASES[name]), computed(name, CASES[name]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["bessel_j1", "i1", "i1e", "erf", "erfinv", "spherical_bessel_j0"])
+def test_small_numbers_have_all_their_digits(name):
+    small = np.array([0.0, 1e-14, -3e-9, 2e-5])
+    np.testing.assert_allclose(FUNCTIONS[name](small), computed(name, (small,)), rtol=1e-9, atol=0)
+
+
 def test_every_formula_is_tried_by_one_of_its_names():
     others = {"lgamma": "gammaln", "mvlgamma": "multigammaln", "igamma": "gammainc", "igammac": "gammaincc"}
     assert {others.get(name, name) for name in FUNCTIONS} == set(CASES)

@@ -240,7 +240,7 @@ class Exploration:
             for axis in free:
                 sizes[axis] = source.integer(2, 7)
             if level == "small" and rank > 1 and self.values == "zeros":
-                sizes[free[-1]] = _BLOCK + 1  # what any() and all() hang on is left over after whole blocks
+                sizes[free[-1]] = 2 * _BLOCK + 1  # what any() and all() hang on is left over after whole blocks
             if level == "ones":
                 for axis in self._some(free, "sizes"):
                     sizes[axis] = 1

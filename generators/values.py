@@ -26,6 +26,10 @@ WHOLE_REACH = 9
 FAR, _FAR_TURN = (64.0, 65.0), 2
 #: Powers of ten of the least and the greatest magnitude of wide numbers.
 DECADES = (-4.0, 4.0)
+#: The same of numbers near zero, where what goes through exp(x) - 1 or 1 + x keeps few digits; and the dtypes whose
+#: least numbers are still far below these.
+SMALL_DECADES = (-9.0, -5.0)
+_NEAR_ZERO = frozenset(("float32", "float64"))
 #: The share of special numbers among ordinary ones.
 SHARE = 0.25
 #: So many numbers may all be zero together.
@@ -147,7 +151,8 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
         surely = np.roll([1.0, 0.5, 0.0, -1.0, -0.5, 2.5, 2.0, -1.5], -turn)
         return _mixed(bits, values, cast(surely, dtype)) if count else values
     reach = WIDER_REACH if level == "signed" and not bits.below(3, 1)[0] else REACH
-    values = uniform(bits, Spec((count,), dtype, -reach, reach))
+    near_zero = level == "tiny" and dtype in _NEAR_ZERO
+    values = _near_zero(bits, count, dtype) if near_zero else uniform(bits, Spec((count,), dtype, -reach, reach))
     if level == "signed" or not count:
         return values
     if level == "ties":
@@ -217,6 +222,13 @@ def _tied(bits: Bits, values: Array, dtype: str) -> Array:
 def _magnitudes(bits: Bits, count: int, dtype: str) -> Array:
     least, greatest = DECADES
     return cast(10.0 ** (least + (greatest - least) * bits.unit64(count)), dtype)
+
+
+def _near_zero(bits: Bits, count: int, dtype: str) -> Array:
+    """Magnitudes so small that much of 1 + x is lost, of both signs."""
+    least, greatest = SMALL_DECADES
+    signs = np.where(bits.half_words(count) >> np.uint32(31), -1.0, 1.0)
+    return cast(signs * 10.0 ** (least + (greatest - least) * bits.unit64(count)), dtype)
 
 
 def _wide(bits: Bits, count: int, dtype: str) -> Array:

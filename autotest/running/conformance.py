@@ -13,7 +13,7 @@ from autotest.base.errors import UsageError
 from autotest.comparison.rejection import first_line
 from autotest.frameworks import ABSENT, Absent, Framework
 from autotest.program import Array, Root
-from autotest.running import conformance_of_calls, conformance_of_results
+from autotest.running import conformance_of_calls, conformance_of_meanings, conformance_of_results
 from autotest.running.conformance_tools import Wrong, call, need, read, same, tensor_of
 from generators.dtypes import DTYPES, numpy_dtype
 
@@ -76,6 +76,7 @@ def _checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "several tensors are read in order", _several
     yield from conformance_of_calls.checks()
     yield from conformance_of_results.checks()
+    yield from conformance_of_meanings.checks()
 
 
 def _round_trip(framework: Framework, dtype: str, shape: tuple[int, ...]) -> None:

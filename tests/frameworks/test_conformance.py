@@ -130,6 +130,37 @@ FAULTS = {
         planted(load_state=lambda self, module, state: plain("load_state")(self, module, {name: state[name] for name in state if name in self.parameters(module)})), "training and evaluation"),
     "eval is not heard": (replaced("method", "eval", lambda found: lambda module: module), "training and evaluation"),
     "modules are tensors": (planted(is_tensor=lambda self, value: hasattr(value, "to")), "what is a tensor"),
+    "powers change places": (replaced("operator", "pow", lambda found: lambda one, other: found(other, one)), "each operator"),
+    "a floor cuts off": (replaced("operator", "floordiv", lambda found: lambda one, other: (one / other).trunc()), "each operator"),
+    "a number on the left is one on the right": (
+        replaced("operator", "sub", lambda found: lambda one, other: found(one, other) if hasattr(one, "shape") else found(other, one)), "each operator"),
+    "numbers lose digits": (replaced("operator", "mul", lambda found: lambda one, other: found(one, float(np.float16(other)) if isinstance(other, float) else other)), "each operator"),
+    "an index from the end is one from the start": (
+        replaced("operator", "getitem", lambda found: lambda one, at: found(one, abs(at)) if isinstance(at, int) else found(one, at)), "indices"),
+    "None is no index": (
+        replaced("operator", "getitem", lambda found: lambda one, at: found(one, tuple(it for it in at if it is not None)) if isinstance(at, tuple) else found(one, at)), "indices"),
+    "a dimension is always the last": (replaced("function", "softmax", lambda found: lambda one, dim: found(one, dim=-1)), "along a dimension"),
+    "integers become floats": (replaced("operator", "add", lambda found: lambda one, other: found(one, other) * 1.0), "numbers of Python"),
+    "conversions round": (replaced("method", "to", lambda found: lambda one, dtype: found(one.round(), dtype)), "cuts off"),
+    "everything is true": (replaced("builtin", "bool", lambda found: lambda one: True), "truth"),
+    "infinity is the largest number": (
+        planted(from_numpy=lambda self, data: plain("from_numpy")(self, np.nan_to_num(data, nan=np.nan) if data.dtype == "float64" else data)), "each floating dtype"),
+    "nothing has one dimension": (
+        planted(tensor=lambda self, array, *, device="cpu", requires_grad=False: plain("tensor")(
+            self, Array(array.data.reshape(-1), array.dtype) if not array.data.size else array, requires_grad=requires_grad)), "dimensions or elements"),
+    "a clone shares memory": (replaced("method", "clone", lambda found: lambda value: value), "clones are copies"),
+    "a view is left behind": (replaced("method", "add_", lambda found: lambda one, other: found(one if one._base is None else one.clone(), other)), "reaches its base"),
+    "masks are not overwritten": (planted(overwrite=lambda self, tensor, array: None if array.dtype == "bool" else plain("overwrite")(self, tensor, array)), "by dtype and layout"),
+    "gradients stop at views": (replaced("operator", "getitem", lambda found: lambda one, at: found(one.detach(), at).requires_grad_(one.requires_grad)), "through views"),
+    "only the first is pushed back": (replaced("function", "autograd.backward", lambda found: lambda outputs, given: found(outputs[:1], given[:1])), "pushed back together"),
+    "graphs are never kept": (replaced("method", "backward", lambda found: lambda value, given, **named: found(value, given)), "kept is pushed back"),
+    "gradients as values require grad": (
+        planted(gradients=lambda self, outputs, inputs, cotangents, *, create_graph=False: plain("gradients")(self, outputs, inputs, cotangents, create_graph=True)), "are constants"),
+    "everything is provided": (planted(provides=lambda self, kind, target, owner: True), "names below others"),
+    "everything is the same": (planted(same=lambda self, one, other: True), "the same is told"),
+    "a state puts other parameters there": (
+        planted(load_state=lambda self, module, state: [setattr(module, name, self.root.nn.Parameter(self.tensor(array))) for name, array in state.items()]), "own state"),
+    "keywords of modules are dropped": (replaced("function", "nn.Linear", lambda found: lambda *given, **named: found(*given)), "own state"),
     "NaN is read as zero": (read_as(lambda found: [only(one, data=np.nan_to_num(one.data)) if one.dtype == "float32" else one for one in found]), "special values"),
 }  # fmt: skip
 
@@ -147,7 +178,7 @@ def test_nothing_is_found_in_a_right_adapter(adapter):
 
 def test_the_command_prints_a_table_and_tells_by_its_status(capsys):
     assert main(["conformance", "torch"]) == 0
-    assert "67 checks: 0 wrong" in capsys.readouterr().out
+    assert "85 checks: 0 wrong" in capsys.readouterr().out
     assert main(["conformance", "tests.support.faults:wrong_relu"]) == 0
     assert main(["conformance", "torch:meta"]) == 2  # where there is nothing to read
     assert main(["conformance", "onefow"]) == 2

@@ -1,0 +1,215 @@
+"""What an adapter must do right about what calls mean: each operator, indices, copies, numbers of Python, names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from autotest.frameworks import Absent, Framework
+from autotest.program import Array
+from autotest.running.conformance_tools import call, need, read, same, tensor_of
+
+#: Operator, operands (lists become tensors), and what it gives.
+_OPERATORS: Final[tuple[tuple[str, tuple[Any, ...], Any], ...]] = (
+    ("sub", ([5.0, 7.0], [2.0, 3.0]), [3, 4]),
+    ("sub", (10.0, [1.0, 2.0]), [9, 8]),
+    ("pow", ([2.0, 3.0], 3.0), [8, 27]),
+    ("truediv", ([1.0, 3.0], 2.0), [0.5, 1.5]),
+    ("floordiv", ([-7.0, 7.0], 2.0), [-4, 3]),
+    ("mod", ([8.0, 7.0], 3.0), [2, 1]),
+    ("matmul", ([[1.0, 2.0], [3.0, 4.0]], [[0.0, 1.0], [1.0, 0.0]]), [[2, 1], [4, 3]]),
+    ("neg", ([1.0, -2.0],), [-1, 2]),
+    ("mul", ([1.0, 3.0], 0.1), np.array([0.1, 0.3], "float32")),
+)
+_INDICES: Final[tuple[tuple[str, Any], ...]] = (
+    ("x[-1]", -1),
+    ("x[1:]", slice(1, None)),
+    ("x[None]", None),
+    ("x[:, None]", (slice(None), None)),
+    ("x[..., 0]", (Ellipsis, 0)),
+    ("x[0, -1]", (0, -1)),
+)
+
+
+def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
+    """Each check with its name."""
+    yield "each operator", _operators
+    yield "indices", _indices
+    yield "functions along a dimension", _dimensions
+    yield "numbers of Python keep the dtype they should", _promotion
+    yield "a conversion to integers cuts off", _cut_off
+    yield "truth", _truth
+    yield "special values of each floating dtype", _special
+    yield "tensors without dimensions or elements", _odd_shapes
+    yield "clones are copies", _clones
+    yield "a call in place on a view reaches its base", _view_to_base
+    yield "what is overwritten, by dtype and layout", _overwritten
+    yield "gradients through views", _through_views
+    yield "several outputs are pushed back together", _together
+    yield "a graph that is kept is pushed back through twice", _kept_graph
+    yield "gradients as values are constants unless asked", _constants
+    yield "names below others are absent", _absent_names
+    yield "what is the same is told", _identity
+    yield "a module's own state", _own_state
+
+
+def _operators(framework: Framework) -> None:
+    lacking: Absent | None = None
+    for name, operands, wanted in _OPERATORS:
+        given = [tensor_of(framework, one) if isinstance(one, list) else one for one in operands]
+        try:
+            found = read(framework, call(framework, "operator", name, *given))
+        except Absent as error:
+            lacking = error
+        else:
+            same(found, wanted, f"operator.{name} of {operands}")
+    if lacking is not None:
+        raise lacking
+
+
+def _indices(framework: Framework) -> None:
+    data = np.arange(6, dtype="float32").reshape(3, 2)
+    for text, index in _INDICES:
+        found = read(framework, call(framework, "operator", "getitem", tensor_of(framework, data), index))
+        same(found, data[index], text)
+
+
+def _dimensions(framework: Framework) -> None:
+    data = np.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]], "float32")
+    for dim in (0, 1):
+        raised = np.exp(data)
+        wanted = raised / raised.sum(axis=dim, keepdims=True)
+        found = read(framework, call(framework, "function", "softmax", tensor_of(framework, data), dim=dim))
+        same(found, wanted, f"softmax(x, dim={dim})")
+
+
+def _promotion(framework: Framework) -> None:
+    for dtype, number in (("int64", 2), ("float32", 2), ("float32", 2.0)):
+        made = call(framework, "operator", "add", tensor_of(framework, [1, 2], dtype), number)
+        found = framework.dtype_of(made)
+        need(found == dtype, f"{dtype} + {number}: expected {dtype}, got {found}")
+        same(read(framework, made), [3, 4], f"[1, 2] of {dtype} + {number}")
+
+
+def _cut_off(framework: Framework) -> None:
+    try:
+        whole = framework.resolve("int64")
+    except AttributeError as error:
+        raise Absent(framework.name, "int64") from error
+    found = read(framework, call(framework, "method", "to", tensor_of(framework, [1.7, -1.7]), whole))
+    need(found.tolist() == [1, -1], f"[1.7, -1.7] to int64: expected [1, -1], got {found.tolist()}")
+
+
+def _truth(framework: Framework) -> None:
+    told = [framework.known(call(framework, "builtin", "bool", tensor_of(framework, one))) for one in (0.0, 2.0)]
+    need(told == [False, True], f"bool() of 0 and 2: expected [False, True], got {told}")
+
+
+def _special(framework: Framework) -> None:
+    for dtype in ("float16", "float64"):
+        data = np.array([-0.0, np.inf, -np.inf, np.nan], dtype)
+        try:
+            tensor = framework.tensor(Array(data, dtype))
+            framework.synchronize()
+        except Exception as error:
+            raise Absent(framework.name, dtype) from error
+        found = read(framework, tensor)
+        need(found[:3].tobytes() == data[:3].tobytes() and bool(np.isnan(found[3])), f"{dtype}: {data}, got {found}")
+
+
+def _odd_shapes(framework: Framework) -> None:
+    for shape in ((), (0,), (2, 0, 3)):
+        for dtype, grad in (("float32", True), ("bool", False), ("int64", False)):
+            tensor = tensor_of(framework, np.zeros(shape), dtype, requires_grad=grad)
+            (value,) = framework.values([tensor])
+            told = framework.shape(tensor), value.data.shape, value.dtype
+            need(told == (shape, shape, dtype), f"shape told and read, dtype: expected {shape} of {dtype}, got {told}")
+
+
+def _clones(framework: Framework) -> None:
+    x = tensor_of(framework, [1.0, 2.0])
+    copied = call(framework, "method", "clone", x)
+    framework.invoke("operator", "setitem", (x, 0, 9.0), {})
+    same(read(framework, copied), [1, 2], "x.clone() after x was written to")
+
+
+def _view_to_base(framework: Framework) -> None:
+    x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]])
+    row = call(framework, "operator", "getitem", x, 1)
+    call(framework, "method", "add_", row, 10.0)
+    same(read(framework, x), [[1, 2], [13, 14]], "x after x[1].add_(10)")
+
+
+def _overwritten(framework: Framework) -> None:
+    both, turned = np.array([True, False]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "float32")
+    mask = tensor_of(framework, [False, False], "bool")
+    framework.overwrite(mask, Array(both, "bool"))
+    base = tensor_of(framework, np.zeros((3, 2)))
+    view = call(framework, "method", "transpose", base, 0, 1)
+    framework.overwrite(view, Array(turned, "float32"))
+    both[:], wanted = True, turned.copy()
+    turned[:] = 7  # which nothing shall see
+    need(read(framework, mask).tolist() == [True, False], "a bool tensor that was overwritten holds something else")
+    same(read(framework, view), wanted, "a transposed tensor that was overwritten")
+
+
+def _through_views(framework: Framework) -> None:
+    x = tensor_of(framework, [[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    row = call(framework, "operator", "getitem", call(framework, "method", "transpose", x, 0, 1), 0)
+    framework.invoke("method", "backward", (row, tensor_of(framework, [5.0, 6.0])), {})
+    same(read(framework, framework.gradient(x)), [[5, 0], [6, 0]], "the gradient of x.t()[0]")
+
+
+def _together(framework: Framework) -> None:
+    x = tensor_of(framework, [3.0], requires_grad=True)
+    outputs = [framework.invoke("operator", "mul", (x, factor), {}) for factor in (x, 3.0)]
+    cotangents = [tensor_of(framework, [2.0]), tensor_of(framework, [5.0])]
+    call(framework, "function", "autograd.backward", outputs, cotangents)
+    same(read(framework, framework.gradient(x)), [27], "autograd.backward of x * x and 3 * x for 2 and 5")
+
+
+def _kept_graph(framework: Framework) -> None:
+    x, one = tensor_of(framework, [3.0], requires_grad=True), tensor_of(framework, [1.0])
+    squared = framework.invoke("operator", "mul", (x, x), {})
+    call(framework, "method", "backward", squared, one, retain_graph=True)
+    call(framework, "method", "backward", squared, one)
+    same(read(framework, framework.gradient(x)), [12], "the gradient of two backwards with retain_graph=True")
+
+
+def _constants(framework: Framework) -> None:
+    x = tensor_of(framework, [3.0], requires_grad=True)
+    squared = framework.invoke("operator", "mul", (x, x), {})
+    (found,) = framework.gradients([squared], [x], [tensor_of(framework, [1.0])])
+    need(not framework.values([found])[0].requires_grad, "without create_graph a gradient requires grad itself")
+
+
+def _absent_names(framework: Framework) -> None:
+    for path in ("nn.no_such_name", "nn.functional.no_such_name"):
+        try:
+            framework.resolve(path)
+        except AttributeError:
+            continue
+        need(condition=False, what=f"torch.{path} was found")
+    told = [framework.provides("function", name, None) for name in ("exp", "no_such_name")]
+    need(told == [True, False], f"whether exp and no_such_name are there: expected [True, False], got {told}")
+
+
+def _identity(framework: Framework) -> None:
+    x, other = tensor_of(framework, [1.0]), tensor_of(framework, [1.0])
+    told = framework.same(x, x), framework.same(x, other)
+    need(told == (True, False), f"whether x is x, and another tensor: expected (True, False), got {told}")
+
+
+def _own_state(framework: Framework) -> None:
+    one, other = (call(framework, "function", "nn.Linear", 2, 3) for _ in range(2))
+    before = framework.parameters(one)["weight"]
+    for module, number in ((one, 1.0), (other, 2.0)):
+        state = {"weight": np.full((3, 2), number, "float32"), "bias": np.zeros(3, "float32")}
+        framework.load_state(module, {name: Array(data, "float32") for name, data in state.items()})
+    same(read(framework, before), np.ones((3, 2)), "a weight that was held before its state was loaded")
+    plain = call(framework, "function", "nn.Linear", 2, 3, bias=False)
+    names = [*framework.parameters(plain)]
+    need(names == ["weight"], f"parameters of Linear(2, 3, bias=False): expected ['weight'], got {names}")
+    need(not framework.buffers(one), f"Linear has no buffers, got {[*framework.buffers(one)]}")

@@ -40,7 +40,7 @@ _LARGEST_STATE: Final = 1 << 12
 #: What the method that reads the state of a module is called.
 _STATE: Final = "nn.Module.state_dict"
 #: Constructors whose options are changed, and pairs of options of one of them.
-_OPTIONED, _PAIRS = 2, 200
+_OPTIONED, _PAIRS = 2, 40
 
 
 class _Made(NamedTuple):

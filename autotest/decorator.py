@@ -238,7 +238,7 @@ def _must_fit(
 def _context(sides: Pair | tuple[Pair, ...], options: Options, file: Path) -> RunContext:
     """What the trials of a test run with, against one candidate or several."""
     pairs = sides if isinstance(sides, tuple) else (sides,)
-    first, *others = [RunContext(each, options, _ledger(file, each)) for each in pairs]
+    first, *others = [RunContext(each, options, _ledger(file, each, options.ledger)) for each in pairs]
     return dataclasses.replace(first, others=tuple(others)) if others else first
 
 

@@ -88,6 +88,8 @@ class Options:
     #: Whether a test's trials past the first twenty draw dtypes of half precision, too.
     half_precision: bool = False
     directory: Path = Path(".autotest")
+    #: A ledger of known divergences that holds for all tests, beside those that lie with them.
+    ledger: Path | None = None
     verify: bool = True
     #: Seconds.
     shrink: float = 3.0
@@ -146,6 +148,7 @@ def from_environment(
         times=profile.times,
         half_precision=profile.half_precision,
         directory=Path(given["dir"] or ".autotest"),
+        ledger=given.file("ledger", "the ledger that is to hold for all tests"),
         verify=(given["verify"] or ("0" if quick else "1")) != "0",
         special_values=given["special_values"] != "0",
         coverage=given["coverage"] not in ("", "0"),
@@ -218,6 +221,11 @@ class _Given:
         if value < least:
             raise UsageError(f"{self.shown(name)}: expected {allowed}")
         return value
+
+    def file(self, name: str, what: str) -> Path | None:
+        if self[name] and not Path(self[name]).is_file():
+            raise UsageError(f"{self.shown(name)}: expected a file; {what}")
+        return Path(self[name]) if self[name] else None
 
     def seconds(self, name: str, default: float) -> float:
         try:

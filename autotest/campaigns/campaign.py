@@ -331,7 +331,9 @@ class Campaign:
         identity = death_of(
             operator, death.symptom, death.stage, death.side, death.how, death.last_words, self.plan.candidate
         )
-        entry = ledger.find(where.file, self.plan.candidate).expects(where.test, death.mismatch, operator)
+        entry = ledger.find(where.file, self.plan.candidate, common=self.plan.ledger).expects(
+            where.test, death.mismatch, operator
+        )
         settled = self._settled.get(identity, identity)
         if entry is not None or isinstance(settled, str):
             self._expected_death(entry.key if entry is not None else str(settled), 1)

@@ -69,6 +69,7 @@ class IsolatedRunner:
             conditions = Conditions(
                 options.directory,
                 names,
+                options.ledger,
                 check_errors=True,
                 shrink=options.shrink,
                 verify=options.verify,

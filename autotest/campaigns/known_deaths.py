@@ -35,7 +35,7 @@ def in_fork(task: Task, conditions: Conditions, crumb: Path) -> Explored | Death
     if not isinstance(task, Explore):
         return None
     pair = registry.pair(*conditions.frameworks)
-    known = _ledger(task.where.file, conditions.frameworks)
+    known = _ledger(task.where.file, conditions.frameworks, conditions.ledger)
     if not known.expects_death(task.where.test, error_parity=conditions.check_errors) or not _forkable(task, pair):
         return None
     result = _asked(task, conditions, pair, crumb)
@@ -43,9 +43,9 @@ def in_fork(task: Task, conditions: Conditions, crumb: Path) -> Explored | Death
 
 
 @functools.lru_cache(maxsize=256)
-def _ledger(file: Path, frameworks: tuple[str, str]) -> Ledger:
+def _ledger(file: Path, frameworks: tuple[str, str], common: Path | None) -> Ledger:
     """Read once a worker, as tests read theirs once a process."""
-    return ledger_of(file, registry.pair(*frameworks))
+    return ledger_of(file, registry.pair(*frameworks), common)
 
 
 def _forkable(task: Explore, pair: Pair) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 #: How many workers the same call may kill before it is not tried any more, see `autotest.campaigns.deadly_calls`.
 DEATHS_ALLOWED = 3
@@ -24,6 +25,8 @@ class Plan:
     deaths: int = DEATHS_ALLOWED
     #: The name of the candidate, whose ledgers count; "" for those of any.
     candidate: str = ""
+    #: A ledger that holds for all tests, beside those that lie with them.
+    ledger: Path | None = None
     #: Count what operators are given, in every trial.
     coverage: bool = False
 

@@ -99,12 +99,14 @@ def _campaign(arguments: argparse.Namespace) -> tuple[int, CampaignProgress]:
         arguments.shard,
         arguments.fail_fast,
         candidate=chosen().candidate.name,
+        ledger=environment.ledger,
     )
     progress = progress_of(collected, base_seed)
     begun = CampaignsOfHistory(history, part, arguments.resume)
     conditions = Conditions(
         environment.directory,
         chosen_names(),
+        environment.ledger,
         check_errors=arguments.jobs != 0 and not arguments.no_error_parity,
         shrink=environment.shrink if seconds is None else min(environment.shrink, max(2.0, seconds / 12)),
         verify=environment.verify,

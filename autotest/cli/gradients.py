@@ -55,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.jobs is not None and arguments.jobs < 0:
         raise UsageError(f"--jobs {arguments.jobs}: expected a whole number, 0 or more")
     collected = tests_in(arguments.paths, arguments.k)
-    conditions = Conditions(options.from_environment().directory, chosen_names())
+    environment = options.from_environment()
+    conditions = Conditions(environment.directory, chosen_names(), environment.ledger)
     kept = StoredAccount(conditions.directory, Asked(arguments.trials, chosen_names()[1]), resume=arguments.resume)
     with contextlib.closing(kept):
         account = _account(arguments, collected, conditions, kept)

@@ -102,7 +102,7 @@ def _engine(arguments: argparse.Namespace, environment: options.Options) -> Swee
     database: SampleDatabase = FoundBefore(environment.directory) if own else harvested.database(arguments.calls)
     jobs = arguments.jobs or default_jobs()
     deadline, memory = arguments.deadline or environment.deadline, arguments.memory or environment.memory
-    conditions = Conditions(environment.directory, chosen_names(), deadline=deadline, memory=memory)
+    conditions = Conditions(environment.directory, chosen_names(), environment.ledger, deadline=deadline, memory=memory)
     cluster = executors.cluster(arguments, conditions, work="sweep", databases=Databases(own, (database,)))
     if cluster is None:
         return SweepEngine(jobs, deadline, memory, (database,), own=own)

@@ -69,30 +69,32 @@ class Agent:
         if package.root:
             os.chdir(package.root)
         self._root = Path.cwd()
-        self._furnish(package)
+        ledger = self._furnish(package)
         differing = [name for name, digest in package.digests.items() if digest_of_file(self._root / name) != digest]
         library = digest_of_library()
         try:
-            self._workers, server = agent_workers.opened(package, self._folder)
+            self._workers, server = agent_workers.opened(package, self._folder, ledger)
             with contextlib.closing(server.process(_facts)) as process:
                 group = process.connection.recv() if process.connection.poll(START_UP) else "no answer"
         except (AutotestError, EOFError, OSError) as error:
             return Facts("", library, differing, str(error) or type(error).__name__)
         return Facts(group, library, differing)
 
-    def _furnish(self, package: Package) -> None:
-        """Let worker processes meet the same settings as on the driver's machine."""
+    def _furnish(self, package: Package) -> Path | None:
+        """Let worker processes meet the same settings as on the driver's machine; where its ledger lies here."""
         for name in [name for name in os.environ if name.startswith("AUTOTEST_") or name in package.unset]:
             del os.environ[name]
         os.environ.update(package.environment)
         project = self._folder / "pyproject.toml"
         project.write_text(package.project, encoding="utf-8")
         os.environ |= {"AUTOTEST_PROJECT": str(project), "AUTOTEST_DIR": str(self._folder)}
-        if package.ledger:
-            ledger = self._folder / "asked-for.toml"
-            ledger.write_text(package.ledger, encoding="utf-8")
-            os.environ["AUTOTEST_LEDGER"] = str(ledger)
         sys.path[:0] = [str(self._root / name) for name in package.path]
+        if not package.ledger:
+            return None
+        ledger = self._folder / "asked-for.toml"
+        ledger.write_text(package.ledger, encoding="utf-8")
+        os.environ["AUTOTEST_LEDGER"] = str(ledger)
+        return ledger
 
     def _carry_out(self, order: Order) -> Report:
         assert self._workers is not None

@@ -35,8 +35,11 @@ class AgentWorkers(Protocol):
     def close(self) -> None: ...
 
 
-def opened(package: Package, directory: Path) -> tuple[AgentWorkers, Server]:
-    """What the work of `package` is done with, and the server of its processes; raises `AutotestError`."""
+def opened(package: Package, directory: Path, ledger: Path | None) -> tuple[AgentWorkers, Server]:
+    """What the work of `package` is done with, and the server of its processes; raises `AutotestError`.
+
+    `directory` is where findings are kept here, and `ledger` where the one lies here that holds for all tests.
+    """
     if package.work == "sweep":
         server = Server(engine.preloaded(package.databases.own), frameworks=package.conditions.frameworks)
         return _sweeping(package, server), server
@@ -44,7 +47,7 @@ def opened(package: Package, directory: Path) -> tuple[AgentWorkers, Server]:
         server = Server(gradient_workers.PRELOADED, frameworks=package.conditions.frameworks)
         return _accounting(package.slots, server), server
     server = Server(workers.PRELOADED, frameworks=package.conditions.frameworks)
-    pool = Workers(dataclasses.replace(package.conditions, directory=directory), package.slots, server)
+    pool = Workers(dataclasses.replace(package.conditions, directory=directory, ledger=ledger), package.slots, server)
     pool.prepare()
     return pool, server
 

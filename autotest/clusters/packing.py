@@ -38,8 +38,6 @@ def package(
 
     `shared` is the folder that is the same on their machine; None where the engine brings the working directory.
     """
-    given = options.environment_now()
-    ledger = given.get("AUTOTEST_LEDGER", "")
     project = options.here().file
     named = {name: os.environ[name] for name in os.environ if name.startswith("AUTOTEST_") and name not in _OWN}
     named |= {name: os.environ[name] for name in _TELLING if name in os.environ}
@@ -56,7 +54,7 @@ def package(
         path=list(dict.fromkeys(str(relative(one, root)) for one in below if one.is_relative_to(root))),
         digests={relative(file, root).as_posix(): digest_of_file(file) for file in files},
         project="" if project is None else project.read_text(encoding="utf-8"),
-        ledger=Path(ledger).read_text(encoding="utf-8") if ledger else "",
+        ledger="" if conditions.ledger is None else conditions.ledger.read_text(encoding="utf-8"),
         work=work,
         databases=databases,
     )

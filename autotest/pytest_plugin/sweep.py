@@ -51,8 +51,7 @@ class Sweep(pytest.Collector):
         asked = options.from_environment()
         plan = SweepPlan(expression, seed=asked.seed, option="--autotest-sweep=")
         plan.chosen()
-        named = options.environment_now().get("AUTOTEST_LEDGER")
-        self.ledger = ledger.read(Path(named)) if named else ()
+        self.ledger = () if asked.ledger is None else ledger.read(asked.ledger)
         self.operators = Operators(
             plan, asked.directory, verify=asked.verify, deadline=asked.deadline, memory=asked.memory
         )

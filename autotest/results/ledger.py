@@ -37,7 +37,6 @@ from pathlib import Path
 from typing import Any
 
 from autotest.base.errors import UsageError, nearest
-from autotest.base.options import environment_now
 from autotest.base.versions import within
 from autotest.comparison import Mismatch
 from autotest.results.identity import DEADLY, placeless
@@ -164,8 +163,9 @@ def find(
     candidate: str = "",
     version: Callable[[], str] = str,
     reference_version: Callable[[], str] = str,
+    common: Path | None = None,
 ) -> Ledger:
-    """The ledgers beside the file `start` and in the folders above it, up to the project's root, and the one asked for.
+    """The ledgers beside the file `start` and in the folders above it, up to the project's root, and the `common` one.
 
     With a `candidate`, only what is about that one, or about any; and about its `version`, and about that of the
     reference, unless they are empty.
@@ -176,11 +176,8 @@ def find(
             entries.extend(read(file))
         if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
             break
-    named = environment_now().get("AUTOTEST_LEDGER")
-    if named:
-        if not Path(named).is_file():
-            raise UsageError(f"AUTOTEST_LEDGER={named}: expected a file; the ledger that is to hold for all tests")
-        entries += [entry for entry in read(Path(named)) if entry not in entries]
+    if common is not None:
+        entries += [entry for entry in read(common) if entry not in entries]
     about = (entry for entry in entries if not candidate or entry.is_about(candidate, version, reference_version))
     return Ledger(tuple(about))
 

@@ -42,6 +42,8 @@ class Conditions:
     directory: Path
     #: The registered names of reference and candidate.
     frameworks: tuple[str, str] = DEFAULT_PAIR
+    #: A ledger that holds for all tests, beside those that lie with them.
+    ledger: Path | None = None
     #: Try on the candidate what the reference refuses. Only where the process may be lost.
     check_errors: bool = False
     #: Seconds that shrinking one finding may take.

@@ -67,7 +67,7 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fou
         # A death is worth telling although nobody can say yet what brings it back.
         return kept(dataclasses.replace(_unexamined(task, conditions), verified=found))
     identity = found.identity
-    known = ledger_of(task.where.file, pair_of(conditions))
+    known = ledger_of(task.where.file, pair_of(conditions), conditions.ledger)
     entry = known.expects(task.where.test, found.first, identity.operator)
     result = kept(found) if entry is None else ExpectedDeath(entry.key)
     if entry is not None or identity != task.identity:
@@ -128,7 +128,7 @@ def conditions_of(position: Position, context: RunContext) -> Conditions:
     """What held in the process that left a trail, where trials are run again in the way of `context`."""
     check_errors = bool(position.settings.get("check_errors"))
     options, names = context.options, context.pair.names or chosen_names()
-    return Conditions(options.directory, names, check_errors=check_errors, verify=options.verify)
+    return Conditions(options.directory, names, options.ledger, check_errors=check_errors, verify=options.verify)
 
 
 def _unexamined(task: DiagnoseDeath, conditions: Conditions) -> Finding:

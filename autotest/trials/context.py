@@ -11,10 +11,13 @@ from autotest.results import ledger
 from autotest.results.ledger import Ledger
 
 
-def ledger_of(file: Path, pair: Pair) -> Ledger:
-    """What is known, of the test file `file`, about the candidate of `pair` beside its reference."""
+def ledger_of(file: Path, pair: Pair, common: Path | None = None) -> Ledger:
+    """What is known, of the test file `file`, about the candidate of `pair` beside its reference.
+
+    `common` is a ledger that holds for all tests.
+    """
     reference, candidate = pair.reference, pair.candidate
-    return ledger.find(file, candidate.name, lambda: candidate.version, lambda: reference.version)
+    return ledger.find(file, candidate.name, lambda: candidate.version, lambda: reference.version, common)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

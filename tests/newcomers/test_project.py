@@ -60,10 +60,11 @@ def test_a_ledger_of_the_project_holds_for_all_its_tests(write, tmp_path):
     (tmp_path / "known").mkdir()
     entry = '[[divergence]]\nkey = "k"\ntest = "*"\nsymptom = "value"\nreason = "r"\n'
     (tmp_path / "known" / "all.toml").write_text(entry)
-    assert [item.key for item in ledger.find(tmp_path / "tests" / "test_it.py").entries] == ["k"]
+    found = ledger.find(tmp_path / "tests" / "test_it.py", common=from_environment().ledger)
+    assert [item.key for item in found.entries] == ["k"]
     (tmp_path / "known" / "all.toml").unlink()
-    with pytest.raises(UsageError, match=r"all.toml: expected a file"):
-        ledger.find(tmp_path / "tests" / "test_it.py")
+    with pytest.raises(UsageError, match=r"all.toml': expected a file; the ledger that is to hold for all tests"):
+        from_environment()
 
 
 # -- under pytest -------------------------------------------------------------------------------------------------

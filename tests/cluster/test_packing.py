@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from autotest.base.errors import AutotestError
+from autotest.base.options import from_environment
 from autotest.clusters.messages import AccountTask, digest_of_file
 from autotest.clusters.packing import package, packed, relative, unpacked, with_file
 from autotest.clusters.threaded import Threaded
@@ -112,7 +113,7 @@ def test_agents_are_given_the_settings_of_this_process_and_not_its_places(here, 
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     monkeypatch.setattr(sys, "path", [str(here / "lib"), "/usr/lib", *sys.path])
-    sent = pickle.loads(pickle.dumps(package(Conditions(here), [Path("test_x.py")])))
+    sent = pickle.loads(pickle.dumps(package(Conditions(here, ledger=from_environment().ledger), [Path("test_x.py")])))
     assert sent.environment["AUTOTEST_SPECIAL_VALUES"] == "0"
     assert sent.environment["OMP_NUM_THREADS"] == "1"
     assert "MKL_NUM_THREADS" in sent.unset

@@ -219,7 +219,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex, str, np.ndarray)) or value is None:
         return value
     if isinstance(value, (list, tuple)) and not hasattr(value, "shape"):
-        return type(value)(map(_plain, value)) if type(value) in (list, tuple) else list(map(_plain, value))
+        items = map(_plain, value)
+        return tuple(items) if isinstance(value, tuple) else list(items)  # a size, too, is a tuple of numbers
     return None
 
 

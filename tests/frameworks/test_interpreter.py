@@ -183,7 +183,7 @@ def test_a_reproducer_is_given_each_of_several_results():
     there = speaking_torch(f"python:{sys.executable}")
     values, places = there.topk(there.tensor(np.array([1.0, 3.0, 2.0], "float32")), 2)
     assert (values.tolist(), places.tolist()) == ([3.0, 2.0], [1, 2])
-    assert there.relu(values).size() == [2]
+    assert there.relu(values).size() == (2,)
 
 
 def swept(body, candidate):

@@ -20,6 +20,7 @@ from autotest.base.settings import Tolerance
 from autotest.frameworks.torch import TorchFramework
 from autotest.recording import one_sided
 from autotest.recording.recorder import Recorder
+from autotest.replaying import updates
 from autotest.running import runner
 from autotest.trials import trial
 from tests.support.bodies import relu
@@ -253,7 +254,7 @@ CASES = {
     "parameters": Case(
         both(
             pairings(lambda pairing, call: pairing.suffix not in (".weight", ".bias") and call.target != "list"),
-            replaced(trial, "check_updates", lambda recorder: None),
+            replaced(updates, "check_updates", lambda recorder: None),
         ),
         trained,
         FaultyTorch({"optim.SGD": lambda original: Idle}),

@@ -30,7 +30,7 @@ class Parameter:
     count: int = 0
 
 
-class Tensor(NamedTuple):
+class TensorSpec(NamedTuple):
     """A tensor to be made: of the call's own dtype, of indices, or of booleans."""
 
     shape: tuple[int, ...]
@@ -62,7 +62,7 @@ class DrawnArguments(NamedTuple):
     choices: Mapping[str, int]
 
 
-class Arguments:
+class ArgumentSampler:
     """Draws the arguments of one signature.
 
     What was refused is drawn less often, what was accepted more often: each choice weighs what it came to so far.
@@ -123,15 +123,15 @@ def _given(parameter: Parameter) -> str:
 
 
 def _weight(value: Any) -> float:
-    return _OF[value.of] if isinstance(value, Tensor) else 1.0
+    return _OF[value.of] if isinstance(value, TensorSpec) else 1.0
 
 
 def _offered(parameter: Parameter) -> Sequence[Any]:
     """What a parameter is offered, the commonest first."""
     if parameter.takes == "tensor":
-        return [Tensor(shape, of) for of in _OF for shape in _SHAPES]
+        return [TensorSpec(shape, of) for of in _OF for shape in _SHAPES]
     if parameter.takes == "tensors":
-        return [[Tensor(shape, "values")] * count for count in (2, 1, 3) for shape in _SHAPES[:6]]
+        return [[TensorSpec(shape, "values")] * count for count in (2, 1, 3) for shape in _SHAPES[:6]]
     if parameter.takes == "numbers":
         if parameter.count:
             return [(value,) * parameter.count for value in (1, 2, 0, 3, -1)]
@@ -145,7 +145,7 @@ def _offered(parameter: Parameter) -> Sequence[Any]:
     }[parameter.takes]
 
 
-def contents(tensor: Tensor, dtype: str, seed: int) -> tuple[np.ndarray[Any, Any], str]:
+def contents(tensor: TensorSpec, dtype: str, seed: int) -> tuple[np.ndarray[Any, Any], str]:
     """The values of a tensor that was drawn, and the name of their dtype; the same ones for the same 64-bit `seed`."""
     own = {"indices": "int64", "booleans": "bool"}.get(tensor.of, dtype)
     low, high = {"indices": (0, 2), "booleans": (0, 2), "positive": (0.1, 1) if "float" in own else (1, 4)}.get(

@@ -21,7 +21,7 @@ from autotest.report import gradients as report
 from autotest.results.gradient_account import GradientAccount
 from autotest.results.tasks import Conditions, Where
 from autotest.sources.collection import Collection
-from autotest.storage.stored_account import Asked, StoredAccount
+from autotest.storage.stored_account import AccountRequest, StoredAccount
 
 
 def add_to(commands: Any) -> None:
@@ -57,7 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     collected = tests_in(arguments.paths, arguments.k)
     environment = options.from_environment()
     conditions = Conditions(environment.directory, chosen_names(), environment.ledger)
-    kept = StoredAccount(conditions.directory, Asked(arguments.trials, chosen_names()[1]), resume=arguments.resume)
+    kept = StoredAccount(
+        conditions.directory, AccountRequest(arguments.trials, chosen_names()[1]), resume=arguments.resume
+    )
     with contextlib.closing(kept):
         account = _account(arguments, collected, conditions, kept)
     print(report.account_table(account))

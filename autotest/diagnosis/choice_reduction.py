@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from autotest.base.errors import AutotestError
 from autotest.diagnosis.agreement import Agreement
-from autotest.diagnosis.shrinking import Failure
+from autotest.diagnosis.shrinking import FailureSignature
 from autotest.frameworks import Pair
 from autotest.program.reduction import Cost
 from autotest.trials.trial import Outcome, Test, run_trial
@@ -18,7 +18,9 @@ from generators.source import Primitive
 EXECUTIONS = 80
 
 
-def shrink_choices(test: Test, outcome: Outcome, pair: Pair, failure: Failure, seconds: float) -> tuple[Outcome, int]:
+def shrink_choices(
+    test: Test, outcome: Outcome, pair: Pair, failure: FailureSignature, seconds: float
+) -> tuple[Outcome, int]:
     """The trial with the plainest choices that fails in the same way, and how many were run.
 
     What a test draws for a module's sizes must fit together, and only the test itself knows how.
@@ -54,7 +56,7 @@ def _forced(test: Test, seed: int, pair: Pair, forced: Sequence[Choice]) -> Outc
         return None
 
 
-def _same(outcome: Outcome, failure: Failure) -> bool:
+def _same(outcome: Outcome, failure: FailureSignature) -> bool:
     if not outcome.mismatches:
         return False
     return failure.shown_by(Agreement(outcome.recorder.snapshot(), outcome.recorder, outcome.mismatches))

@@ -10,7 +10,7 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.diagnosis.agreement import Agreement
-from autotest.diagnosis.shrinking import Failure, Judge, mend
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, mend
 from autotest.diagnosis.shrunk_finding import Judging, shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script
@@ -58,7 +58,7 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
 
 def _starts(
     finding: Finding, pair: Pair, framework: Framework, settings: Settings, finite: bool
-) -> Iterator[tuple[Agreement, Judge]]:
+) -> Iterator[tuple[Agreement, AgreementFunction]]:
     """The forms of the recorded program in which the fault shows: as drawn or on larger inputs, of either order."""
     assert finding.program is not None
     larger = enlarged(finding.program, pair.reference)
@@ -72,7 +72,7 @@ def _starts(
                 yield found, judge
 
 
-def _judge(framework: Framework, side: Side, finite: bool) -> Judge:
+def _judge(framework: Framework, side: Side, finite: bool) -> AgreementFunction:
     """What stands for `agree` where differences are the judge."""
 
     def judge(program: Program, pair: Pair, settings: Settings) -> Agreement:
@@ -105,7 +105,7 @@ def _shrunk(finding: Finding, start: Agreement, judging: Judging, seconds: float
     """`finding` about the smallest program found that fails alike."""
     first = start.mismatches[0]
     # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
-    failure = Failure(first.symptom, first.stage, first.side, operator="", message="")
+    failure = FailureSignature(first.symptom, first.stage, first.side, operator="", message="")
     finding, found = shrunk(finding, start, failure, judging, seconds)
     forward = parts_of(found.program)
     return dataclasses.replace(finding, divergent=None if forward is None else forward.first)

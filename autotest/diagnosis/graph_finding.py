@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree, place_of
 from autotest.diagnosis.double_precision import DoublePrecision
-from autotest.diagnosis.shrinking import Failure, Judge
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature
 from autotest.diagnosis.shrunk_finding import Judging, shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.about import About
@@ -77,7 +77,7 @@ def _three_ways(found: Agreement, pair: Pair) -> list[str]:
     return [f"{told}: from {truth:.6g}{at} in double precision {errors}"]
 
 
-def _judge(first: Program, wanted: Mismatch) -> Judge:
+def _judge(first: Program, wanted: Mismatch) -> AgreementFunction:
     """What stands for `agree` where a graph is the other side; it finds only what fails as `wanted` does."""
     empty = _has_empty(first)
 
@@ -106,11 +106,11 @@ def _has_empty(program: Program) -> bool:
     return any(0 in array.data.shape for array in program.arrays)
 
 
-def _failure(start: Agreement) -> Failure:
+def _failure(start: Agreement) -> FailureSignature:
     first = start.mismatches[0]
     # A gradient that is wrong for a leaf does not say which of the calls on the way there made it so.
     operator = "" if is_gradient(first.name) else operator_of(start.program.calls, first.slot)
-    return Failure(first.symptom, first.stage, first.side, operator=operator, message="")
+    return FailureSignature(first.symptom, first.stage, first.side, operator=operator, message="")
 
 
 def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings, options: Options) -> Finding:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Unknown,
     Values,
     p_norm,
@@ -118,7 +118,7 @@ def _power(x: Values, n: int) -> Values:
     return np.asarray(np.linalg.matrix_power(x if n >= 0 else _well(x), n))
 
 
-ALGEBRA: Mapping[str, Function] = MappingProxyType(
+ALGEBRA: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "det": lambda x: np.linalg.det(_well(x)),
         "slogdet": _sign_and_log,
@@ -141,7 +141,7 @@ ALGEBRA: Mapping[str, Function] = MappingProxyType(
     }
 )
 #: Below ``torch.linalg``, where some of these names mean something else.
-LINALG: Mapping[str, Function] = MappingProxyType(
+LINALG: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "inv": lambda x: np.linalg.inv(_well(x)),
         "det": ALGEBRA["det"],

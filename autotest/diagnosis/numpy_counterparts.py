@@ -11,7 +11,7 @@ import numpy as np
 
 from autotest.diagnosis.numpy_losses import reduced
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Unknown,
     Values,
     axis_of,
@@ -23,14 +23,14 @@ from autotest.diagnosis.numpy_values import (
 )
 
 
-def _reduction(function: Function) -> Function:
+def _reduction(function: NumpyFunction) -> NumpyFunction:
     def reduced(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
         return function(x, axis=axis_of(dim), keepdims=keepdim)
 
     return reduced
 
 
-def _scaled(function: Function) -> Function:
+def _scaled(function: NumpyFunction) -> NumpyFunction:
     return lambda x, y, *, alpha=1: function(x, y if alpha == 1 else y * alpha)
 
 
@@ -71,7 +71,7 @@ def _clamp(x: Values, min: Any = None, max: Any = None) -> Values:  # noqa: A002
     return np.asarray(lower if max is None else np.minimum(lower, max))
 
 
-def _variance(root: bool) -> Function:
+def _variance(root: bool) -> NumpyFunction:
     def variance(x: Values, dim: Any = None, unbiased: bool = True, keepdim: bool = False) -> Any:
         if isinstance(dim, bool):  # var(x, unbiased)
             dim, unbiased = None, dim
@@ -199,7 +199,7 @@ def _index_select(x: Values, dim: int, index: Values) -> Values:
     return np.asarray(taken if x.ndim else taken.reshape(()))
 
 
-def _bitwise(function: Function) -> Function:
+def _bitwise(function: NumpyFunction) -> NumpyFunction:
     def combined(x: Any, y: Any) -> Any:
         if any(np.asarray(side).dtype.kind == "f" for side in (x, y)):
             raise Unknown
@@ -212,7 +212,7 @@ def _added_to(c: Values, a: Values, b: Values, *, beta: float = 1, alpha: float 
     return sum_with_product(c, a @ b, beta, alpha)
 
 
-_UNARY: dict[str, Function] = {
+_UNARY: dict[str, NumpyFunction] = {
     **{name: getattr(np, name) for name in "exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh sqrt".split()},
     **{name: getattr(np, name) for name in "abs floor ceil trunc sign square negative exp2".split()},
     **{name: getattr(np, name) for name in "logical_not isnan isinf isfinite arcsin arccos arctan".split()},
@@ -224,7 +224,7 @@ _UNARY: dict[str, Function] = {
     "sigmoid": sigmoid,
     "frac": lambda x: x - np.trunc(x),
 }
-_BINARY: dict[str, Function] = {
+_BINARY: dict[str, NumpyFunction] = {
     "mul": np.multiply,
     "maximum": np.maximum,
     "minimum": np.minimum,
@@ -235,12 +235,12 @@ _BINARY: dict[str, Function] = {
     "mm": np.matmul, "bmm": np.matmul, "mv": np.matmul, "dot": np.dot, "outer": np.outer,
     "truediv": np.true_divide,
 }  # fmt: skip
-_DIVISIONS: dict[str | None, Function] = {
+_DIVISIONS: dict[str | None, NumpyFunction] = {
     None: np.true_divide,
     "floor": np.floor_divide,
     "trunc": lambda x, y: np.trunc(np.true_divide(x, y)),
 }
-COUNTERPARTS: Mapping[str, Function] = MappingProxyType(
+COUNTERPARTS: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         **{name: exactly(function, 1) for name, function in _UNARY.items()},
         **{name: exactly(function, 2) for name, function in _BINARY.items()},

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Unknown,
     Values,
 )
@@ -143,7 +143,7 @@ def _rows(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
 
 
-INDEXING: Mapping[str, Function] = MappingProxyType(
+INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "getitem": _getitem,
         "setitem": _setitem,

@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.diagnosis.numpy_losses import reduced
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Unknown,
     Values,
     reduction_of,
@@ -79,7 +79,7 @@ def _embedding_bag(
         bags = list(range(len(x)))  # type: ignore[arg-type]
     rows = [weight[x[bag]] * scales[bag][:, None] for bag in bags]
     empty = np.zeros(weight.shape[1])
-    reductions: dict[str, Function] = {"sum": np.sum, "mean": np.mean, "max": np.max}
+    reductions: dict[str, NumpyFunction] = {"sum": np.sum, "mean": np.mean, "max": np.max}
     reduce = reductions[mode]
     return np.array([reduce(row, axis=0) if len(row) else empty for row in rows]).reshape(len(rows), weight.shape[1])
 
@@ -189,7 +189,7 @@ def _multi_margin(
     return reduced(losses if x.ndim == 2 else losses[0], reduction_of(reduction, size_average, reduce))
 
 
-LAYERS: Mapping[str, Function] = MappingProxyType(
+LAYERS: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "scaled_dot_product_attention": _attention,
         "affine_grid": _affine_grid,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Unknown,
     Values,
     reduction_of,
@@ -145,7 +145,7 @@ def _alignment(x: Values, target: Values, blank: int) -> float:
     return -float(np.logaddexp.reduce(reached[-2:]))
 
 
-LOSSES: Mapping[str, Function] = MappingProxyType(
+LOSSES: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "mse_loss": _loss(lambda x, y: np.asarray((x - y) ** 2)),
         "l1_loss": _loss(lambda x, y: np.abs(x - y)),

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import Function, Unknown, Values, axis_of
+from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values, axis_of
 
 
 def _shown(x: Values, mask: Any) -> Values:
     return np.broadcast_to(True if mask is None else mask, x.shape)
 
 
-def _filled(function: Function, neutral: float) -> Function:
+def _filled(function: NumpyFunction, neutral: float) -> NumpyFunction:
     """A reduction, with what changes nothing in place of what is left out."""
 
     def reduced(x: Values, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
@@ -28,7 +28,7 @@ def _filled(function: Function, neutral: float) -> Function:
     return reduced
 
 
-def _running(function: Function, neutral: float) -> Function:
+def _running(function: NumpyFunction, neutral: float) -> NumpyFunction:
     def running(x: Values, dim: Any, *, dtype: Any = None, mask: Any = None) -> Any:
         if dtype is not None or x.dtype.kind not in "fc":
             raise Unknown
@@ -42,7 +42,7 @@ def _mean(x: Values, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
     return _filled(np.sum, 0.0)(x, dim, keepdim=keepdim, dtype=dtype, mask=mask) / count
 
 
-def _variance(root: bool) -> Function:
+def _variance(root: bool) -> NumpyFunction:
     def variance(
         x: Values, dim: Any = None, unbiased: Any = True, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
     ) -> Any:
@@ -76,7 +76,7 @@ def _norm(
     return (size**ord).sum(axis=axis_of(dim), keepdims=keepdim) ** (1 / ord)
 
 
-def _softmax(sign: int, *, log: bool) -> Function:
+def _softmax(sign: int, *, log: bool) -> NumpyFunction:
     def softmax(x: Values, dim: Any, *, dtype: Any = None, mask: Any = None) -> Any:
         shown = _shown(x, mask)
         if dtype is not None or x.dtype.kind != "f" or not shown.all():
@@ -93,7 +93,7 @@ def _log_sum(x: Values, **named: Any) -> Any:
     return np.log(np.exp(x - top).sum(**named)) + top
 
 
-MASKED: Mapping[str, Function] = MappingProxyType(
+MASKED: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "sum": _filled(np.sum, 0.0),
         "prod": _filled(np.prod, 1.0),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Unknown,
     Values,
 )
@@ -54,7 +54,7 @@ def _place(x: Values, value: Values, dim: int, keepdim: bool) -> Values | None:
     return np.asarray(np.argmax(same, axis=dim, keepdims=keepdim))
 
 
-def _extreme(reduce: Function, elementwise: Function) -> Function:
+def _extreme(reduce: NumpyFunction, elementwise: NumpyFunction) -> NumpyFunction:
     """Of everything, along one dimension and where, or of two operands."""
 
     def extreme(x: Values, dim: Any = None, keepdim: bool = False) -> Any:
@@ -87,7 +87,7 @@ def _kthvalue(x: Values, k: int, dim: int = -1, keepdim: bool = False) -> tuple[
     return _nth(x, k - 1, dim, keepdim) if x.ndim else (x, None)
 
 
-ORDERING: Mapping[str, Function] = MappingProxyType(
+ORDERING: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "sort": _sort,
         "argsort": _argsort,

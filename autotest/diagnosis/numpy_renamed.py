@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.diagnosis.numpy_polynomials import POLYNOMIALS
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Values,
 )
 
@@ -18,7 +18,7 @@ def _distance(x: Values, y: Values, p: float = 2.0) -> Values:
     return np.asarray(np.linalg.norm((x - y).ravel(), ord=p))
 
 
-RENAMED: Mapping[str, Function] = MappingProxyType(
+RENAMED: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "positive": np.positive,
         "conj": np.conj,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import Function, Unknown, Values
+from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values
 from autotest.diagnosis.numpy_windows import adaptive, each
 
 #: Of the cubic convolution of Keys, as torch and OpenCV choose it.
@@ -120,7 +120,7 @@ def _unpooled(rank: int) -> Callable[..., Values]:
     return unpool
 
 
-RESIZING: Mapping[str, Function] = MappingProxyType(
+RESIZING: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "interpolate": _interpolate,
         "upsample": _interpolate,

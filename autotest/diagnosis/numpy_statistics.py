@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Unknown,
     Values,
     exactly,
@@ -55,7 +55,7 @@ def _log_cumulative(x: Values, dim: int) -> Values:
     return np.asarray(np.logaddexp.accumulate(np.atleast_1d(x), axis=dim)).reshape(x.shape)
 
 
-def _running(choose: np.ufunc) -> Function:
+def _running(choose: np.ufunc) -> NumpyFunction:
     """The extremes so far; where they stand is left open, since several may be equal."""
 
     def running(x: Values, dim: int) -> tuple[Values, None]:
@@ -96,7 +96,7 @@ def _covariance(x: Values, *, correction: int = 1, fweights: Any = None) -> Valu
     return np.asarray(np.cov(x, ddof=correction, fweights=fweights))
 
 
-def _quantile(function: Function) -> Function:
+def _quantile(function: NumpyFunction) -> NumpyFunction:
     def quantile(x: Values, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Values:
         return np.asarray(function(x, q, axis=dim, keepdims=keepdim, method=interpolation))
 
@@ -175,7 +175,7 @@ _ALIKE: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys("fliplr flipud".split(), 1),
     }
 )
-STATISTICS: Mapping[str, Function] = MappingProxyType(
+STATISTICS: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         **{name: exactly(getattr(np, name), count) for name, count in _ALIKE.items()},
         "heaviside": _step,

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import Function, Unknown, Values
+from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values
 
 _OF_THE_TENSOR = ("dtype", "layout", "device", "requires_grad")
 
 
-def _taper(shape: Callable[..., Values]) -> Function:
+def _taper(shape: Callable[..., Values]) -> NumpyFunction:
     """The window of `shape`, which is given where its elements lie between 0 and 1, and how many steps that is."""
 
     def window(M: int, *args: Any, sym: bool = True, **named: Any) -> Any:  # noqa: N803 - the operators' own name
@@ -49,7 +49,7 @@ def _half_sine(at: Values, steps: int) -> Values:
     return np.asarray(np.sin(math.pi * (at * steps + 0.5) / (steps + 1)))
 
 
-TAPERS: Mapping[str, Function] = MappingProxyType(
+TAPERS: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "hann": _taper(_cosines((0.5, 0.5))),
         "hamming": _taper(_cosines((0.54, 0.46))),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 Values = np.ndarray[Any, Any]
-Function = Callable[..., Any]
+NumpyFunction = Callable[..., Any]
 
 
 class Unknown(Exception):
@@ -20,7 +20,7 @@ def axis_of(dim: Any) -> Any:
     return tuple(dim) if isinstance(dim, (list, tuple)) else dim
 
 
-def exactly(function: Function, count: int) -> Function:
+def exactly(function: NumpyFunction, count: int) -> NumpyFunction:
     """`function` of `count` operands and nothing else: any further argument means something unknown."""
 
     def called(*args: Any) -> Any:

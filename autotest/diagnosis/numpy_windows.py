@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Unknown,
     Values,
 )
@@ -119,7 +119,7 @@ def _windows(
     return np.stack([padded[at] for at in places]), inside
 
 
-def _max_pool(rank: int) -> Function:
+def _max_pool(rank: int) -> NumpyFunction:
     def pooled(
         x: Values, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
         return_indices: bool = False,
@@ -131,7 +131,7 @@ def _max_pool(rank: int) -> Function:
     return pooled
 
 
-def _average_pool(rank: int) -> Function:
+def _average_pool(rank: int) -> NumpyFunction:
     def pooled(
         x: Values, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: Any = None,
@@ -143,7 +143,7 @@ def _average_pool(rank: int) -> Function:
     return pooled
 
 
-def adaptive(rank: int, reduce: Function) -> Function:
+def adaptive(rank: int, reduce: NumpyFunction) -> NumpyFunction:
     def pooled(x: Values, output_size: Any, return_indices: bool = False) -> Any:
         wanted: tuple[Any, ...] = each(output_size, rank)
         for axis, asked in zip(range(x.ndim - rank, x.ndim), wanted, strict=True):
@@ -194,7 +194,7 @@ def _fold(
     return np.asarray(result[_last(slice(p, p + n) for n, p in zip(whole, padding, strict=True))])
 
 
-WINDOWS: Mapping[str, Function] = MappingProxyType(
+WINDOWS: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         **{f"conv{rank}d": _batched(_convolution) for rank in (1, 2, 3)},
         **{f"conv_transpose{rank}d": _batched(_transposed) for rank in (1, 2, 3)},

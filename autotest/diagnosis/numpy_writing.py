@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autotest.diagnosis.numpy_values import (
-    Function,
+    NumpyFunction,
     Unknown,
     Values,
 )
@@ -109,7 +109,7 @@ def _slice_scatter(
     return made
 
 
-WRITING: Mapping[str, Function] = MappingProxyType(
+WRITING: Mapping[str, NumpyFunction] = MappingProxyType(
     {
         "take": _take,
         "take_along_dim": _take_along,

@@ -6,7 +6,7 @@ import contextlib
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import names
-from autotest.emission.own_terms import Asked, OwnTerms, script
+from autotest.emission.own_terms import OwnTerms, ScriptRequest, script
 from autotest.frameworks import Pair
 from autotest.frameworks.interpreter import Interpreter
 from autotest.frameworks.peer import Peer
@@ -32,7 +32,7 @@ def own_script(finding: Finding, pair: Pair) -> str | None:
         reference, other = pair.sides
         differs = f"{first.name} differs in {first.symptom} between {reference} and {other}"
         shows = f"{other} raises where {reference} does not" if first.symptom == "exception" else differs
-        asked = Asked(
+        asked = ScriptRequest(
             f"{finding.operator}: {shows}.",
             [finding.provenance, *finding.verdict[:1]],
             first.symptom,

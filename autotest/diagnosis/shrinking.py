@@ -26,7 +26,7 @@ from autotest.replaying.replay import replay
 from autotest.results.identity import operator_behind
 
 #: Runs a program, and says in what it fails.
-Judge = Callable[[Program, Pair, Settings], Agreement]
+AgreementFunction = Callable[[Program, Pair, Settings], Agreement]
 
 #: Symptoms that may have several causes which look alike.
 SAY_LITTLE = frozenset(("exception", "accepted", "structure"))
@@ -39,7 +39,7 @@ _THINNEST = 4
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Failure:
+class FailureSignature:
     """In what way a program fails: what a smaller one must have in common with it."""
 
     symptom: str
@@ -101,13 +101,13 @@ class Shrinker:
     def __init__(
         self,
         start: Agreement,
-        failure: Failure,
+        failure: FailureSignature,
         pair: Pair,
         settings: Settings,
         seconds: float,
         limit: int = EXECUTIONS,
         survives: Callable[[Program], bool] = lambda program: True,
-        judge: Judge = agree,
+        judge: AgreementFunction = agree,
     ) -> None:
         """`survives` says whether a program may be run in this process, `judge` what is wrong with it."""
         self._pair, self._settings, self._failure = pair, settings, failure
@@ -288,4 +288,4 @@ def _mended(program: Program, push: Call, framework: Framework) -> Program | Non
     return with_arrays(program, arrays)
 
 
-__all__ = ["Failure", "Shrinker", "Shrunk", "differs_widely", "mend", "message_of"]
+__all__ = ["FailureSignature", "Shrinker", "Shrunk", "differs_widely", "mend", "message_of"]

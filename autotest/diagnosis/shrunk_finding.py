@@ -10,7 +10,7 @@ from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import scout
-from autotest.diagnosis.shrinking import Failure, Judge, Shrinker
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Shrinker
 from autotest.frameworks import Pair
 from autotest.results.finding import Finding
 
@@ -20,11 +20,17 @@ class Judging(NamedTuple):
 
     pair: Pair
     settings: Settings
-    judge: Judge
+    judge: AgreementFunction
 
 
 def shrunk(
-    finding: Finding, start: Agreement, failure: Failure, judging: Judging, seconds: float, *, features: bool = True
+    finding: Finding,
+    start: Agreement,
+    failure: FailureSignature,
+    judging: Judging,
+    seconds: float,
+    *,
+    features: bool = True,
 ) -> tuple[Finding, Agreement]:
     """`finding` about the smallest program found in `seconds` that fails alike, beginning with that of `start`; and
     what is wrong with it. `features` asks for those that the failure needs."""

@@ -14,7 +14,7 @@ from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain, shrunk_line
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine, may_be_rounding
-from autotest.diagnosis.shrinking import Failure, Shrinker, differs_widely, message_of
+from autotest.diagnosis.shrinking import FailureSignature, Shrinker, differs_widely, message_of
 from autotest.diagnosis.verdict import Blame, Verdict
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
@@ -41,7 +41,7 @@ class WholeTrial:
     finding: Finding
     agreement: Agreement
     opinion: Opinion
-    failure: Failure
+    failure: FailureSignature
     test: Test
     outcome: Outcome
     pair: Pair
@@ -97,13 +97,13 @@ class WholeTrial:
         return (found, tried) if self.failure.shown_by(found) else (self.agreement, tried)
 
 
-def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> Failure:
+def failure_of(agreement: Agreement, opinion: Opinion, pair: Pair, settings: Settings) -> FailureSignature:
     """In what way the first mismatch of `agreement` fails, for everything smaller to fail alike."""
     first = agreement.mismatches[0]
     calls, slot = agreement.program.calls, opinion.located.slot
     operator = operator_behind(calls, first) if slot is None else operator_of(calls, slot)
     wide = may_be_rounding([first]) and differs_widely(agreement, pair, settings)
-    return Failure(first.symptom, first.stage, first.side, operator, message_of(first), wide, first.special)
+    return FailureSignature(first.symptom, first.stage, first.side, operator, message_of(first), wide, first.special)
 
 
 def with_opinion(finding: Finding, agreement: Agreement, opinion: Opinion, pair: Pair) -> Finding:

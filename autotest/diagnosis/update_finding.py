@@ -7,7 +7,7 @@ import dataclasses
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.shrinking import Failure
+from autotest.diagnosis.shrinking import FailureSignature
 from autotest.diagnosis.shrunk_finding import Judging, shrunk
 from autotest.frameworks import Pair
 from autotest.program import Program
@@ -29,7 +29,7 @@ def diagnosed(finding: Finding, update: Update, context: RunContext, settings: S
     if not agreement.mismatches:
         return finding
     first = agreement.mismatches[0]
-    failure = Failure(first.symptom, first.stage, first.side, "", "")
+    failure = FailureSignature(first.symptom, first.stage, first.side, "", "")
     judging = Judging(pair, judged, _in_double)
     finding, agreement = shrunk(finding, agreement, failure, judging, context.options.shrink, features=False)
     steps = [call.slot for call in agreement.program.calls if is_step(call)]

@@ -21,7 +21,7 @@ class OwnTerms(NamedTuple):
     result: str
 
 
-class Asked(NamedTuple):
+class ScriptRequest(NamedTuple):
     """What a script is to show."""
 
     title: str
@@ -114,7 +114,9 @@ except Exception as error:
 """
 
 
-def script(program: Program, reference: str, candidate: str, terms: OwnTerms | None, asked: Asked) -> str | None:
+def script(
+    program: Program, reference: str, candidate: str, terms: OwnTerms | None, asked: ScriptRequest
+) -> str | None:
     """The script of `program` for frameworks called `reference` and `candidate`; None where it is no plain finding.
 
     Without `terms` the candidate is asked as the reference is, which makes sense in another interpreter only.
@@ -175,7 +177,7 @@ def _word(imports: str) -> str:
     return imports.splitlines()[0].split()[-1].replace(".", "_")
 
 
-def _same(asked: Asked) -> str:
+def _same(asked: ScriptRequest) -> str:
     found = asked.statistics
     if asked.symptom not in ("value", "gradient") or found is None:
         return "expected == actual"
@@ -185,4 +187,4 @@ def _same(asked: Asked) -> str:
     return f"np.shape(expected) == np.shape(actual) and {close if floating else plain}"
 
 
-__all__ = ["Asked", "OwnTerms", "script", "without_place"]
+__all__ = ["OwnTerms", "ScriptRequest", "script", "without_place"]

@@ -12,7 +12,7 @@ from autotest.frameworks.base import Absent, CandidateDied, CandidateHung, Frame
 from autotest.frameworks.peer import PATIENCE, START, Peer, PeerGone
 from autotest.frameworks.remote import RemoteValue
 from autotest.frameworks.states import StateDiffers
-from autotest.frameworks.wire import LARGE, Failure
+from autotest.frameworks.wire import LARGE, RemoteFailure
 from autotest.program import Array
 
 #: How many requests wait at most before they are sent: the other process carries them out while this one goes on.
@@ -43,7 +43,7 @@ class AskedElsewhere(Framework):
         #: Whether requests were sent since the last answer, which tells of those that failed.
         self._sent = False
         self._dropped: list[int] = []
-        self._failed: dict[int, Failure] = {}
+        self._failed: dict[int, RemoteFailure] = {}
 
     @property
     def process(self) -> int | None:
@@ -65,7 +65,7 @@ class AskedElsewhere(Framework):
                     raise self._died(gone) from gone
                 self._missing = _not_served(self.inner, self.python, gone)
                 raise FrameworkMissing(self._missing) from gone
-            if type(answer) is Failure:
+            if type(answer) is RemoteFailure:
                 peer.close()
                 self._missing = str(self._error(answer))
                 raise FrameworkMissing(self._missing)
@@ -86,7 +86,7 @@ class AskedElsewhere(Framework):
         except PeerGone as gone:
             raise self._died(gone) from gone
         self._failed |= failed
-        if type(answer) is Failure:
+        if type(answer) is RemoteFailure:
             raise self._error(answer)
         return answer
 
@@ -127,7 +127,7 @@ class AskedElsewhere(Framework):
         self._living().tell((*self._taken(), None))
         self._sent = True
 
-    def _error(self, failure: Failure) -> Exception:
+    def _error(self, failure: RemoteFailure) -> Exception:
         if failure.kind == "absent":
             error = Absent(self.name, "")
             error.args = (failure.text,)

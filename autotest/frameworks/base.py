@@ -20,7 +20,7 @@ from autotest.frameworks.operations import Operations, StandIns
 from autotest.frameworks.requests import Build, FunctionCalled, Given, Graphed, Implementation
 from autotest.frameworks.samples import SampleDatabase
 from autotest.frameworks.states import Shapes
-from autotest.frameworks.traced import Written
+from autotest.frameworks.traced import Transcript
 from autotest.program import Array, Operand
 
 
@@ -361,7 +361,7 @@ class Framework(Operations, abc.ABC):
         """
         return ()
 
-    def transcribing(self) -> tuple[Framework, Written] | None:
+    def transcribing(self) -> tuple[Framework, Transcript] | None:
         """This adapter over what writes down its calls, for reproducers in its own terms; None where torch's do.
 
         Values are `Traced`, or hold one: see `text_of`.

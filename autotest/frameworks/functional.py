@@ -25,8 +25,8 @@ from autotest.frameworks import functional_calls as calls
 from autotest.frameworks.base import ABSENT, Absent, Framework, missing
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
-from autotest.frameworks.tape import ArrayLike, Node, Pure, Tensor, listed, parent_of, pull, written
-from autotest.frameworks.traced import TracedNamespace, Written
+from autotest.frameworks.tape import ArrayLike, Node, Pure, TapeTensor, listed, parent_of, pull, written
+from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
 
@@ -59,7 +59,7 @@ class Functional(Framework):
     dtypes: Sequence[str] = DTYPES
     translates = True
     has_strides = False
-    tensor_types = (Tensor,)
+    tensor_types = (TapeTensor,)
     module_types = (FunctionalModule,)
 
     def __init__(self, name: str, origin: str = "") -> None:
@@ -138,14 +138,14 @@ class Functional(Framework):
 
     def apply(self, function: Pure, args: tuple[Any, ...], kwargs: dict[str, Any], *, view: bool = False) -> Any:
         """Carry out `function` on what tensors anywhere in its arguments hold, and put it on the tape."""
-        tensors = [leaf for leaf in leaves((args, kwargs)) if type(leaf) is Tensor]
+        tensors = [leaf for leaf in leaves((args, kwargs)) if type(leaf) is TapeTensor]
         arrays = [self.read(tensor) for tensor in tensors]
 
         def pure(*given: ArrayLike) -> Any:
             rest = iter(given)
 
             def leaf(item: Any) -> Any:
-                return next(rest) if type(item) is Tensor else item
+                return next(rest) if type(item) is TapeTensor else item
 
             return function(
                 *[map_operand(item, leaf) for item in args],
@@ -165,15 +165,15 @@ class Functional(Framework):
         ]
         return tuple(picked) if isinstance(made, tuple) else picked
 
-    def _result(self, made: Any, node: Node | None, at: int, source: Tensor | None, path: Pure) -> Any:
+    def _result(self, made: Any, node: Node | None, at: int, source: TapeTensor | None, path: Pure) -> Any:
         if isinstance(made, _PLAIN):
             return made
-        result = Tensor(self.computed(made), (node, at) if node is not None and self.is_floating(made) else None)
+        result = TapeTensor(self.computed(made), (node, at) if node is not None and self.is_floating(made) else None)
         if source is not None:
             self.alias_of(result, source, path)
         return result
 
-    def alias_of(self, result: Tensor, source: Tensor, path: Pure) -> None:
+    def alias_of(self, result: TapeTensor, source: TapeTensor, path: Pure) -> None:
         """Let `result`, which `path` makes of what `source` holds, be a view of it."""
         inner = source.view
         result.detached = source.detached
@@ -181,7 +181,7 @@ class Functional(Framework):
         result.view = path if inner is None else lambda array: path(inner(array))
         result.seen = result.base.version
 
-    def read(self, tensor: Tensor) -> ArrayLike:
+    def read(self, tensor: TapeTensor) -> ArrayLike:
         """What `tensor` holds now; a view is made again when its base was written to."""
         base = tensor.base
         if base is not None and tensor.view is not None and tensor.seen != base.version:
@@ -193,7 +193,7 @@ class Functional(Framework):
                 tensor.edge, tensor.requires_grad = fresh.edge, fresh.requires_grad
         return tensor.array
 
-    def write(self, tensor: Tensor, made: Any, computed: Any = None) -> Tensor:
+    def write(self, tensor: TapeTensor, made: Any, computed: Any = None) -> TapeTensor:
         """Let `tensor`, and all that shares its memory, hold what `made` holds; broadcast and cast as torch does.
 
         `computed` is `made` where it was computed of `tensor` itself, to which gradients then go on. Where nothing is
@@ -202,12 +202,12 @@ class Functional(Framework):
         if self.recording and tensor.requires_grad and tensor.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         if tensor.detached and self.recording:
-            if isinstance(made, Tensor) and parent_of(made) is not None:
+            if isinstance(made, TapeTensor) and parent_of(made) is not None:
                 raise Absent(self.name, "writing what requires a gradient into what is detached")
             with autograd.GradMode(self, False):
                 return self.write(tensor, made, computed)
-        if not isinstance(made, Tensor):
-            made = Tensor(self.array(np.asarray(made), self.dtype_of_array(tensor.array)))
+        if not isinstance(made, TapeTensor):
+            made = TapeTensor(self.array(np.asarray(made), self.dtype_of_array(tensor.array)))
         shape, dtype = self.shape_of(self.read(tensor)), self.dtype_of_array(tensor.array)
         if self.shape_of(self.read(made)) != shape:
             made = self.apply(self.spelt("broadcast_to"), (made, shape), {})
@@ -237,7 +237,9 @@ class Functional(Framework):
 
     # -- gradients --------------------------------------------------------------------------------------
 
-    def push_back(self, roots: Iterable[tuple[Tensor, Tensor | None]], *, keep: bool = False) -> dict[Any, ArrayLike]:
+    def push_back(
+        self, roots: Iterable[tuple[TapeTensor, TapeTensor | None]], *, keep: bool = False
+    ) -> dict[Any, ArrayLike]:
         """The gradient of every leaf, and of every output on the tape, that `roots` were computed from."""
         starts = []
         for root, cotangent in roots:
@@ -287,10 +289,10 @@ class Functional(Framework):
 
     # -- tensors ----------------------------------------------------------------------------------------
 
-    def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Tensor:
+    def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> TapeTensor:
         if array.dtype not in self.dtypes:
             raise Absent(self.name, array.dtype)
-        return Tensor(self.array(array.data, array.dtype), requires_grad=requires_grad)
+        return TapeTensor(self.array(array.data, array.dtype), requires_grad=requires_grad)
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         return [
@@ -382,18 +384,18 @@ class Functional(Framework):
         """The classes of its arrays."""
         return ()
 
-    def transcribing(self) -> tuple[Framework, Written] | None:
+    def transcribing(self) -> tuple[Framework, Transcript] | None:
         kinds = self.array_types()
         if not (kinds and self.short):
             return None
-        written = Written(kinds, f"import {self.module} as {self.short}", pure=True)
+        written = Transcript(kinds, f"import {self.module} as {self.short}", pure=True)
         made: Any = transcribing(self)
         made.written, made._operations, made.recording = written, {}, True
         made.__dict__["root"] = TracedNamespace(self.root, self.short, written)
         return made, written
 
     def text_of(self, value: Any) -> Any:
-        return self.read(value) if isinstance(value, Tensor) else value
+        return self.read(value) if isinstance(value, TapeTensor) else value
 
     def script(self) -> Script:
         lines = ("from autotest.frameworks import speaking_torch", f"{self.name} = speaking_torch({self.origin!r})")

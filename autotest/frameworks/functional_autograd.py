@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from autotest.frameworks.base import Absent
-from autotest.frameworks.tape import Tensor, parent_of
+from autotest.frameworks.tape import TapeTensor, parent_of
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
 Functional: TypeAlias = Any
@@ -13,8 +13,8 @@ Functional: TypeAlias = Any
 
 def backward(
     framework: Functional,
-    tensor: Tensor,
-    gradient: Tensor | None = None,
+    tensor: TapeTensor,
+    gradient: TapeTensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
 ) -> None:
@@ -34,10 +34,10 @@ def autograd_backward(
     given = list(grad_tensors) if isinstance(grad_tensors, (tuple, list)) else [grad_tensors] * len(roots)
     found = framework.push_back(zip(roots, given, strict=True), keep=bool(retain_graph))
     for target, gradient in found.items():
-        holder = target if isinstance(target, Tensor) else target[0].retained.get(target[1])
+        holder = target if isinstance(target, TapeTensor) else target[0].retained.get(target[1])
         if holder is not None:
             before = holder.grad
-            made = Tensor(gradient if before is None else framework.add(framework.read(before), gradient))
+            made = TapeTensor(gradient if before is None else framework.add(framework.read(before), gradient))
             if before is None or not holder.is_leaf:
                 holder.grad = made
             else:  # as torch does it: whoever holds the gradient of a leaf sees it grow
@@ -63,7 +63,7 @@ def autograd_grad(
     gradients = [found.get(parent_of(item)) for item in wanted]
     if any(gradient is None for gradient in gradients) and not allow_unused:
         raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph.")
-    return tuple(None if gradient is None else Tensor(gradient) for gradient in gradients)
+    return tuple(None if gradient is None else TapeTensor(gradient) for gradient in gradients)
 
 
 class GradMode:
@@ -85,15 +85,15 @@ def set_requires_grad(framework: Functional, tensor: Any, requires_grad: bool = 
     return tensor
 
 
-def retain_grad(framework: Functional, tensor: Tensor) -> None:
+def retain_grad(framework: Functional, tensor: TapeTensor) -> None:
     if tensor.edge is not None:
         tensor.retains = True
         tensor.edge[0].retained[tensor.edge[1]] = tensor
 
 
-def detach(framework: Functional, tensor: Tensor) -> Tensor:
+def detach(framework: Functional, tensor: TapeTensor) -> TapeTensor:
     array = framework.read(tensor)
-    made = Tensor(array if parent_of(tensor) is None else framework.constant(array))
+    made = TapeTensor(array if parent_of(tensor) is None else framework.constant(array))
     framework.alias_of(made, tensor, lambda array: array)
     made.detached = True
     return made

@@ -13,7 +13,7 @@ import numpy as np
 from autotest.frameworks import functional_autograd as autograd
 from autotest.frameworks.base import Absent
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
-from autotest.frameworks.tape import Tensor
+from autotest.frameworks.tape import TapeTensor
 from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import CallKind, map_operand
 
@@ -109,7 +109,7 @@ def _understood(
 
 
 def _method(framework: Functional, name: str, owner: Any, *args: Any, **kwargs: Any) -> Any:
-    if isinstance(owner, Tensor):
+    if isinstance(owner, TapeTensor):
         return framework.operation("function", name)(owner, *args, **kwargs)
     found = getattr(owner, name, None)  # of a module, or of a plain container
     if found is None:
@@ -128,7 +128,7 @@ def _operator(framework: Functional, name: str) -> Callable[..., Any]:
     known = FUNCTIONS.get(bare[1:] if in_place else bare)
 
     def call(*operands: Any) -> Any:
-        if not any(isinstance(operand, Tensor) for operand in operands):
+        if not any(isinstance(operand, TapeTensor) for operand in operands):
             return plain(*operands)
         if known is None:
             raise Absent(framework.name, f"operator.{name}")
@@ -141,14 +141,14 @@ def _operator(framework: Functional, name: str) -> Callable[..., Any]:
 # -- indexing -------------------------------------------------------------------------------------------------
 
 
-def _places(framework: Functional, tensor: Tensor, key: Any) -> tuple[np.ndarray[Any, Any], bool]:
+def _places(framework: Functional, tensor: TapeTensor, key: Any) -> tuple[np.ndarray[Any, Any], bool]:
     """The flat indices of the elements that `key` selects, and whether it is a basic index, which makes a view."""
     shape = framework.shape_of(framework.read(tensor))
     advanced = False
 
     def leaf(item: Any) -> Any:
         nonlocal advanced
-        if isinstance(item, Tensor):
+        if isinstance(item, TapeTensor):
             advanced = True
             return framework.numpy(framework.read(item))
         advanced = advanced or isinstance(item, (bool, np.ndarray))
@@ -162,7 +162,7 @@ def _places(framework: Functional, tensor: Tensor, key: Any) -> tuple[np.ndarray
 
 
 def _getitem(framework: Functional, owner: Any, key: Any) -> Any:
-    if not isinstance(owner, Tensor):
+    if not isinstance(owner, TapeTensor):
         return owner[key]
     places, basic = _places(framework, owner, key)
     reshape = framework.spelt("reshape")
@@ -170,12 +170,12 @@ def _getitem(framework: Functional, owner: Any, key: Any) -> Any:
 
 
 def _setitem(framework: Functional, owner: Any, key: Any, value: Any) -> None:
-    if not isinstance(owner, Tensor):
+    if not isinstance(owner, TapeTensor):
         owner[key] = value
         return
     places, _ = _places(framework, owner, key)
     reshape = framework.spelt("reshape")
-    part = Tensor(owner.array)
+    part = TapeTensor(owner.array)
     framework.alias_of(part, owner, lambda array: framework.take(reshape(array, (-1,)), places))
     part.array = framework.take(reshape(framework.read(owner), (-1,)), places)
     if framework.recording and owner.requires_grad and owner.is_leaf:
@@ -186,11 +186,11 @@ def _setitem(framework: Functional, owner: Any, key: Any, value: Any) -> None:
 # -- what torch's tensors can do besides -----------------------------------------------------------------------
 
 
-def _clone(framework: Functional, tensor: Tensor, *, memory_format: Any = None) -> Any:
+def _clone(framework: Functional, tensor: TapeTensor, *, memory_format: Any = None) -> Any:
     return framework.apply(lambda array: array, (tensor,), {})
 
 
-def _cast(framework: Functional, tensor: Tensor, dtype: str) -> Any:
+def _cast(framework: Functional, tensor: TapeTensor, dtype: str) -> Any:
     if framework.dtype_of(tensor) == dtype:
         return tensor
     if dtype not in framework.dtypes:
@@ -200,7 +200,7 @@ def _cast(framework: Functional, tensor: Tensor, dtype: str) -> Any:
 
 def _to(framework: Functional, owner: Any, *args: Any, dtype: Any = None, device: Any = None, **rest: Any) -> Any:
     for item in args:
-        if isinstance(item, Tensor):
+        if isinstance(item, TapeTensor):
             dtype = framework.dtype_of(item)
         elif isinstance(item, str) and item in framework.dtypes:
             dtype = item
@@ -209,37 +209,39 @@ def _to(framework: Functional, owner: Any, *args: Any, dtype: Any = None, device
     return owner if dtype is None else _cast(framework, owner, str(dtype))
 
 
-def _copy_(framework: Functional, tensor: Tensor, source: Any, *rest: Any) -> Any:
+def _copy_(framework: Functional, tensor: TapeTensor, source: Any, *rest: Any) -> Any:
     return framework.write(tensor, source)
 
 
-def _fill_(framework: Functional, tensor: Tensor, value: Any) -> Any:
+def _fill_(framework: Functional, tensor: TapeTensor, value: Any) -> Any:
     return framework.write(tensor, value)
 
 
-def _size(framework: Functional, tensor: Tensor, dim: int | None = None) -> Any:
+def _size(framework: Functional, tensor: TapeTensor, dim: int | None = None) -> Any:
     shape = framework.shape(tensor)
     return shape if dim is None else shape[dim]
 
 
-def _array(framework: Functional, tensor: Tensor) -> Any:
+def _array(framework: Functional, tensor: TapeTensor) -> Any:
     return framework.numpy(framework.read(tensor))
 
 
 def _rows(framework: Functional, value: Any) -> list[Any]:
-    if not isinstance(value, Tensor):
+    if not isinstance(value, TapeTensor):
         return list(value)
     return [_getitem(framework, value, index) for index in range(framework.shape(value)[0])]
 
 
-def _from_data(framework: Functional, data: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
-    if isinstance(data, Tensor):
+def _from_data(
+    framework: Functional, data: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any
+) -> TapeTensor:
+    if isinstance(data, TapeTensor):
         data = _array(framework, data)
     array = np.asarray(data)
     name = str(dtype) if dtype is not None else {"float64": "float32"}.get(str(array.dtype), str(array.dtype))
     if isinstance(data, np.ndarray) and dtype is None:
         name = str(array.dtype)
-    return Tensor(framework.array(array, name), requires_grad=requires_grad)
+    return TapeTensor(framework.array(array, name), requires_grad=requires_grad)
 
 
 _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -252,7 +254,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "detach": autograd.detach,
     "tensor": _from_data,
     "from_numpy": _from_data,
-    "is_tensor": lambda framework, value: isinstance(value, Tensor),
+    "is_tensor": lambda framework, value: isinstance(value, TapeTensor),
     "numel": lambda framework, tensor: int(np.prod(framework.shape(tensor), dtype=np.int64)),
 }
 _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -284,23 +286,23 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     },
 }
 _BUILTINS: Final[Mapping[str, Callable[..., Any]]] = {
-    "len": lambda framework, value: framework.shape(value)[0] if isinstance(value, Tensor) else len(value),
+    "len": lambda framework, value: framework.shape(value)[0] if isinstance(value, TapeTensor) else len(value),
     "list": _rows,
     **{
         kind.__name__: lambda framework, value, kind=kind: kind(
-            _array(framework, value).item() if isinstance(value, Tensor) else value
+            _array(framework, value).item() if isinstance(value, TapeTensor) else value
         )
         for kind in (bool, int, float, complex)
     },
 }
 
 
-def _transposed(framework: Functional, tensor: Tensor) -> Any:
+def _transposed(framework: Functional, tensor: TapeTensor) -> Any:
     order: Sequence[int] = range(len(framework.shape(tensor)))[::-1]
     return framework.apply(framework.spelt("permute"), (tensor, tuple(order)), {}, view=True)
 
 
-def _assigned_data(framework: Functional, tensor: Tensor, value: Tensor) -> None:
+def _assigned_data(framework: Functional, tensor: TapeTensor, value: TapeTensor) -> None:
     tensor.array = framework.read(value)
     tensor.base = tensor.view = None  # what shared the memory that it had goes on with that
 

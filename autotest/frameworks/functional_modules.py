@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from autotest.frameworks.base import Absent
-from autotest.frameworks.tape import Tensor
+from autotest.frameworks.tape import TapeTensor
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
 Functional: TypeAlias = Any
@@ -31,8 +31,8 @@ class FunctionalModule:
         self._framework = framework
         self.training = True
         self.children_by_name = dict(children or {})
-        self.trained: dict[str, Tensor] = {
-            name: Tensor(framework.array(np.zeros(shape), "float32"), requires_grad=True)
+        self.trained: dict[str, TapeTensor] = {
+            name: TapeTensor(framework.array(np.zeros(shape), "float32"), requires_grad=True)
             for name, shape in shapes.items()
             if shape is not None
         }
@@ -45,10 +45,10 @@ class FunctionalModule:
 
         return self._forward(call, self, *args, **kwargs)
 
-    def parameters(self) -> list[Tensor]:
+    def parameters(self) -> list[TapeTensor]:
         return list(self.trained.values())
 
-    def named_parameters(self) -> list[tuple[str, Tensor]]:
+    def named_parameters(self) -> list[tuple[str, TapeTensor]]:
         return list(self.trained.items())
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -166,7 +166,7 @@ def _convolution(
     return shapes, lambda call, module, x: call(path, x, *_weights(module), stride, padding, dilation, groups)
 
 
-def _weights(module: FunctionalModule) -> tuple[Tensor | None, Tensor | None]:
+def _weights(module: FunctionalModule) -> tuple[TapeTensor | None, TapeTensor | None]:
     return module.trained.get("weight"), module.trained.get("bias")
 
 

@@ -13,7 +13,7 @@ from autotest.frameworks.base import Framework
 from autotest.frameworks.functional import Functional
 from autotest.frameworks.spelt_as_numpy import spelling
 from autotest.frameworks.tape import ArrayLike, Pure
-from autotest.frameworks.traced import Written
+from autotest.frameworks.traced import Transcript
 
 #: What JAX does not call as NumPy would, or has elsewhere.
 _ELSEWHERE = {
@@ -97,7 +97,7 @@ class JaxFramework(Functional):
     def array_types(self) -> tuple[type, ...]:
         return (self.root.Array,)
 
-    def transcribing(self) -> tuple[Framework, Written] | None:
+    def transcribing(self) -> tuple[Framework, Transcript] | None:
         made = super().transcribing()
         if made is not None:
             made[1].imports = 'import jax\njax.config.update("jax_enable_x64", True)'

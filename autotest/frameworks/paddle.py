@@ -17,7 +17,7 @@ from autotest.comparison import TensorValue
 from autotest.emission import Script, naming
 from autotest.frameworks.base import ABSENT, Absent, Framework
 from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
-from autotest.frameworks.traced import Traced, TracedNamespace, Written, opened
+from autotest.frameworks.traced import Traced, TracedNamespace, Transcript, opened
 from autotest.frameworks.transcribing import bare
 from autotest.program import Array, CallKind, Operand, Root
 
@@ -161,9 +161,9 @@ class PaddleFramework(Namespace):
     def seed(self, seed: int) -> None:
         self.root.seed(seed)
 
-    def transcribing(self) -> tuple[Framework, Written] | None:
+    def transcribing(self) -> tuple[Framework, Transcript] | None:
         root = self.root
-        written = Written((root.Tensor, root.nn.Layer), "import paddle", pure=False)
+        written = Transcript((root.Tensor, root.nn.Layer), "import paddle", pure=False)
         made = bare(self)
         made.__class__ = _Transcribing
         made.__dict__["root"] = TracedNamespace(root, "paddle", written)

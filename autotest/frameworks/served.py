@@ -16,17 +16,17 @@ from autotest.frameworks.base import Absent, Framework
 from autotest.frameworks.freezing import freeze
 from autotest.frameworks.registry import framework
 from autotest.frameworks.states import StateDiffers, difference
-from autotest.frameworks.wire import LARGE, Asked, Failure, Link, Name
+from autotest.frameworks.wire import LARGE, AnsweringEnd, Link, Name, RemoteFailure
 from autotest.program import Array, map_operand
 
 #: What stands for a value that another process had, before this one took its place.
-_LOST: Final = Failure("", "", "lost")
+_LOST: Final = RemoteFailure("", "", "lost")
 
 
 class _Failed(Exception):
     """An operand is the result of a call that raised."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: RemoteFailure) -> None:
         super().__init__(failure.text)
         self.failure = failure
 
@@ -38,7 +38,7 @@ class Served:
         self.framework = adapter
         self.values: dict[int, Any] = {}
         #: Numbers of calls that raised since they were last asked for.
-        self.failed: dict[int, Failure] = {}
+        self.failed: dict[int, RemoteFailure] = {}
 
     # -- what is done without an answer ------------------------------------------------------------------
 
@@ -56,14 +56,14 @@ class Served:
 
     def value(self, key: int) -> Any:
         found = self.values.get(key, _LOST)
-        if type(found) is Failure:
+        if type(found) is RemoteFailure:
             raise _Failed(found)
         return found
 
     def _asked_for(self, key: int) -> Any:
         """What `value` gives, and what it raises only where the process that had it has ended."""
         found = self.values.get(key, _LOST)
-        if type(found) is Failure and found.kind == "lost":
+        if type(found) is RemoteFailure and found.kind == "lost":
             raise _Failed(found)
         return found
 
@@ -121,7 +121,7 @@ class Served:
     # -- what is answered --------------------------------------------------------------------------------
 
     def answer(self, question: str, *details: Any) -> Any:
-        """The answer to one question; a `Failure` for what it raises."""
+        """The answer to one question; a `RemoteFailure` for what it raises."""
         try:
             return _ANSWERED[question](self, *details)
         except _Failed as error:
@@ -135,12 +135,12 @@ class Served:
 
     def read(self, keys: Sequence[int]) -> list[Any]:
         """Each value as data; nothing for one that failed."""
-        present = [key for key in keys if type(self._asked_for(key)) is not Failure]
+        present = [key for key in keys if type(self._asked_for(key)) is not RemoteFailure]
         frozen = iter(freeze(self.framework, [self.values[key] for key in present]))
         taken = set(present)
         return [next(frozen) if key in taken else None for key in keys]
 
-    def failures(self) -> dict[int, Failure]:
+    def failures(self) -> dict[int, RemoteFailure]:
         found, self.failed = self.failed, {}
         return found
 
@@ -202,10 +202,10 @@ class Served:
         }
 
 
-def _failure(error: Exception) -> Failure:
+def _failure(error: Exception) -> RemoteFailure:
     kinds: Final = {Absent: "absent", StateDiffers: "state", FrameworkMissing: "missing"}
     kind: Any = next((name for own, name in kinds.items() if isinstance(error, own)), "raised")
-    return Failure(type(error).__name__, str(error), kind)
+    return RemoteFailure(type(error).__name__, str(error), kind)
 
 
 def _is_plain(value: Any) -> bool:
@@ -243,7 +243,7 @@ _ANSWERED: Final[Mapping[str, Callable[..., Any]]] = {
 
 def main(name: str, files: Sequence[Any]) -> None:
     """Serve the framework called `name` until the other side is gone, which has opened `files` for it."""
-    asked = Asked(*files)
+    asked = AnsweringEnd(*files)
     warnings.simplefilter("ignore")
     try:
         served = Served(framework(name))

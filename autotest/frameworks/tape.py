@@ -30,7 +30,7 @@ class Arrays(Protocol):
         """The sum of two gradients."""
 
 
-class Tensor:
+class TapeTensor:
     """A variable that holds an array: what stands for a torch tensor.
 
     Attributes:
@@ -50,10 +50,10 @@ class Tensor:
         self.array = array
         self.edge = edge
         self.requires_grad = requires_grad or edge is not None
-        self.grad: Tensor | None = None
+        self.grad: TapeTensor | None = None
         self.retains = False
         self.detached = False
-        self.base: Tensor | None = None
+        self.base: TapeTensor | None = None
         self.view: Pure | None = None
         self.version = 0
         self.seen = 0
@@ -72,30 +72,30 @@ class Node:
 
     function: Pure
     arrays: list[ArrayLike]
-    parents: list[Tensor | tuple[Node, int] | None]
+    parents: list[TapeTensor | tuple[Node, int] | None]
     outputs: list[ArrayLike]
     #: Output -> tensors whose `grad` is to be kept although they are no leaves.
-    retained: dict[int, Tensor] = dataclasses.field(default_factory=dict)
+    retained: dict[int, TapeTensor] = dataclasses.field(default_factory=dict)
     freed: bool = False
 
 
-def parent_of(tensor: Tensor) -> Tensor | tuple[Node, int] | None:
+def parent_of(tensor: TapeTensor) -> TapeTensor | tuple[Node, int] | None:
     """Where a gradient of the present contents of `tensor` goes."""
     return tensor.edge or (tensor if tensor.requires_grad else None)
 
 
 def pull(
-    framework: Arrays, roots: Iterable[tuple[Tensor, ArrayLike]], *, keep: bool
-) -> Iterator[tuple[Tensor | tuple[Node, int], ArrayLike]]:
+    framework: Arrays, roots: Iterable[tuple[TapeTensor, ArrayLike]], *, keep: bool
+) -> Iterator[tuple[TapeTensor | tuple[Node, int], ArrayLike]]:
     """Push cotangents back from `roots`; gives each leaf, and each output of a node, with its whole gradient.
 
     Raises `RuntimeError` when the tape was used up before, as torch does; `keep` leaves it for another time.
     """
-    leaves: dict[Tensor, ArrayLike] = {}
+    leaves: dict[TapeTensor, ArrayLike] = {}
     pending: dict[Node, list[ArrayLike | None]] = {}
 
-    def give(target: Tensor | tuple[Node, int], gradient: ArrayLike) -> None:
-        if isinstance(target, Tensor):
+    def give(target: TapeTensor | tuple[Node, int], gradient: ArrayLike) -> None:
+        if isinstance(target, TapeTensor):
             leaves[target] = framework.add(leaves[target], gradient) if target in leaves else gradient
             return
         node, at = target
@@ -125,10 +125,10 @@ def pull(
 
 def _gradients(
     framework: Arrays, node: Node, held: Sequence[ArrayLike | None]
-) -> tuple[list[Tensor | tuple[Node, int]], list[ArrayLike]]:
+) -> tuple[list[TapeTensor | tuple[Node, int]], list[ArrayLike]]:
     """The parents of a node that take gradients, and these."""
     # An operand that is given twice varies as one: a framework may know its arrays by identity.
-    wanted: dict[tuple[int, Tensor | tuple[Node, int]], list[int]] = {}
+    wanted: dict[tuple[int, TapeTensor | tuple[Node, int]], list[int]] = {}
     for at, parent in enumerate(node.parents):
         if parent is not None:
             wanted.setdefault((id(node.arrays[at]), parent), []).append(at)

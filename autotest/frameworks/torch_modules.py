@@ -18,7 +18,7 @@ from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.samples import Entry, Form, Kind, Sample
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_options import changed_options, option_values
-from autotest.frameworks.torch_search import Arguments, Drawer, accepted, given, module_inputs, odd_inputs, telling
+from autotest.frameworks.torch_search import CallArguments, Drawer, accepted, given, module_inputs, odd_inputs, telling
 from autotest.frameworks.torch_testing import UNCHECKED, internal
 from autotest.program import Ref
 
@@ -236,7 +236,7 @@ def _telling(
             # With the same parameters.
             torch.default_generator.manual_seed(0)
             modules.append(kind(*one.args, **one.kwargs).to(drawer.dtype))
-        candidates: list[Arguments] = [(given_inputs, {}) for given_inputs in inputs]
+        candidates: list[CallArguments] = [(given_inputs, {}) for given_inputs in inputs]
         index, tells = telling(modules[0], lambda index: given(modules[1], candidates[index]), candidates)
         return None if index is None else inputs[index], tells
     return None, False

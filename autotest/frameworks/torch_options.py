@@ -13,7 +13,7 @@ from typing import Any, Final
 import torch
 
 from autotest.frameworks.torch_schemas import overloads, takes_dtype
-from autotest.frameworks.torch_search import Arguments, Drawer, given, telling
+from autotest.frameworks.torch_search import CallArguments, Drawer, given, telling
 
 #: What optional arguments are called that are words, and the words that they take.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -135,7 +135,7 @@ def _beside_another(
             yield _with(other, name, value)
 
 
-def _given(function: Callable[..., Any], candidates: Sequence[Arguments], index: int) -> Any:
+def _given(function: Callable[..., Any], candidates: Sequence[CallArguments], index: int) -> Any:
     return given(function, candidates[index])
 
 

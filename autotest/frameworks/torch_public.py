@@ -18,7 +18,7 @@ from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_schemas import overloads, public_names
 from autotest.program import Operand, Ref
 from generators import Source
-from generators.arguments import Arguments, DrawnArguments, Parameter, Tensor, contents
+from generators.arguments import ArgumentSampler, DrawnArguments, Parameter, TensorSpec, contents
 
 #: Draws for one name, and accepted and refused ones that are kept.
 _DRAWS, _ACCEPTED, _REFUSED = 500, 16, 4
@@ -65,7 +65,7 @@ class PublicDatabase:
         refused = 0
         try:
             torch.default_generator.manual_seed(seed)
-            learners = [(parameters, Arguments(parameters)) for parameters in self._paths[key]]
+            learners = [(parameters, ArgumentSampler(parameters)) for parameters in self._paths[key]]
             seen: set[str] = set()
             for turn in range(_DRAWS):
                 if accepted >= _ACCEPTED:
@@ -127,7 +127,7 @@ def _live(
 
 
 def _made(value: Any, dtype: str, bits: int) -> Any:
-    if isinstance(value, Tensor):
+    if isinstance(value, TensorSpec):
         data, own = contents(value, dtype, bits % 2**64)
         tensor = torch.from_numpy(data)
         return tensor.requires_grad_() if own in DIFFERENTIABLE else tensor

@@ -15,7 +15,7 @@ _SHAPES: Final = ((2, 4), (2, 4, 8), (2, 4, 8, 8), (2, 4, 6, 6, 6), (4,), (4, 4)
 _ODD_SHAPES: Final = ((2, 4, 7), (2, 4, 7, 7), (2, 4, 5, 5, 5))
 
 #: What a function is given, by position and by name.
-Arguments = tuple[Sequence[Any], Mapping[str, Any]]
+CallArguments = tuple[Sequence[Any], Mapping[str, Any]]
 
 
 class Drawer:
@@ -54,7 +54,7 @@ def accepted(function: Callable[..., Any], candidates: Sequence[tuple[Any, ...]]
 
 
 def telling(
-    changed: Callable[..., Any], plain: Callable[[int], Any], candidates: Sequence[Arguments]
+    changed: Callable[..., Any], plain: Callable[[int], Any], candidates: Sequence[CallArguments]
 ) -> tuple[int | None, bool]:
     """Which of the candidates is the first for which `changed` gives something else than `plain`, and that it does.
 
@@ -71,7 +71,7 @@ def telling(
     return first, False
 
 
-def given(function: Callable[..., Any], arguments: Arguments) -> Any:
+def given(function: Callable[..., Any], arguments: CallArguments) -> Any:
     """What `function` gives, and the gradients of its operands; always with the same random numbers.
 
     None where torch refuses, or what it gives holds no tensor and no number.

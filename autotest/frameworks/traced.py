@@ -21,7 +21,7 @@ NAME: Final = re.compile(r"\b[a-z]+\d+\b")
 _TEMPORARY = re.compile(r"\bt\d+\b")
 
 
-class Written:
+class Transcript:
     """The statements that were written down: the name of what each leaves, empty where nothing is kept, and its text.
 
     Args:
@@ -33,7 +33,7 @@ class Written:
     def __init__(self, kinds: tuple[type, ...], imports: str, *, pure: bool) -> None:
         self.imports, self.pure = imports, pure
         #: How gradients were asked for, if they were.
-        self.differentiated: Differentiated | None = None
+        self.differentiated: TracedGradient | None = None
         self.kinds = kinds
         self.statements: list[tuple[str, str]] = []
         #: Names of statements through which gradients go, and whether they go through what is written down now.
@@ -148,7 +148,7 @@ class Written:
             object.__setattr__(value, "_text", name)
 
 
-class Differentiated(NamedTuple):
+class TracedGradient(NamedTuple):
     """That a function of `leaves`, whose results are `outputs`, was differentiated; all by their texts."""
 
     outputs: tuple[str, ...]
@@ -170,7 +170,7 @@ class NotCarriedOut(Exception):
 class _Named:
     """Something that has a text: what stands for an object says that it is of the object's class."""
 
-    def __init__(self, real: Any, text: str, written: Written) -> None:
+    def __init__(self, real: Any, text: str, written: Transcript) -> None:
         for name, value in (("_real", real), ("_text", text), ("_written", written)):
             object.__setattr__(self, name, value)
 
@@ -308,7 +308,7 @@ def _in_place(function: Callable[[Any, Any], Any], sign: str) -> Any:
     return apply
 
 
-def _term(written: Written, value: Any) -> str:
+def _term(written: Transcript, value: Any) -> str:
     text = written.text(value)
     return f"({text})" if text.startswith("-") else text
 

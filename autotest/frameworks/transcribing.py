@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from autotest.base.errors import NotReplayable
-from autotest.frameworks.tape import ArrayLike, Pure, Tensor, ordered, parent_of
-from autotest.frameworks.traced import NAME, Differentiated, Traced, Written, opened
+from autotest.frameworks.tape import ArrayLike, Pure, TapeTensor, ordered, parent_of
+from autotest.frameworks.traced import NAME, Traced, TracedGradient, Transcript, opened
 from autotest.program import leaves
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
@@ -39,7 +39,7 @@ def transcribing(adapter: Functional) -> Functional:
 class _Transcribing:
     """What of `Functional` is another thing when its arrays are traced."""
 
-    written: Written
+    written: Transcript
     gradient_lines: tuple[str, ...]
     constant_text: str
     recording: bool
@@ -61,7 +61,7 @@ class _Transcribing:
 
     def apply(self, function: Pure, args: tuple[Any, ...], kwargs: dict[str, Any], *, view: bool = False) -> Any:
         own: Any = super()
-        tensors = [leaf for leaf in leaves((args, kwargs)) if type(leaf) is Tensor]
+        tensors = [leaf for leaf in leaves((args, kwargs)) if type(leaf) is TapeTensor]
         for tensor in tensors:  # a view may be made again, whose calls are none of this one's
             own.read(tensor)
         carrying = [tensor for tensor in tensors if parent_of(tensor) is not None]
@@ -70,7 +70,7 @@ class _Transcribing:
         same = {id(opened(tensor.array)) for tensor in carrying}
         for result in leaves(made):
             # The array itself may come back: where gradients end, it is another value all the same.
-            if type(result) is Tensor and parent_of(result) is None and id(opened(result.array)) in same:
+            if type(result) is TapeTensor and parent_of(result) is None and id(opened(result.array)) in same:
                 result.array = self.constant(result.array)
         return made
 
@@ -95,7 +95,7 @@ class _Transcribing:
             found = own.vjp(plain, [opened(one) for one in arrays], [opened(one) for one in cotangents])
             return [Traced(opened(one), "", self.written) for one in found]
 
-    def push_back(self, roots: Iterable[tuple[Tensor, Tensor | None]], *, keep: bool = False) -> dict[Any, Any]:
+    def push_back(self, roots: Iterable[tuple[TapeTensor, TapeTensor | None]], *, keep: bool = False) -> dict[Any, Any]:
         own: Any = super()
         written = self.written
         if written.differentiated is not None:
@@ -105,7 +105,7 @@ class _Transcribing:
         end = len(written.statements)
         with self._muted():
             found: dict[Any, Any] = own.push_back(started, keep=keep)
-        inputs = [target for target in found if isinstance(target, Tensor)]
+        inputs = [target for target in found if isinstance(target, TapeTensor)]
         names = tuple(f"g{at}" for at in range(len(inputs)))
         listed = {
             "outputs": ", ".join(root for root, _ in texts),
@@ -114,7 +114,7 @@ class _Transcribing:
             "leaves": ", ".join(written.text(leaf.array) for leaf in inputs),
             "gradients": ", ".join(names) + ("," if len(names) == 1 else ""),
         }
-        written.differentiated = Differentiated(
+        written.differentiated = TracedGradient(
             tuple(root for root, _ in texts),
             tuple(written.text(leaf.array) for leaf in inputs),
             tuple(cotangent for _, cotangent in texts),
@@ -127,7 +127,7 @@ class _Transcribing:
             found[leaf] = Traced(opened(found[leaf]), name, written)
         return found
 
-    def _trouble(self, roots: Iterable[Tensor], inputs: Iterable[Tensor]) -> str:
+    def _trouble(self, roots: Iterable[TapeTensor], inputs: Iterable[TapeTensor]) -> str:
         """Why gradients do not go, by the names of the statements, as they go on the tape; empty if they do."""
         own: Any = self
         written = self.written
@@ -141,15 +141,15 @@ class _Transcribing:
                 if parent is None:
                     same = not own.is_floating(array) or carrying.isdisjoint(NAME.findall(text))
                 else:
-                    origin = parent.array if isinstance(parent, Tensor) else parent[0].outputs[parent[1]]
+                    origin = parent.array if isinstance(parent, TapeTensor) else parent[0].outputs[parent[1]]
                     same = text == written.text(origin)
                 if not same:
                     return "a value was changed without its gradient, which a function cannot do"
         return ""
 
-    def _cotangent(self, root: Tensor) -> Tensor:
+    def _cotangent(self, root: TapeTensor) -> TapeTensor:
         own: Any = self
-        return Tensor(own.array(np.ones(own.shape(root)), own.dtype_of(root)))
+        return TapeTensor(own.array(np.ones(own.shape(root)), own.dtype_of(root)))
 
 
 __all__ = ["bare", "transcribing"]

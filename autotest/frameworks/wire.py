@@ -34,7 +34,7 @@ class Name(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Failure:
+class RemoteFailure:
     """What stands for the result of a call that raised: the class and text of the exception."""
 
     type: str
@@ -96,7 +96,7 @@ def _read(stream: BinaryIO, size: int) -> bytearray:
     return data
 
 
-class Asked:
+class AnsweringEnd:
     """The end of the process that is asked: questions come on its standard input, answers go to the file `answers`.
 
     `asked` and `told` are files of memory in which large arrays come and go; none where there is no such memory.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autotest.gradients.exemptions import LOWER, JacobianBlock, Rule
-from autotest.gradients.function import Function, Real, from_reals, real_shape, reals, slope
+from autotest.gradients.function import FunctionOfInputs, Real, from_reals, real_shape, reals, slope
 from autotest.program import Array
 from autotest.results.gradient_rows import GradientRow, row_of
 
@@ -37,7 +37,7 @@ class GradcheckResult:
         return next(row for row in self.rows if not row.passed)
 
 
-def check(function: Function, rule: Rule, names: tuple[list[str], list[str]] | None = None) -> GradcheckResult:
+def check(function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]] | None = None) -> GradcheckResult:
     """Check every pair of a varied input and an output.
 
     `names` are those of varied inputs and of outputs; positions otherwise.
@@ -68,7 +68,7 @@ def check(function: Function, rule: Rule, names: tuple[list[str], list[str]] | N
 
 
 def _oddities(
-    function: Function, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]]
+    function: FunctionOfInputs, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]]
 ) -> list[GradientRow]:
     """Rows for gradients of another shape or dtype than their input, or that differ from run to run."""
     rows: list[GradientRow] = []
@@ -88,7 +88,7 @@ def _oddities(
     return rows
 
 
-def _oddity(function: Function, gradients: list[Any], array: Array, rule: Rule) -> tuple[str, float]:
+def _oddity(function: FunctionOfInputs, gradients: list[Any], array: Array, rule: Rule) -> tuple[str, float]:
     """What is odd about the gradients by one input, and by how much they differ.
 
     Two like runs; then maybe one on a cotangent that is laid out with gaps, and one on the negative cotangent.
@@ -122,7 +122,7 @@ def _gap(one: Real, other: Real) -> float:
 # -- fast ---------------------------------------------------------------------------------------------------
 
 
-def _projected(function: Function, outputs: list[Any], names: tuple[list[str], list[str]]) -> list[GradientRow]:
+def _projected(function: FunctionOfInputs, outputs: list[Any], names: tuple[list[str], list[str]]) -> list[GradientRow]:
     """One number for each pair: the derivative along one direction, seen along another."""
     rows: list[GradientRow] = []
     values = [reals(frozen.data) for frozen in function.framework.values(outputs)]
@@ -157,7 +157,7 @@ def _direction(size: int, seed: int) -> Real:
 
 
 def forward_rows(
-    function: Function, rule: Rule, names: tuple[list[str], list[str]], inputs: Sequence[int]
+    function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]], inputs: Sequence[int]
 ) -> list[GradientRow]:
     """Rows of forward mode along one direction each, for varied `inputs`; none where the framework has no such mode."""
     framework = function.framework
@@ -200,7 +200,7 @@ def forward_rows(
 
 
 def _elementwise(
-    function: Function, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]], warnings: list[str]
+    function: FunctionOfInputs, outputs: list[Any], rule: Rule, names: tuple[list[str], list[str]], warnings: list[str]
 ) -> list[GradientRow]:
     frozen = function.framework.values(outputs)
     sizes = [reals(value.data).size for value in frozen]
@@ -249,7 +249,7 @@ def _elementwise(
     return rows
 
 
-def _analytic(function: Function, sizes: list[int]) -> tuple[list[list[Real]], list[list[bool]]]:
+def _analytic(function: FunctionOfInputs, sizes: list[int]) -> tuple[list[list[Real]], list[list[bool]]]:
     """Jacobians ``[input][output]`` by pushing back one element at a time, and where nothing came back."""
     counts = [reals(array.data).size for array in function.arrays]
     jacobians = [[np.zeros((count, size)) for size in sizes] for count in counts]

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from autotest.gradients.function import Function, Real, reals, slope
+from autotest.gradients.function import FunctionOfInputs, Real, reals, slope
 from autotest.results.gradient_rows import failing
 
 #: Elements of one input whose failing derivative is looked at, at most.
@@ -43,7 +43,7 @@ class Rule:
 class JacobianBlock:
     """The derivatives of one output of a function by one input, and how they are held against differences."""
 
-    function: Function
+    function: FunctionOfInputs
     input: int
     output: int
     rule: Rule

@@ -14,7 +14,7 @@ from autotest.program.dtypes import is_differentiable
 Real = np.ndarray[Any, Any]
 
 
-class Function:
+class FunctionOfInputs:
     """`function` of `inputs`, those of which that require grad are varied.
 
     Args:

@@ -10,7 +10,7 @@ from autotest.base.errors import AutotestError
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
 from autotest.gradients.checking import GradcheckResult, Rule, check, forward_rows
-from autotest.gradients.function import Function, overlaps, second_order
+from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.program import Array, Call, Program, Ref, leaves, refs
 from autotest.program.rewriting import widened
@@ -23,7 +23,7 @@ class NotNumeric(AutotestError):
 
 
 @dataclasses.dataclass(slots=True)
-class Leaf:
+class VariedLeaf:
     """One thing to vary: where the program made it, and what its gradient is called."""
 
     slot: int
@@ -59,7 +59,7 @@ def check_program(
         varied = runner.leaves
         inputs = [leaf.tensor for leaf in varied]
         slots = {shown[back[leaf.slot]] + leaf.suffix: back[leaf.slot] for leaf in varied}
-        function = Function(framework, runner, inputs)
+        function = FunctionOfInputs(framework, runner, inputs)
         found = check(function, rule, (list(slots), outputs))
         if forward:
             substituted = [position for position, leaf in enumerate(varied) if not leaf.suffix]
@@ -68,7 +68,7 @@ def check_program(
             cotangents = made_cotangents(framework, runner, inputs)
             slots.update({f"cotangent of {shown[back[slot]]}": back[slot] for slot in roots})
             twice = second_order(framework, runner, len(inputs))
-            again = Function(framework, twice, [*inputs, *cotangents])
+            again = FunctionOfInputs(framework, twice, [*inputs, *cotangents])
             second = [f"gradient {position}" for position in range(len(again.outputs()))]
             more = check(again, rule, (list(slots), second))
             found.rows += more.rows
@@ -80,7 +80,7 @@ def check_program(
     return found, slots
 
 
-class Differentiated(NamedTuple):
+class DifferentiatedProgram(NamedTuple):
     """A program in double precision, as far as cotangents are first pushed back: ``program.calls[:upto]``."""
 
     program: Program
@@ -91,12 +91,12 @@ class Differentiated(NamedTuple):
     recorded: dict[int, int]
 
 
-def differentiated(program: Program) -> Differentiated:
+def differentiated(program: Program) -> DifferentiatedProgram:
     """What of `program`, which pushes something back, is a function of its leaves."""
     push = next(call for call in program.calls if pushes_gradients(call))
     wide, places = widened(program)
     roots = dict.fromkeys(places[item.slot] for item in leaves(backward_arguments(push)[0]) if type(item) is Ref)
-    return Differentiated(wide, places[push.slot], list(roots), {new: old for old, new in places.items()})
+    return DifferentiatedProgram(wide, places[push.slot], list(roots), {new: old for old, new in places.items()})
 
 
 class ProgramFunction:
@@ -122,7 +122,7 @@ class ProgramFunction:
         self._run(instead, first=False)
         return [self._values[slot] for slot in self._roots]
 
-    def _leaves(self) -> Iterator[Leaf]:
+    def _leaves(self) -> Iterator[VariedLeaf]:
         """Every leaf that requires grad, and every parameter of a module."""
         framework = self._framework
         seen: set[int] = set()
@@ -133,7 +133,7 @@ class ProgramFunction:
             for suffix, tensor in tensors.items():
                 if framework.can_backpropagate(tensor) and id(tensor) not in seen:
                     seen.add(id(tensor))
-                    yield Leaf(slot, suffix, tensor)
+                    yield VariedLeaf(slot, suffix, tensor)
 
     def _run(self, instead: Mapping[int, Any], *, first: bool) -> None:
         values = self._values = []
@@ -185,4 +185,4 @@ class ProgramFunction:
         return self._framework.tensor(array, device=device, requires_grad=requires_grad)
 
 
-__all__ = ["Leaf", "NotNumeric", "ProgramFunction", "check_program", "differentiated"]
+__all__ = ["NotNumeric", "ProgramFunction", "VariedLeaf", "check_program", "differentiated"]

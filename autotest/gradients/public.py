@@ -20,7 +20,7 @@ from autotest.gradients.arguments import (
     is_varied,
 )
 from autotest.gradients.checking import GradcheckResult, Rule, check
-from autotest.gradients.function import Function, overlaps, second_order
+from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.program import Array
 from autotest.report import gradients as report
 
@@ -98,7 +98,7 @@ def gradcheck(
         for name, value in extra.items():
             if value:
                 raise UsageError(f"gradcheck({name}={value}): {framework.name} has nothing to check this with")
-        checked = check(Function(framework, fn, given), rule)
+        checked = check(FunctionOfInputs(framework, fn, given), rule)
         _warn(checked)
         return _verdict(checked, framework, raise_exception, "")
     try:
@@ -129,7 +129,7 @@ def gradcheck(
             raise GradcheckError(complaint)
         return False
     try:
-        checked = check(Function(framework, fn, given), rule)
+        checked = check(FunctionOfInputs(framework, fn, given), rule)
     except Exception:  # noqa: BLE001 - a dtype or a layout that only torch can read: then its word is all there is
         checked = GradcheckResult()
     if checked.passed and not (checked.rows and "Jacobian mismatch" in complaint):
@@ -233,7 +233,7 @@ def _scattered(tensor: Any) -> Any:
 
 def made_cotangents(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Cotangents of the outputs of `fn`, of their shapes and dtypes, that require grad."""
-    function = Function(framework, fn, inputs)
+    function = FunctionOfInputs(framework, fn, inputs)
     made: list[Any] = []
     for position, value in enumerate(framework.values(function.outputs())):
         steps = ((7 * np.arange(value.data.size) + position) % 15 - 7) / 8 + 0.03

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from autotest.base.errors import UsageError
 from autotest.recording.dual import Value, torch
-from autotest.recording.gradient_hooks import Push, Root, gradient_hooks_of
+from autotest.recording.gradient_hooks import Push, PushedGradient, gradient_hooks_of
 from autotest.recording.recorder import Recorder, current
 
 PATH = "autograd.Function"
@@ -109,7 +109,7 @@ class _Applied:
     def place(self) -> tuple[int, int]:
         return max(one._slot for one in self.outputs), 0
 
-    def run(self, push: Push) -> Iterable[Root]:
+    def run(self, push: Push) -> Iterable[PushedGradient]:
         given = push.gradients(self.results)
         if all(one is None for one in given):
             return []

@@ -11,9 +11,9 @@ from autotest.recording.dual import Value, torch, wrap
 from autotest.recording.recorder import Recorder
 
 #: What ``Recorder.call`` is given: kind, target, arguments by position and by name, and the owner of a method.
-Asked: TypeAlias = tuple[Any, str, Sequence[Any], Mapping[str, Any], Any]
+RecorderCall: TypeAlias = tuple[Any, str, Sequence[Any], Mapping[str, Any], Any]
 #: A tensor, and the gradient that is pushed into it.
-Root: TypeAlias = tuple[Value, Value]
+PushedGradient: TypeAlias = tuple[Value, Value]
 
 #: The calls that push gradients, by kind and target, and the names of their parameters in order.
 _PARAMETERS = {
@@ -38,7 +38,7 @@ class GradientHook(Protocol):
     def tensors(self) -> Sequence[Any]:
         """The tensors whose gradients it asks for, among other things."""
 
-    def run(self, push: Push) -> Iterable[Root]:
+    def run(self, push: Push) -> Iterable[PushedGradient]:
         """What is to be pushed besides, so that the gradient goes on as it is to be."""
 
 
@@ -51,7 +51,7 @@ class GradientHooks:
     cut: set[int] = dataclasses.field(default_factory=set)
     busy: bool = False
 
-    def with_hooks(self, recorder: Recorder, asked: Asked) -> Asked:
+    def with_hooks(self, recorder: Recorder, asked: RecorderCall) -> RecorderCall:
         """The call to make instead of `asked`, which pushes gradients, once all hooks have seen theirs."""
         kind, target, args, kwargs, owner = asked
         names = _PARAMETERS.get((kind, target))
@@ -81,7 +81,7 @@ _COTANGENTS = ("gradient", "grad_tensors", "grad_variables", "grad_outputs")
 _ROOTS = frozenset((*_COTANGENTS, "tensors", "outputs", "only_inputs"))
 
 
-def _roots(recorder: Recorder, given: Mapping[str, Any], owner: Any) -> list[Root]:
+def _roots(recorder: Recorder, given: Mapping[str, Any], owner: Any) -> list[PushedGradient]:
     outputs = (
         [Value(recorder, owner[2].slot)] if owner is not None else _listed(given.get("tensors", given.get("outputs")))
     )
@@ -102,14 +102,16 @@ def _listed(value: Any) -> list[Any]:
 class Push:
     """One backward while hooks see it: what is pushed into which tensors so far."""
 
-    def __init__(self, recorder: Recorder, roots: list[Root], leaves: list[Value], create_graph: bool) -> None:
+    def __init__(
+        self, recorder: Recorder, roots: list[PushedGradient], leaves: list[Value], create_graph: bool
+    ) -> None:
         self._recorder, self.roots, self._leaves, self._create_graph = recorder, roots, leaves, create_graph
 
-    def add(self, roots: Iterable[Root]) -> None:
+    def add(self, roots: Iterable[PushedGradient]) -> None:
         """Push these, too."""
         self.roots = [*self.roots, *roots]
 
-    def gradients(self, tensors: Sequence[Any], roots: Sequence[Root] | None = None) -> list[Any]:
+    def gradients(self, tensors: Sequence[Any], roots: Sequence[PushedGradient] | None = None) -> list[Any]:
         """The gradient that comes to each of `tensors` from `roots`, or from all; None where none does."""
         reference = self._recorder.pair.reference
         roots = self.roots if roots is None else roots
@@ -162,7 +164,7 @@ class TensorHooks:
         # All gradients come together in a leaf last, whenever it was looked at first.
         return (-1, 0) if self.is_leaf else (self.tensor._slot, 2)
 
-    def run(self, push: Push) -> Iterable[Root]:
+    def run(self, push: Push) -> Iterable[PushedGradient]:
         (gradient,) = push.gradients([self.tensor]) if self.hooks else [None]
         if gradient is None:
             return []
@@ -192,11 +194,11 @@ class ModuleHooks:
     def place(self) -> tuple[int, int]:
         return max(one._slot for one in self.outputs), 1
 
-    def run(self, push: Push) -> Iterable[Root]:
+    def run(self, push: Push) -> Iterable[PushedGradient]:
         given = tuple(push.gradients(self.outputs))
         if all(one is None for one in given):
             return []
-        added: list[Root] = []
+        added: list[PushedGradient] = []
         with push.quietly():
             for hook in self.before:
                 changed = hook(self.module, given)
@@ -218,7 +220,7 @@ class ModuleHooks:
         return added
 
 
-def _differences(tensors: Sequence[Any], old: Sequence[Any], new: Sequence[Any]) -> list[Root]:
+def _differences(tensors: Sequence[Any], old: Sequence[Any], new: Sequence[Any]) -> list[PushedGradient]:
     rows = zip(tensors, old, new, strict=True)
     return [(one, after - before) for one, before, after in rows if after is not before and before is not None]
 
@@ -256,4 +258,13 @@ def tensors_in(value: Any) -> list[Any]:
     return [value]
 
 
-__all__ = ["GradientHooks", "ModuleHooks", "Push", "Root", "TensorHooks", "gradient_hooks_of", "hooks_on", "tensors_in"]
+__all__ = [
+    "GradientHooks",
+    "ModuleHooks",
+    "Push",
+    "PushedGradient",
+    "TensorHooks",
+    "gradient_hooks_of",
+    "hooks_on",
+    "tensors_in",
+]

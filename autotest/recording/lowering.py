@@ -54,7 +54,7 @@ class LiveRecord(Record):
 _made = tuple.__new__
 
 
-class Arguments(NamedTuple):
+class LoweredArguments(NamedTuple):
     """The arguments of one call, for the reference, for the candidate, and in the program."""
 
     expected: list[Any]
@@ -71,7 +71,7 @@ def lower_arguments(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     owner: tuple[Any, Any, Operand] | None,
-) -> Arguments:
+) -> LoweredArguments:
     """Lower what is given to the function or method `called`, after its `owner`; what draws `nothing` is left out."""
     if called[1] in _ABOUT_FILES and called[0] == "function":
         args, kwargs = with_own_files(called[1], args, kwargs)
@@ -93,7 +93,7 @@ def lower_arguments(
             expected.append(one)
             actual.append(other)
             operands.append(operand)
-    given: Arguments = _made(Arguments, (expected, actual, operands, {}, {}, {}))
+    given: LoweredArguments = _made(LoweredArguments, (expected, actual, operands, {}, {}, {}))
     if kwargs:
         for key, value in kwargs.items():
             one, other, operand = lower(recorder, value, functools.partial(annotation, key))

@@ -18,7 +18,7 @@ from autotest.program import Array, Call, CallKind, Operand, Ref, randomness
 from autotest.program.randomness import Contents
 from autotest.recording import mistakes, one_sided, refusals
 from autotest.recording.large_results import stop_at_large
-from autotest.recording.lowering import Arguments, LiveRecord, lower, lower_arguments, may_be_left_out
+from autotest.recording.lowering import LiveRecord, LoweredArguments, lower, lower_arguments, may_be_left_out
 from autotest.recording.overwritten import NOTE, OVERWRITING, about_to_be_overwritten
 from autotest.recording.teacher_forcing import KnownRefusal, force, none_is_known
 from autotest.recording.watching import watching
@@ -138,7 +138,7 @@ class Recorder(LiveRecord):
             self.spread_undefined(slot, None if owner is None else owner[0])
         return slot
 
-    def _by_reference(self, call: Call, given: Arguments, operations: Both, kwargs: Mapping[str, Any]) -> Any:
+    def _by_reference(self, call: Call, given: LoweredArguments, operations: Both, kwargs: Mapping[str, Any]) -> Any:
         """What the reference returns; where it refuses, the candidate may be asked too, and the trial ends."""
         if self.watch is not None:
             self.watch.about_to(self, "reference", call)
@@ -165,7 +165,7 @@ class Recorder(LiveRecord):
             stop_at_large(self, call.target, expected)
         return expected
 
-    def _by_candidate(self, call: Call, given: Arguments, operation: Any, expected: Any) -> Any:
+    def _by_candidate(self, call: Call, given: LoweredArguments, operation: Any, expected: Any) -> Any:
         """What the candidate returns for a call to which the reference returned `expected`."""
         if self.watch is not None:
             self.watch.about_to(self, "candidate", call)

@@ -12,8 +12,8 @@ from autotest.emission import names
 from autotest.emission.own_terms import OwnTerms
 from autotest.frameworks import Framework, framework
 from autotest.frameworks.peer import START
-from autotest.frameworks.traced import NAME, Differentiated, Written
-from autotest.frameworks.wire import Asked
+from autotest.frameworks.traced import NAME, TracedGradient, Transcript
+from autotest.frameworks.wire import AnsweringEnd
 from autotest.program import Program
 from autotest.replaying.replay import perform
 
@@ -58,7 +58,7 @@ def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "")
     return OwnTerms(written.imports, tuple(_rendered(written, result)), result)
 
 
-def _rendered(written: Written, result: str) -> list[str]:
+def _rendered(written: Transcript, result: str) -> list[str]:
     if not written.pure:
         return _flat(written.statements, [result])
     found = written.differentiated
@@ -78,7 +78,7 @@ def _rendered(written: Written, result: str) -> list[str]:
     return [*_flat(outside, taken), *_function(found, inside), *found.lines, *_flat(after, [result])]
 
 
-def _function(found: Differentiated, inside: Sequence[tuple[str, str]]) -> list[str]:
+def _function(found: TracedGradient, inside: Sequence[tuple[str, str]]) -> list[str]:
     lines = [f"    {line}" for line in _flat(inside, found.outputs)]
     outputs = found.outputs[0] if len(found.outputs) == 1 else f"[{', '.join(found.outputs)}]"
     return ["", f"def forward({', '.join(found.leaves)}):", *lines, f"    return {outputs}", ""]
@@ -127,7 +127,7 @@ def _count(name: str, texts: Iterable[str]) -> int:
 
 def main(name: str, files: Sequence[Any]) -> None:
     """Answer, in the interpreter that has the framework called `name`, what one program is in its terms."""
-    asked = Asked(*files)
+    asked = AnsweringEnd(*files)
     program, slot, suffix = asked.receive()
     try:
         found = in_own_terms(program, framework(name), slot, suffix)

@@ -18,7 +18,7 @@ from autotest.storage.store import Store, Stored, StoreUnwritable
 from autotest.storage.store_format import to_files
 
 #: The files of a finding that is put into this folder, since it could not be put into its own for this reason.
-Written = Callable[[Path, str], Mapping[str, bytes]]
+FilesWritten = Callable[[Path, str], Mapping[str, bytes]]
 
 
 def keep(finding: Finding, where: Where, directory: Path) -> Found:
@@ -43,7 +43,7 @@ def keep(finding: Finding, where: Where, directory: Path) -> Found:
     )
 
 
-def put(directory: Path, key: str, written: Written) -> tuple[Path, str]:
+def put(directory: Path, key: str, written: FilesWritten) -> tuple[Path, str]:
     """Put the files of the failure `key` into the store below `directory`, or elsewhere where it cannot be written.
 
     Returns their folder, and what stood in the way of the proper one. Raises `StoreUnwritable` where neither can be

@@ -16,7 +16,7 @@ FORMAT: Final = Format("autotest gradients under way", 2)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class AccountRequest:
     """What an account was asked for: so many trials of each test, and of whom."""
 
     trials: int
@@ -26,7 +26,7 @@ class Asked:
 class StoredAccount:
     """Appends the account of one test after the other, with the group of machines that ran it."""
 
-    def __init__(self, directory: Path, asked: Asked, *, resume: bool = False) -> None:
+    def __init__(self, directory: Path, asked: AccountRequest, *, resume: bool = False) -> None:
         """Raises `UsageError` where there is nothing to resume, or what was asked for something else."""
         self._path, self._asked, self._resume = directory / "gradients" / "last", asked, resume
         #: Group and test -> what an earlier run came to.
@@ -70,8 +70,8 @@ def _key(test: Where, group: str) -> tuple[str, str, str]:
     return group, str(test.file.absolute()), test.test
 
 
-def _read(path: Path, asked: Asked) -> dict[tuple[str, str, str], GradientAccount]:
-    before, written = FORMAT.resumed(path, Asked)
+def _read(path: Path, asked: AccountRequest) -> dict[tuple[str, str, str], GradientAccount]:
+    before, written = FORMAT.resumed(path, AccountRequest)
     if before != asked:
         raise UsageError(
             f"--resume: expected what the last run was asked for, --trials {before.trials} against {before.candidate}; "
@@ -80,4 +80,4 @@ def _read(path: Path, asked: Asked) -> dict[tuple[str, str, str], GradientAccoun
     return dict(written)
 
 
-__all__ = ["Asked", "StoredAccount"]
+__all__ = ["AccountRequest", "StoredAccount"]

@@ -10,7 +10,7 @@ import pytest
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison.elementwise import Statistics
-from autotest.emission.own_terms import Asked, OwnTerms, script, without_place
+from autotest.emission.own_terms import OwnTerms, ScriptRequest, script, without_place
 from autotest.frameworks import framework
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program, Ref
@@ -99,7 +99,7 @@ def test_what_is_too_large_for_a_line_has_another_script():
 
 def asked(**changes):
     differs = Statistics(6, 6, 1e-4, 1e-5, 1.0, (0, 0), 1.0, 2.0, 1.0, (0, 0), dtype="float32")
-    return Asked("tanh: v1 differs.", ["torch 2, other 1"], "value", "v1", differs)._replace(**changes)
+    return ScriptRequest("tanh: v1 differs.", ["torch 2, other 1"], "value", "v1", differs)._replace(**changes)
 
 
 SIMPLE = program(("function", "tanh", (Ref(0),), {}))

@@ -15,7 +15,7 @@ import autotest
 from autotest import GradcheckError, UsageError, gradcheck, gradgradcheck
 from autotest.frameworks.torch import TorchFramework
 from autotest.gradients.checking import Rule, check
-from autotest.gradients.function import Function
+from autotest.gradients.function import FunctionOfInputs
 
 needs_oneflow = pytest.mark.skipif(
     sys.version_info >= (3, 11) or importlib.util.find_spec("oneflow") is None, reason="needs OneFlow"
@@ -64,7 +64,7 @@ PLANTED = {
 
 
 def checked(function, *inputs, rule=STRICT):
-    return check(Function(TorchFramework(), function, inputs), rule)
+    return check(FunctionOfInputs(TorchFramework(), function, inputs), rule)
 
 
 @pytest.mark.parametrize("fast", [True, False])
@@ -133,7 +133,7 @@ def test_a_gradient_of_the_wrong_dtype():
                 return found
             return lambda *args, **kwargs: [item.float() for item in found(*args, **kwargs)]
 
-    found = check(Function(Casting(), lambda x: x * x, [leaf(4, 4)]), Rule(dtypes=True))
+    found = check(FunctionOfInputs(Casting(), lambda x: x * x, [leaf(4, 4)]), Rule(dtypes=True))
     assert found.first.note == "the gradient is of float32, its input of float64"
 
 

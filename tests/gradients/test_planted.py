@@ -11,7 +11,7 @@ import torch as real
 from autotest import gradcheck, random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
 from autotest.gradients.checking import Rule, check
-from autotest.gradients.function import Function
+from autotest.gradients.function import FunctionOfInputs
 from tests.gradients.test_gradcheck import leaf
 from tests.support.faulty import FaultyTorch
 from tests.support.running import agrees, trial
@@ -199,7 +199,7 @@ def test_a_gradient_that_is_none_in_the_second_order():
     assert trial(square, wrong, grad_order=2).mismatches
     assert trial(square, wrong, reference=wrong, check_grad="numeric", grad_order=2).mismatches
     framework = TorchFramework()
-    assert check(Function(framework, function, [leaf(3)]), Rule()).passed
+    assert check(FunctionOfInputs(framework, function, [leaf(3)]), Rule()).passed
 
 
 def test_a_gradient_that_is_accumulated_twice():

@@ -12,9 +12,9 @@ from autotest.cli import main
 from autotest.cli.status import FAILED
 from autotest.results.gradient_account import GradientAccount, Use
 from autotest.results.tasks import Where
-from autotest.storage.stored_account import Asked, StoredAccount
+from autotest.storage.stored_account import AccountRequest, StoredAccount
 
-ASKED = Asked(2, "torch")
+ASKED = AccountRequest(2, "torch")
 SUITE = """
 from autotest import autotest, random_tensor, torch
 
@@ -71,12 +71,12 @@ def test_what_a_killed_run_wrote_halfway_is_kept_again(tmp_path):
     [
         (None, "there is nothing to resume"),
         (b"nonsense", "it is damaged or of another version"),
-        (Asked(3, "torch"), "--trials 3 against torch; got --trials 2 against torch"),
+        (AccountRequest(3, "torch"), "--trials 3 against torch; got --trials 2 against torch"),
     ],
     ids=["nothing", "damaged", "asked for otherwise"],
 )
 def test_accounts_that_cannot_be_gone_on_with_are_told(tmp_path, before, said):
-    if isinstance(before, Asked):
+    if isinstance(before, AccountRequest):
         kept = StoredAccount(tmp_path, before)
         kept.begin()
         kept.close()
@@ -98,7 +98,7 @@ def test_only_tests_whose_accounts_were_not_kept_are_run(tmp_path, monkeypatch, 
     whole = capsys.readouterr().out
     assert "2 operators in 4 trials" in whole
     # The test that was run to its end is not run again: it would say now that it cannot be.
-    with contextlib.closing(StoredAccount(quick, Asked(2, "torch"))) as kept:
+    with contextlib.closing(StoredAccount(quick, AccountRequest(2, "torch"))) as kept:
         kept.begin()
         kept.add(where("test_relu", file), of("relu"))
     file.write_text(SUITE.replace("torch.relu", "torch.relo"))

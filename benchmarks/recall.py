@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from autotest.results import ledger
-from autotest.results.ledger import Entry
+from autotest.results.ledger import LedgerEntry
 from autotest.results.sweep_findings import symptoms_of
 
 #: What the share of divergences that are found should reach.
@@ -24,7 +24,7 @@ GOAL = 0.85
 class Known(NamedTuple):
     """One divergence of a ledger, as far as a sweep can show it."""
 
-    entry: Entry
+    entry: LedgerEntry
     operators: frozenset[str]
 
 
@@ -39,7 +39,7 @@ def spelt(name: str) -> tuple[str, str]:
     return last, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", last).lower().rstrip("_")
 
 
-def known(entry: Entry, folder: Path) -> Known:
+def known(entry: LedgerEntry, folder: Path) -> Known:
     """What `entry` is about: the operator that it or the first line of its reproducer names."""
     names = {entry.operator} - {"", "tensor"}
     if entry.reproducer:

@@ -75,7 +75,7 @@ _TRANSPOSED: Final = LEVELS[NAMES.index("layout")].index("transposed")
 
 
 #: Factor, level, another factor, its level.
-Pair = tuple[int, int, int, int]
+FactorPair = tuple[int, int, int, int]
 
 
 class Row(NamedTuple):
@@ -132,7 +132,7 @@ def _turns(block: int, factor: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=2 * _BLOCKS)
-def _block(number: int) -> tuple[tuple[Row, ...], frozenset[Pair]]:
+def _block(number: int) -> tuple[tuple[Row, ...], frozenset[FactorPair]]:
     """The rows of one block, and the pairs that they and all before them have: those of trial 0 are before any."""
     before = 0 if number == _FIRST_THOROUGH else number - 1
     covered = set(_block(before)[1]) if number else set()
@@ -152,7 +152,7 @@ def _with_nan_lying_oddly(rows: list[Row]) -> Iterator[Row]:
         yield one._replace(layout=_TRANSPOSED) if nan and seen % 2 == 0 and not one.layout else one
 
 
-def _dealt(covered: set[Pair], number: int) -> list[Row]:
+def _dealt(covered: set[FactorPair], number: int) -> list[Row]:
     """`BLOCK` rows in which every level is used as often as it should be; adds the pairs they have to `covered`."""
     factors = THOROUGH_FACTORS if number >= _FIRST_THOROUGH else FACTORS
     left = [[*levels.values()] for levels in factors.values()]
@@ -173,7 +173,9 @@ def _dealt(covered: set[Pair], number: int) -> list[Row]:
     return rows
 
 
-def _next_row(left: list[list[int]], covered: set[Pair], difficult: list[tuple[int, int]], place: int) -> list[int]:
+def _next_row(
+    left: list[list[int]], covered: set[FactorPair], difficult: list[tuple[int, int]], place: int
+) -> list[int]:
     while difficult and left[difficult[0][0]][difficult[0][1]] <= 0:
         difficult.pop(0)
     fixed = difficult.pop(0) if difficult else None
@@ -196,7 +198,7 @@ def _next_row(left: list[list[int]], covered: set[Pair], difficult: list[tuple[i
 
 
 def _best_level(
-    chosen: list[int], factor: int, left: list[list[int]], covered: set[Pair], place: int
+    chosen: list[int], factor: int, left: list[list[int]], covered: set[FactorPair], place: int
 ) -> tuple[int, float]:
     best, best_score = 0, -math.inf
     for level, remaining in enumerate(left[factor]):
@@ -211,7 +213,7 @@ def _best_level(
     return best, best_score
 
 
-def _worth(factor: int, level: int, other: int, taken: int, covered: set[Pair]) -> float:
+def _worth(factor: int, level: int, other: int, taken: int, covered: set[FactorPair]) -> float:
     one, two = (NAMES[factor], LEVELS[factor][level]), (NAMES[other], LEVELS[other][taken])
     if (taken and _hides(one, two)) or (level and _hides(two, one)) or (one in _HIDING and two in _HIDING):
         return -_COST_OF_USELESS
@@ -224,7 +226,7 @@ def _hides(one: tuple[str, str], two: tuple[str, str]) -> bool:
     return two[0] in _USELESS.get(one, ())
 
 
-def _pairs(chosen: list[int]) -> list[Pair]:
+def _pairs(chosen: list[int]) -> list[FactorPair]:
     return [
         (factor, level, other, chosen[other])
         for factor, level in enumerate(chosen)

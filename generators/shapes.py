@@ -11,7 +11,7 @@ from generators.annotations import SIZE
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.source import Source
-from generators.where import Where, here, text
+from generators.where import CodePosition, here, text
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test
@@ -188,7 +188,7 @@ class given_shape(Generator):
         return repr(self._sizes)
 
 
-def _sizes(shape: Any, where: Where) -> builtins.tuple[Any, ...]:
+def _sizes(shape: Any, where: CodePosition) -> builtins.tuple[Any, ...]:
     sizes = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
     return builtins.tuple(
         [
@@ -198,7 +198,7 @@ def _sizes(shape: Any, where: Where) -> builtins.tuple[Any, ...]:
     )
 
 
-def checked_size(name: str, size: Any, where: Where) -> int:
+def checked_size(name: str, size: Any, where: CodePosition) -> int:
     """`size` as a whole number; raises `GeneratorError` for what is none, or negative, by its `name` and line."""
     if type(size) is int and size >= 0:
         return size

@@ -11,10 +11,10 @@ HIDE = "__generators_hide__"
 
 _OWN = __package__
 
-Where = tuple[CodeType, int]
+CodePosition = tuple[CodeType, int]
 
 
-def here() -> Where:
+def here() -> CodePosition:
     """The innermost line of the call stack that is outside of this package and of modules that `HIDE`."""
     frame = sys._getframe(2)  # the caller is a constructor of this package
     while True:
@@ -31,7 +31,7 @@ def here() -> Where:
     return frame.f_code, frame.f_lasti
 
 
-def text(where: Where) -> str:
+def text(where: CodePosition) -> str:
     """``file:line`` of `where`."""
     code, instruction = where
     line = code.co_firstlineno

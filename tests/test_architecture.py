@@ -48,6 +48,8 @@ OUTSIDE: Final = frozenset(
 )
 
 LONGEST: Final = 400
+#: `Array` is a captured array in Programs; NumPy's in the generators, which know of no Program.
+MEANS_TWO_THINGS: Final = ("Array",)
 #: Brackets keep the pattern from finding itself.
 PLACES: Final = re.compile(r"p[y]pi[.]org|python[h]osted|/r[o]ot/|/w[o]rk/|/t[m]p/|/h[o]me/")
 
@@ -244,6 +246,18 @@ def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
     return seen
 
 
+def twins(texts: Mapping[str, str]) -> list[str]:
+    """Public classes and types whose name is defined in two places: a reader takes the one for the other."""
+    places: dict[str, list[str]] = {}
+    for file, text in texts.items():
+        for node in ast.parse(text).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+            for name in {node.name} if isinstance(node, ast.ClassDef) else {*map(last_name, targets)}:
+                if name[:1].isupper() and not name.isupper() and name not in MEANS_TWO_THINGS:
+                    places.setdefault(name, []).append(file)
+    return [f"{name}: {', '.join(files)}" for name, files in sorted(places.items()) if len(files) > 1]
+
+
 # -- the house as it is -------------------------------------------------------------------------------------
 
 
@@ -260,6 +274,10 @@ def test_a_library_file_keeps_the_house_rules(file: str) -> None:
 @pytest.mark.parametrize("package", ["autotest", "generators"])
 def test_no_modules_import_one_another(package: str) -> None:
     assert cycles(sources(package)) == []
+
+
+def test_no_class_or_type_has_the_name_of_another() -> None:
+    assert twins(sources("autotest", "generators")) == []
 
 
 @pytest.mark.parametrize("room", [room for room in ROOMS if room not in FILES])
@@ -378,6 +396,12 @@ CIRCLES: Final = {
 @pytest.mark.parametrize("texts", CIRCLES.values(), ids=CIRCLES)
 def test_a_planted_circle_is_found(texts: dict[str, str]) -> None:
     assert cycles(texts) == [[module_of(file) for file in texts]]
+
+
+@pytest.mark.parametrize("second", ["class Entry:\n    pass", "Entry = tuple[int, str]", "Entry: TypeAlias = int"])
+def test_a_planted_name_of_two_things_is_found(second: str) -> None:
+    texts = {"autotest/a.py": "class Entry:\n    pass\nTABLE = 1", "autotest/b.py": f"{second}\nTABLE = 2\n_Own = int"}
+    assert twins({**texts, "autotest/c.py": "_Own = str"}) == ["Entry: autotest/a.py, autotest/b.py"]
 
 
 def test_a_file_without_a_docstring_is_found() -> None:

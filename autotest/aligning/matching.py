@@ -11,8 +11,8 @@ import numpy as np
 from autotest.base.errors import UsageError
 from autotest.program import Array
 from autotest.program.values import TensorValue
+from generators.shapes import Shape
 
-Shape: TypeAlias = tuple[int, ...]
 #: The reference's name (of a parameter, a buffer or a module) -> the candidate's; with how axes go, where they move.
 Mapping_: TypeAlias = Mapping[str, str | tuple[str, str | Sequence[int]]]
 

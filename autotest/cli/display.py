@@ -13,7 +13,7 @@ from typing import Any
 from autotest.campaigns.campaign import Plan
 from autotest.campaigns.executor import Observer
 from autotest.report import campaign as report
-from autotest.report.colours import Role, pieces
+from autotest.report.colours import LineRole, pieces
 from autotest.report.plural import several
 from autotest.results.progress import CampaignProgress
 from autotest.results.tasks import Found
@@ -100,7 +100,7 @@ def display(plan: Plan, collected: Collection) -> Iterator[Observer]:
 
 
 #: What the roles of a report's parts look like, as styles of `rich`.
-_STYLES: Mapping[Role, str] = MappingProxyType(
+_STYLES: Mapping[LineRole, str] = MappingProxyType(
     {
         "": "",
         "headline": "bold red",

@@ -18,7 +18,7 @@ from autotest.results.gradient_account import GradientAccount
 from autotest.results.sweep_findings import SweepFinding
 from autotest.results.tasks import Where
 from autotest.storage.stored_account import StoredAccount
-from autotest.sweeping.engine import Report, SweepEngine
+from autotest.sweeping.engine import OnCell, SweepEngine
 from autotest.sweeping.explaining import told_as_found
 from autotest.sweeping.units import Unit
 
@@ -120,7 +120,7 @@ class SweepOnCluster(SweepEngine):
         self._cluster.close()
         super().__exit__(*details)
 
-    def run(self, units: Iterable[Unit], report: Report, stop: Callable[[], bool] = lambda: False) -> None:
+    def run(self, units: Iterable[Unit], report: OnCell, stop: Callable[[], bool] = lambda: False) -> None:
         times = collections.Counter[int]()
         for group, unit, parts in dealt(self._cluster, units, stop):
             times[unit.number] += 1

@@ -24,7 +24,7 @@ from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class
 from autotest.recording.recorder import Recorder
 from autotest.replaying.naming import operator_shown
-from autotest.results.ledger import Entry, Ledger
+from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.trial import Outcome, Test, perform, settle
 
 #: Known differences of one trial that are put right, at most.
@@ -38,7 +38,7 @@ _ENDS = ("exception", "accepted", "out of memory")
 def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> bool:
     """Whether `outcome`, whose first mismatch `ledger` expects, has one that it does not; these it has afterwards."""
 
-    def known(program: Program, mismatch: Mismatch) -> Entry | None:
+    def known(program: Program, mismatch: Mismatch) -> LedgerEntry | None:
         return ledger.expects(test.id, mismatch, operator_shown(program, mismatch, pair))
 
     try:
@@ -81,7 +81,9 @@ def look_beyond(test: Test, outcome: Outcome, pair: Pair, ledger: Ledger) -> boo
     return False
 
 
-def _past_refusals(test: Test, seed: int, pair: Pair, known: Callable[[Program, Mismatch], Entry | None]) -> Outcome:
+def _past_refusals(
+    test: Test, seed: int, pair: Pair, known: Callable[[Program, Mismatch], LedgerEntry | None]
+) -> Outcome:
     """The trial once more, which goes on after calls that the candidate is known to refuse."""
 
     def is_known_refusal(recorder: Recorder, mismatch: Mismatch) -> bool:

@@ -76,7 +76,7 @@ def shrink(
                 child.pace = pace
             if wanted.death:
                 operator = operator_of(program.calls, len(program.calls) - 1) if graph is None else ""
-                search = _Search(program, wanted, operator, children, pool, time.monotonic() + seconds)
+                search = _DeathSearch(program, wanted, operator, children, pool, time.monotonic() + seconds)
                 found = search.run(_alone(program, pair.reference) if operator else [])
                 return dataclasses.replace(found, in_forks=one is not server)
     return None
@@ -98,7 +98,7 @@ def _alone(program: Program, reference: Framework) -> list[Program]:
     return []
 
 
-class _Search:
+class _DeathSearch:
     def __init__(
         self,
         program: Program,

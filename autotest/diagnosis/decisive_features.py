@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from autotest.diagnosis.decisive_numbers import OnNumbers, Result, number_clauses
+from autotest.diagnosis.decisive_numbers import OnNumbers, ProgramOutcome, number_clauses
 from autotest.emission import cotangents, names
 from autotest.program import Call, Program, leaves
 from autotest.program.inputs import Input, inputs_of, with_inputs
@@ -21,7 +21,7 @@ class OutOfTime(Exception):
     """Raised by what runs programs when there is no time left for it; what was found until then is told."""
 
 
-Run: TypeAlias = Callable[[Program], Result]
+Run: TypeAlias = Callable[[Program], ProgramOutcome]
 
 _LAYOUTS = ("transposed", "strided", "offset", "expanded")
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
@@ -74,7 +74,7 @@ class _Features:
 
     # -- what becomes of others --
 
-    def _with(self, others: Iterable[Input]) -> Result:
+    def _with(self, others: Iterable[Input]) -> ProgramOutcome:
         try:
             return self._run(with_inputs(self._program, others))
         except (GeneratorError, ValueError, KeyError, IndexError):
@@ -138,7 +138,7 @@ class _Features:
             return
         rank = ranks.pop()
         shapes = [item.array.data.shape for item in self._inputs]
-        lower: Result = "neither"
+        lower: ProgramOutcome = "neither"
         if rank > 1 or all(shape == (1,) for shape in shapes):
             merged = [(shape[0] * shape[1], *shape[2:]) if rank > 1 else () for shape in shapes]
             pairs = zip(self._inputs, merged, strict=True)
@@ -171,7 +171,7 @@ class _Features:
                     beyond = "" if more == ["passes", "passes"] else " or more"
                     yield f"{only} {size} elements{beyond}" if elements else f"{only} a dimension of {size}{beyond}"
 
-    def _resized(self, size: int, other: int) -> Result:
+    def _resized(self, size: int, other: int) -> ProgramOutcome:
         """What becomes of it where every dimension of `size` is one of `other`: cut, or with its numbers repeated."""
         changed = []
         for item in self._inputs:
@@ -193,7 +193,7 @@ class _Features:
             if "passes" in others and "fails" not in others:
                 yield f"only in {own}"
 
-    def _as(self, own: str, other: str) -> Result:
+    def _as(self, own: str, other: str) -> ProgramOutcome:
         changed = []
         for item in self._inputs:
             if item.array.dtype == own:

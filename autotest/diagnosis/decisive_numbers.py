@@ -12,9 +12,9 @@ from autotest.program import Array
 
 Numbers = np.ndarray[Any, Any]
 #: What becomes of a program: it fails in the same way, the sides agree, or neither (the reference refuses it, ...).
-Result: TypeAlias = Literal["fails", "passes", "neither"]
+ProgramOutcome: TypeAlias = Literal["fails", "passes", "neither"]
 #: What becomes of the failing program on other numbers.
-OnNumbers: TypeAlias = Callable[[Numbers], Result]
+OnNumbers: TypeAlias = Callable[[Numbers], ProgramOutcome]
 
 #: Ordinary numbers, to stand in the place of others.
 _ORDINARY = (1.0, 0.5, 2.5, -3.0)

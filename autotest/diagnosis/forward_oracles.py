@@ -21,7 +21,7 @@ from autotest.frameworks.freezing import freeze
 from autotest.frameworks.requests import FunctionCalled
 from autotest.program import Call, Program, Ref, leaves, map_operand, refs
 from autotest.program.paths import indices_of
-from autotest.program.randomness import Contents, contents_of
+from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, asked_in_place, in_place, is_module_call
 from autotest.replaying.replay import live_operands, perform, replay
 
@@ -53,7 +53,7 @@ def opinions(
     asked = _asked(program, slot, pair.reference) or _asked(program, slot, pair.candidate)
     if asked is None:
         return ()
-    if contents_of(asked.path, asked.args, asked.kwargs) is not Contents.DEFINED or slot in program.undefined:
+    if contents_of(asked.path, asked.args, asked.kwargs) is not KnownContents.DEFINED or slot in program.undefined:
         return ()
     if about == "dtype" and asked.written is not None:
         return ()  # what is written into keeps its dtype, whatever is written
@@ -72,7 +72,7 @@ def opinions(
     return tuple(oracle for oracle in found if oracle is not None)
 
 
-def _by_definition(asked: _Asked, place: Place, given: Sequence[Mapping[Place, Any]]) -> tuple[OracleResult, ...]:
+def _by_definition(asked: _Question, place: Place, given: Sequence[Mapping[Place, Any]]) -> tuple[OracleResult, ...]:
     """What to say of factors, of which other ones may be as good."""
     words, count, _ = PROPERTIES[asked.path]
     held = [[side.get((place[0], f"[{at}]")) for at in range(count)] for side in given]
@@ -98,7 +98,7 @@ def _written_later(program: Program, slot: int) -> bool:
     return False
 
 
-class _Asked(NamedTuple):
+class _Question(NamedTuple):
     """A call as an oracle is asked about it."""
 
     path: str
@@ -112,7 +112,7 @@ class _Asked(NamedTuple):
     written: int | None
 
 
-def _asked(program: Program, slot: int, side: Framework) -> _Asked | None:
+def _asked(program: Program, slot: int, side: Framework) -> _Question | None:
     """What call `slot` comes down to on `side`, whose operands these are."""
     before = replay(program, side, upto=slot)
     if before.error is not None:
@@ -145,7 +145,7 @@ def _asked(program: Program, slot: int, side: Framework) -> _Asked | None:
         return item if type(item) in _PLAIN else unknown
 
     spelt = map_operand(_plain_sizes(called.args), plain), map_operand(_plain_sizes(called.kwargs), plain)
-    return _Asked(called.path, called.args, called.kwargs, spelt, held, owner)
+    return _Question(called.path, called.args, called.kwargs, spelt, held, owner)
 
 
 def _path(call: Call) -> str:
@@ -164,7 +164,7 @@ def _plain_sizes(value: Any) -> Any:
     return value
 
 
-def _answers(asked: _Asked, pair: Pair, suffix: str) -> Iterator[tuple[str, Any]]:
+def _answers(asked: _Question, pair: Pair, suffix: str) -> Iterator[tuple[str, Any]]:
     """What each oracle has to say of what is at `suffix`, as arrays.
 
     NumPy's counterparts are written from what is documented; the reference's own second implementations repeat how the
@@ -201,7 +201,7 @@ def _part(value: Any, suffix: str) -> Any:
 
 
 def _opinion(
-    name: str, opinion: Any, asked: _Asked, sides: tuple[TensorValue, TensorValue], about: str
+    name: str, opinion: Any, asked: _Question, sides: tuple[TensorValue, TensorValue], about: str
 ) -> OracleResult | None:
     one, other = sides
     if about == "dtype":

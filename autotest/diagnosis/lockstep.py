@@ -11,7 +11,7 @@ from autotest.comparison import TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN, freeze
 from autotest.program import Array, Call, Program, refs
-from autotest.program.randomness import Contents, contents_of
+from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_step
 from autotest.recording.pairing import is_data
 from autotest.replaying.replay import Contexts, perform
@@ -184,7 +184,7 @@ class _Lockstep:
 
 def _is_fresh(call: Call) -> bool:
     """Whether `call` gives memory that holds anything, or draws what nobody else knows."""
-    return call.kind in OPERATIONS and contents_of(call.target, call.args, call.kwargs) is Contents.UNDEFINED
+    return call.kind in OPERATIONS and contents_of(call.target, call.args, call.kwargs) is KnownContents.UNDEFINED
 
 
 def gradients_before(framework: Framework, optimizer: Any) -> list[TensorValue | None]:

@@ -11,7 +11,7 @@ import numpy as np
 from autotest.diagnosis.numpy_values import Unknown, Values
 
 #: What is zero for the factors of a matrix: the matrix, the factors, and further arguments of the call.
-Definition = Callable[..., Iterable[Values]]
+FactorDefinition = Callable[..., Iterable[Values]]
 
 
 class Property(NamedTuple):
@@ -20,7 +20,7 @@ class Property(NamedTuple):
     words: str
     #: How many factors there are.
     parts: int
-    differences: Definition
+    differences: FactorDefinition
 
 
 def _turned(x: Values) -> Values:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-Values = np.ndarray[Any, Any]
+from autotest.comparison.elementwise import Values
+
 NumpyFunction = Callable[..., Any]
 
 
@@ -56,3 +57,16 @@ def sigmoid(x: Values) -> Values:
 def sum_with_product(c: Values, product: Values, beta: float, alpha: float) -> Values:
     """As torch's documentation of ``addmm`` has it: `c` is ignored where `beta` is 0, with the NaN in it."""
     return np.asarray(alpha * product + (beta * c if beta else np.zeros_like(c)))
+
+
+__all__ = [
+    "NumpyFunction",
+    "Unknown",
+    "Values",
+    "axis_of",
+    "exactly",
+    "p_norm",
+    "reduction_of",
+    "sigmoid",
+    "sum_with_product",
+]

@@ -16,7 +16,7 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree, results
 from autotest.diagnosis.decisive_features import OutOfTime
-from autotest.diagnosis.decisive_numbers import Result
+from autotest.diagnosis.decisive_numbers import ProgramOutcome
 from autotest.diagnosis.operands import values_at
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref, call_reduction, operator_of, reduction, refs
@@ -191,7 +191,7 @@ class Shrinker:
         mended = self._runnable(program)
         return mended is not None and self._failure.shown_by(self._judge(mended, self._pair, self._settings))
 
-    def result_of(self, program: Program) -> Result:
+    def result_of(self, program: Program) -> ProgramOutcome:
         """What becomes of `program`, as it is. Raises `OutOfTime` when as much time again is over as shrinking had."""
         if time.monotonic() > self._latest:
             raise OutOfTime

@@ -71,8 +71,8 @@ class Evidence:
 
 
 #: The side that has to change; "nobody" where both may stay as they are, and "" where that is not known.
-Wrong = Literal["candidate", "reference", "both", "nobody", ""]
-_WRONG: Mapping[Blame, Wrong] = {
+WrongSide = Literal["candidate", "reference", "both", "nobody", ""]
+_WRONG: Mapping[Blame, WrongSide] = {
     "candidate": "candidate",
     "reference": "reference",
     "both": "both",
@@ -90,10 +90,10 @@ class Verdict:
     line: str
     numbers: tuple[str, ...] = ()
     #: What the blame does not say by itself: a semantic difference is the candidate's where the reference specifies.
-    side: Wrong = ""
+    side: WrongSide = ""
 
     @property
-    def wrong(self) -> Wrong:
+    def wrong(self) -> WrongSide:
         """The side that has to change."""
         return self.side or _WRONG.get(self.blame, "")
 

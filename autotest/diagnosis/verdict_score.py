@@ -14,11 +14,11 @@ from autotest.base.errors import NotReplayable, UsageError
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
-from autotest.diagnosis.verdict import Evidence, Verdict, Wrong, judge
+from autotest.diagnosis.verdict import Evidence, Verdict, WrongSide, judge
 from autotest.frameworks import Pair
 from autotest.replaying.naming import operator_shown
 from autotest.results.identity import DEADLY
-from autotest.results.ledger import Entry
+from autotest.results.ledger import LedgerEntry
 from autotest.sources.reproducers import body_of, tolerance_of, with_shared_state
 from autotest.trials.trial import perform
 
@@ -28,14 +28,14 @@ else:
     import tomli as tomllib
 
 FILE = "verdicts.toml"
-_WRONG: tuple[Wrong, ...] = ("candidate", "reference", "both", "nobody")
+_WRONG: tuple[WrongSide, ...] = ("candidate", "reference", "both", "nobody")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Label:
     """Who is wrong in a divergence, and what says so: documentation, or an independent computation."""
 
-    wrong: Wrong
+    wrong: WrongSide
     because: str
 
 
@@ -74,7 +74,7 @@ def read(path: Path) -> dict[str, Label]:
 
 
 def scores(
-    entries: Iterable[Entry],
+    entries: Iterable[LedgerEntry],
     known: dict[str, Label],
     folder: Path,
     pair: Pair,
@@ -89,7 +89,7 @@ def scores(
     return found
 
 
-def _score(entry: Entry, known: Label, folder: Path, pair: Pair) -> Score:
+def _score(entry: LedgerEntry, known: Label, folder: Path, pair: Pair) -> Score:
     if entry.symptom in DEADLY:  # not to be run here, and nothing of it but the death is asked
         return Score(entry.key, known, judge(Evidence(entry.symptom, pair.sides)))
     path = folder / entry.reproducer
@@ -100,7 +100,7 @@ def _score(entry: Entry, known: Label, folder: Path, pair: Pair) -> Score:
 
 
 @np.errstate(all="ignore")
-def verdict_on(script: str, place: str, pair: Pair, entry: Entry) -> Verdict:
+def verdict_on(script: str, place: str, pair: Pair, entry: LedgerEntry) -> Verdict:
     """The verdict on what the reproducer of `entry` shows; raises `NotReplayable` where it shows nothing."""
     rtol, atol = tolerance_of(script) or (None, None)
     settings = Settings(auto_backward=False, check_errors=True, rtol=rtol, atol=atol)

@@ -25,10 +25,10 @@ from autotest.program import Captured, File, Program, Ref, Root
 READABLE = 40
 
 #: How a `Ref`, a `Root`, a `Captured` or a `File` is written.
-Leaf = Callable[[Any], str]
+LeafText = Callable[[Any], str]
 
 
-def literal(value: Any, leaf: Leaf) -> str:
+def literal(value: Any, leaf: LeafText) -> str:
     """`value` as an expression; raises `NotReplayable` for what has none."""
     kind = type(value)
     if kind is Ref or kind is Root or kind is Captured or kind is File:
@@ -81,7 +81,7 @@ def string(text: str) -> str:
     return quoted if '"' in quoted or "\\'" in quoted else f'"{quoted[1:-1]}"'
 
 
-def index(value: Any, leaf: Leaf) -> str:
+def index(value: Any, leaf: LeafText) -> str:
     """What stands between the brackets of ``x[...]``."""
     if type(value) is not tuple or not value:
         return _index_item(value, leaf)
@@ -89,7 +89,7 @@ def index(value: Any, leaf: Leaf) -> str:
     return f"{items[0]}," if len(items) == 1 else ", ".join(items)
 
 
-def _index_item(value: Any, leaf: Leaf) -> str:
+def _index_item(value: Any, leaf: LeafText) -> str:
     if type(value) is not slice:
         return literal(value, leaf)
     start, stop, step = ("" if part is None else literal(part, leaf) for part in (value.start, value.stop, value.step))

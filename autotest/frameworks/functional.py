@@ -25,7 +25,7 @@ from autotest.frameworks import functional_calls as calls
 from autotest.frameworks.base import ABSENT, Absent, Framework, missing
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
-from autotest.frameworks.tape import ArrayLike, Node, Pure, TapeTensor, listed, parent_of, pull, written
+from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, listed, parent_of, pull, written
 from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
@@ -237,9 +237,7 @@ class Functional(Framework):
 
     # -- gradients --------------------------------------------------------------------------------------
 
-    def push_back(
-        self, roots: Iterable[tuple[TapeTensor, TapeTensor | None]], *, keep: bool = False
-    ) -> dict[Any, ArrayLike]:
+    def push_back(self, roots: Roots, *, keep: bool = False) -> dict[Any, ArrayLike]:
         """The gradient of every leaf, and of every output on the tape, that `roots` were computed from."""
         starts = []
         for root, cotangent in roots:

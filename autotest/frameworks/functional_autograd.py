@@ -8,11 +8,11 @@ from autotest.frameworks.base import Absent
 from autotest.frameworks.tape import TapeTensor, parent_of
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
-Functional: TypeAlias = Any
+_Functional: TypeAlias = Any
 
 
 def backward(
-    framework: Functional,
+    framework: _Functional,
     tensor: TapeTensor,
     gradient: TapeTensor | None = None,
     retain_graph: bool | None = None,
@@ -22,7 +22,7 @@ def backward(
 
 
 def autograd_backward(
-    framework: Functional,
+    framework: _Functional,
     tensors: Any,
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
@@ -45,7 +45,7 @@ def autograd_backward(
 
 
 def autograd_grad(
-    framework: Functional,
+    framework: _Functional,
     outputs: Any,
     inputs: Any,
     grad_outputs: Any = None,
@@ -69,7 +69,7 @@ def autograd_grad(
 class GradMode:
     """A context in which calls are put on the tape, or not."""
 
-    def __init__(self, framework: Functional, recording: bool) -> None:
+    def __init__(self, framework: _Functional, recording: bool) -> None:
         self._framework, self._recording, self._before = framework, recording, framework.recording
 
     def __enter__(self) -> GradMode:
@@ -80,18 +80,18 @@ class GradMode:
         self._framework.recording = self._before
 
 
-def set_requires_grad(framework: Functional, tensor: Any, requires_grad: bool = True) -> Any:
+def set_requires_grad(framework: _Functional, tensor: Any, requires_grad: bool = True) -> Any:
     tensor.requires_grad = requires_grad
     return tensor
 
 
-def retain_grad(framework: Functional, tensor: TapeTensor) -> None:
+def retain_grad(framework: _Functional, tensor: TapeTensor) -> None:
     if tensor.edge is not None:
         tensor.retains = True
         tensor.edge[0].retained[tensor.edge[1]] = tensor
 
 
-def detach(framework: Functional, tensor: TapeTensor) -> TapeTensor:
+def detach(framework: _Functional, tensor: TapeTensor) -> TapeTensor:
     array = framework.read(tensor)
     made = TapeTensor(array if parent_of(tensor) is None else framework.constant(array))
     framework.alias_of(made, tensor, lambda array: array)

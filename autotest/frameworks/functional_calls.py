@@ -18,7 +18,7 @@ from autotest.frameworks.torch_names import FUNCTIONS
 from autotest.program import CallKind, map_operand
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
-Functional: TypeAlias = Any
+_Functional: TypeAlias = Any
 
 #: Names of calls whose result shares the memory of their first operand.
 VIEWS: Final = frozenset(
@@ -33,7 +33,7 @@ _CASTS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def operation(framework: Functional, kind: CallKind, target: str) -> Callable[..., Any]:
+def operation(framework: _Functional, kind: CallKind, target: str) -> Callable[..., Any]:
     """What carries out calls of this kind and target on `framework`; raises `Absent` where it has nothing for it."""
     if kind == "function":
         made = module_class(framework, target)
@@ -67,12 +67,12 @@ def operation(framework: Functional, kind: CallKind, target: str) -> Callable[..
     raise Absent(framework.name, f"{kind} {target}")
 
 
-def is_member(framework: Functional, name: str) -> bool:
+def is_member(framework: _Functional, name: str) -> bool:
     """Whether torch's tensors have an attribute called `name` that can be carried out here."""
     return name in _METHODS or name in _ATTRIBUTES or framework.provides("function", name, None)
 
 
-def _named(framework: Functional, path: str) -> Callable[..., Any]:
+def _named(framework: _Functional, path: str) -> Callable[..., Any]:
     """The function that torch calls `path`, out of place or, by an underscore or ``inplace=True``, in place."""
     prefix, _, name = path.rpartition(".")
     stays = name.endswith("_") and not name.endswith("__")
@@ -96,7 +96,7 @@ def _named(framework: Functional, path: str) -> Callable[..., Any]:
 
 
 def _understood(
-    framework: Functional, path: str, pure: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    framework: _Functional, path: str, pure: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Absent | None:
     """What to raise instead of a `TypeError` where the function is spelt without some argument of torch's."""
     try:
@@ -108,7 +108,7 @@ def _understood(
     return None
 
 
-def _method(framework: Functional, name: str, owner: Any, *args: Any, **kwargs: Any) -> Any:
+def _method(framework: _Functional, name: str, owner: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(owner, TapeTensor):
         return framework.operation("function", name)(owner, *args, **kwargs)
     found = getattr(owner, name, None)  # of a module, or of a plain container
@@ -117,7 +117,7 @@ def _method(framework: Functional, name: str, owner: Any, *args: Any, **kwargs: 
     return found(*args, **kwargs)
 
 
-def _operator(framework: Functional, name: str) -> Callable[..., Any]:
+def _operator(framework: _Functional, name: str) -> Callable[..., Any]:
     if name == "getitem":
         return functools.partial(_getitem, framework)
     if name == "setitem":
@@ -141,7 +141,7 @@ def _operator(framework: Functional, name: str) -> Callable[..., Any]:
 # -- indexing -------------------------------------------------------------------------------------------------
 
 
-def _places(framework: Functional, tensor: TapeTensor, key: Any) -> tuple[np.ndarray[Any, Any], bool]:
+def _places(framework: _Functional, tensor: TapeTensor, key: Any) -> tuple[np.ndarray[Any, Any], bool]:
     """The flat indices of the elements that `key` selects, and whether it is a basic index, which makes a view."""
     shape = framework.shape_of(framework.read(tensor))
     advanced = False
@@ -161,7 +161,7 @@ def _places(framework: Functional, tensor: TapeTensor, key: Any) -> tuple[np.nda
     return np.asarray(numbers[index]), not advanced
 
 
-def _getitem(framework: Functional, owner: Any, key: Any) -> Any:
+def _getitem(framework: _Functional, owner: Any, key: Any) -> Any:
     if not isinstance(owner, TapeTensor):
         return owner[key]
     places, basic = _places(framework, owner, key)
@@ -169,7 +169,7 @@ def _getitem(framework: Functional, owner: Any, key: Any) -> Any:
     return framework.apply(lambda array: framework.take(reshape(array, (-1,)), places), (owner,), {}, view=basic)
 
 
-def _setitem(framework: Functional, owner: Any, key: Any, value: Any) -> None:
+def _setitem(framework: _Functional, owner: Any, key: Any, value: Any) -> None:
     if not isinstance(owner, TapeTensor):
         owner[key] = value
         return
@@ -186,11 +186,11 @@ def _setitem(framework: Functional, owner: Any, key: Any, value: Any) -> None:
 # -- what torch's tensors can do besides -----------------------------------------------------------------------
 
 
-def _clone(framework: Functional, tensor: TapeTensor, *, memory_format: Any = None) -> Any:
+def _clone(framework: _Functional, tensor: TapeTensor, *, memory_format: Any = None) -> Any:
     return framework.apply(lambda array: array, (tensor,), {})
 
 
-def _cast(framework: Functional, tensor: TapeTensor, dtype: str) -> Any:
+def _cast(framework: _Functional, tensor: TapeTensor, dtype: str) -> Any:
     if framework.dtype_of(tensor) == dtype:
         return tensor
     if dtype not in framework.dtypes:
@@ -198,7 +198,7 @@ def _cast(framework: Functional, tensor: TapeTensor, dtype: str) -> Any:
     return framework.apply(framework.cast, (tensor, str(dtype)), {})
 
 
-def _to(framework: Functional, owner: Any, *args: Any, dtype: Any = None, device: Any = None, **rest: Any) -> Any:
+def _to(framework: _Functional, owner: Any, *args: Any, dtype: Any = None, device: Any = None, **rest: Any) -> Any:
     for item in args:
         if isinstance(item, TapeTensor):
             dtype = framework.dtype_of(item)
@@ -209,31 +209,31 @@ def _to(framework: Functional, owner: Any, *args: Any, dtype: Any = None, device
     return owner if dtype is None else _cast(framework, owner, str(dtype))
 
 
-def _copy_(framework: Functional, tensor: TapeTensor, source: Any, *rest: Any) -> Any:
+def _copy_(framework: _Functional, tensor: TapeTensor, source: Any, *rest: Any) -> Any:
     return framework.write(tensor, source)
 
 
-def _fill_(framework: Functional, tensor: TapeTensor, value: Any) -> Any:
+def _fill_(framework: _Functional, tensor: TapeTensor, value: Any) -> Any:
     return framework.write(tensor, value)
 
 
-def _size(framework: Functional, tensor: TapeTensor, dim: int | None = None) -> Any:
+def _size(framework: _Functional, tensor: TapeTensor, dim: int | None = None) -> Any:
     shape = framework.shape(tensor)
     return shape if dim is None else shape[dim]
 
 
-def _array(framework: Functional, tensor: TapeTensor) -> Any:
+def _array(framework: _Functional, tensor: TapeTensor) -> Any:
     return framework.numpy(framework.read(tensor))
 
 
-def _rows(framework: Functional, value: Any) -> list[Any]:
+def _rows(framework: _Functional, value: Any) -> list[Any]:
     if not isinstance(value, TapeTensor):
         return list(value)
     return [_getitem(framework, value, index) for index in range(framework.shape(value)[0])]
 
 
 def _from_data(
-    framework: Functional, data: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any
+    framework: _Functional, data: Any, *, dtype: Any = None, requires_grad: bool = False, **_: Any
 ) -> TapeTensor:
     if isinstance(data, TapeTensor):
         data = _array(framework, data)
@@ -297,12 +297,12 @@ _BUILTINS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 
 
-def _transposed(framework: Functional, tensor: TapeTensor) -> Any:
+def _transposed(framework: _Functional, tensor: TapeTensor) -> Any:
     order: Sequence[int] = range(len(framework.shape(tensor)))[::-1]
     return framework.apply(framework.spelt("permute"), (tensor, tuple(order)), {}, view=True)
 
 
-def _assigned_data(framework: Functional, tensor: TapeTensor, value: TapeTensor) -> None:
+def _assigned_data(framework: _Functional, tensor: TapeTensor, value: TapeTensor) -> None:
     tensor.array = framework.read(value)
     tensor.base = tensor.view = None  # what shared the memory that it had goes on with that
 

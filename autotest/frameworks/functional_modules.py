@@ -14,18 +14,18 @@ from autotest.frameworks.base import Absent
 from autotest.frameworks.tape import TapeTensor
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
-Functional: TypeAlias = Any
+_Functional: TypeAlias = Any
 #: (call a function of torch's by name, own tensors by name, what the module is called with) -> result
 Forward: TypeAlias = Callable[..., Any]
 #: Shapes of parameters, None for one that there is not, and the forward.
-Plan: TypeAlias = tuple[dict[str, tuple[int, ...] | None], Forward]
+ModulePlan: TypeAlias = tuple[dict[str, tuple[int, ...] | None], Forward]
 
 
 class FunctionalModule:
     """A module of torch's: tensors of its own, and a function of these and of what it is called with."""
 
     def __init__(
-        self, framework: Functional, plan: Plan, children: Mapping[str, FunctionalModule] | None = None
+        self, framework: _Functional, plan: ModulePlan, children: Mapping[str, FunctionalModule] | None = None
     ) -> None:
         shapes, self._forward = plan
         self._framework = framework
@@ -77,7 +77,7 @@ class FunctionalModule:
         return list(self.children_by_name.values())[index]
 
 
-def module_class(framework: Functional, path: str) -> Callable[..., FunctionalModule] | None:
+def module_class(framework: _Functional, path: str) -> Callable[..., FunctionalModule] | None:
     """What makes torch's module at `path`, or None for a path that is none of those known here."""
     if not path.startswith("nn."):
         return None
@@ -95,7 +95,7 @@ def module_class(framework: Functional, path: str) -> Callable[..., FunctionalMo
 
 
 def _planned(
-    framework: Functional, path: str, plan: Callable[..., Plan], *args: Any, **kwargs: Any
+    framework: _Functional, path: str, plan: Callable[..., ModulePlan], *args: Any, **kwargs: Any
 ) -> FunctionalModule:
     """A module after its plan; what the plan does not know is absent, unless it changes nothing."""
     given = {name: value for name, value in kwargs.items() if name not in _IDLE or value != _IDLE[name]}
@@ -108,14 +108,14 @@ def _planned(
 
 
 def _of_function(
-    framework: Functional, path: str, names: tuple[str, ...], *args: Any, **kwargs: Any
+    framework: _Functional, path: str, names: tuple[str, ...], *args: Any, **kwargs: Any
 ) -> FunctionalModule:
     """A module that calls a function with what it was made with."""
     given = {**_OTHER_DEFAULTS.get(path, {}), **dict(zip(names, args, strict=False)), **kwargs}
     return FunctionalModule(framework, ({}, lambda call, module, *operands: call(path, *operands, **given)))
 
 
-def _sequential(framework: Functional, *children: Any) -> FunctionalModule:
+def _sequential(framework: _Functional, *children: Any) -> FunctionalModule:
     named = children[0] if len(children) == 1 and isinstance(children[0], OrderedDict) else None
     held = dict(named) if named is not None else {str(at): child for at, child in enumerate(children)}
 
@@ -127,13 +127,13 @@ def _sequential(framework: Functional, *children: Any) -> FunctionalModule:
     return FunctionalModule(framework, ({}, forward), held)
 
 
-def _linear(in_features: int, out_features: int, bias: bool = True) -> Plan:
+def _linear(in_features: int, out_features: int, bias: bool = True) -> ModulePlan:
     shapes: dict[str, tuple[int, ...] | None] = {"weight": (out_features, in_features)}
     shapes["bias"] = (out_features,) if bias else None
     return shapes, lambda call, module, x: call("nn.functional.linear", x, *_weights(module))
 
 
-def _layer_norm(normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True) -> Plan:
+def _layer_norm(normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True) -> ModulePlan:
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     own = shape if elementwise_affine else None
     return (
@@ -142,7 +142,7 @@ def _layer_norm(normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bo
     )
 
 
-def _embedding(num_embeddings: int, embedding_dim: int) -> Plan:
+def _embedding(num_embeddings: int, embedding_dim: int) -> ModulePlan:
     return (
         {"weight": (num_embeddings, embedding_dim)},
         lambda call, module, x: call("nn.functional.embedding", x, module.trained["weight"]),
@@ -159,7 +159,7 @@ def _convolution(
     dilation: Any = 1,
     groups: int = 1,
     bias: bool = True,
-) -> Plan:
+) -> ModulePlan:
     kernel = tuple(kernel_size) if isinstance(kernel_size, (tuple, list)) else (kernel_size,) * rank
     shapes = {"weight": (out_channels, in_channels // groups, *kernel), "bias": (out_channels,) if bias else None}
     path = f"nn.functional.conv{rank}d"
@@ -181,7 +181,7 @@ _IDLE: Final[Mapping[str, Any]] = {
 }
 #: What the module of a function takes where it is not told, if that is something else than the function takes.
 _OTHER_DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {"flatten": {"start_dim": 1}}
-_PLANS: Final[Mapping[str, Callable[..., Plan]]] = {
+_PLANS: Final[Mapping[str, Callable[..., ModulePlan]]] = {
     "Linear": _linear,
     "LayerNorm": _layer_norm,
     "Embedding": _embedding,

@@ -27,7 +27,7 @@ _ELSEWHERE = {
 }
 
 
-class _Names:
+class _JaxNamespace:
     """JAX's functions under the names that `spelling` knows."""
 
     def __init__(self, jax: Any) -> None:
@@ -92,7 +92,7 @@ class JaxFramework(Functional):
 
     @functools.cached_property
     def spelling(self) -> Mapping[str, Pure]:
-        return spelling(_Names(self.root))
+        return spelling(_JaxNamespace(self.root))
 
     def array_types(self) -> tuple[type, ...]:
         return (self.root.Array,)

@@ -165,7 +165,7 @@ class PaddleFramework(Namespace):
         root = self.root
         written = Transcript((root.Tensor, root.nn.Layer), "import paddle", pure=False)
         made = bare(self)
-        made.__class__ = _Transcribing
+        made.__class__ = _TranscribingPaddle
         made.__dict__["root"] = TracedNamespace(root, "paddle", written)
         return made, written
 
@@ -174,7 +174,7 @@ class PaddleFramework(Namespace):
         return Script(self.name, lines, "paddle")
 
 
-class _Transcribing(PaddleFramework):
+class _TranscribingPaddle(PaddleFramework):
     """The same over what writes down its calls."""
 
     def parameters(self, module: Any) -> dict[str, Any]:

@@ -28,13 +28,13 @@ Form: TypeAlias = Literal[
 #: What is sampled: ordinary inputs, the larger set that a reference is compared on, inputs that must be refused,
 #: ordinary inputs with an optional argument besides, strided copies of them, mutations of them, the same calls on hard
 #: numbers and on special ones (these three need no database), and inputs that showed a divergence before.
-Kind: TypeAlias = Literal[
+SampleKind: TypeAlias = Literal[
     "sample", "reference", "error", "noncontiguous", "mutation", "hard", "special", "option", "found"
 ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
+class DatabaseEntry:
     """One operator and variant of a database, and in which ways it can be called."""
 
     database: str
@@ -44,7 +44,7 @@ class Entry:
     family: str
     forms: tuple[Form, ...]
     dtypes: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[SampleKind, ...]
     #: form -> where the namespace has it: ``"nn.functional.relu"``, ``"Tensor.add_"``; left out where it is not known.
     paths: Mapping[str, str]
     #: Whether what its samples are made into by small changes is judged, too.
@@ -70,8 +70,8 @@ class SampleDatabase(Protocol):
     def name(self) -> str:
         """What it is called in reports."""
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[DatabaseEntry]:
         """All of its entries; raises `FrameworkMissing` with the reason where it is not to be had."""
 
-    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+    def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
         """The samples of one entry: the same ones for the same `seed`, whatever was asked for before."""

@@ -84,6 +84,10 @@ def parent_of(tensor: TapeTensor) -> TapeTensor | tuple[Node, int] | None:
     return tensor.edge or (tensor if tensor.requires_grad else None)
 
 
+#: Where a backward begins: tensors, and the gradients pushed into them, None for a number's own.
+Roots: TypeAlias = Iterable[tuple[TapeTensor, TapeTensor | None]]
+
+
 def pull(
     framework: Arrays, roots: Iterable[tuple[TapeTensor, ArrayLike]], *, keep: bool
 ) -> Iterator[tuple[TapeTensor | tuple[Node, int], ArrayLike]]:

@@ -128,14 +128,14 @@ class Builder:
 
 
 #: The call that makes a view: kind, target, and the operands after the first.
-View = tuple[CallKind, str, tuple[Operand, ...]]
+ViewCall = tuple[CallKind, str, tuple[Operand, ...]]
 
 
-def arranged(data: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], list[View]]:
+def arranged(data: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], list[ViewCall]]:
     """A contiguous array, and the views that make an array of the values and strides of `data` of it."""
     if data.flags.c_contiguous or data.size == 0:
         return data, []
-    views: list[View] = []
+    views: list[ViewCall] = []
     steps = _steps(data)
     if repeats_elements(data.shape, steps):
         views.append(("method", "expand", (data.shape,)))

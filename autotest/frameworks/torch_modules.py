@@ -15,7 +15,7 @@ import torch
 from autotest.base.errors import FrameworkMissing, NotReplayable
 from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import Namespace
-from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_options import changed_options, option_values
 from autotest.frameworks.torch_search import CallArguments, Drawer, accepted, given, module_inputs, odd_inputs, telling
@@ -79,9 +79,9 @@ class ModuleDatabase:
         except FrameworkMissing:
             return {}
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[DatabaseEntry]:
         return [
-            Entry(
+            DatabaseEntry(
                 self.name,
                 name,
                 "",
@@ -94,10 +94,12 @@ class ModuleDatabase:
             )
             for name in self._classes
         ] + [
-            Entry(self.name, _STATE, "", "module", ("method",), ("float32", "float64"), ("sample",), {}, mutated=False)
+            DatabaseEntry(
+                self.name, _STATE, "", "module", ("method",), ("float32", "float64"), ("sample",), {}, mutated=False
+            )
         ]
 
-    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+    def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
         kept = torch.get_rng_state()
         torch.default_generator.manual_seed(seed)
         try:

@@ -19,7 +19,7 @@ import torch
 from autotest.base.errors import FrameworkMissing, NotReplayable
 from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES, Namespace, repeats_elements
-from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_functions import Recording
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_names import REFLECTED
@@ -56,7 +56,7 @@ class OperatorDatabase:
                     found[one.key] = one
         return found
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[DatabaseEntry]:
         return [one.entry(self.name) for one in self._operators.values()]
 
     def paths(self) -> frozenset[str]:
@@ -66,7 +66,7 @@ class OperatorDatabase:
         except FrameworkMissing:
             return frozenset()
 
-    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+    def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
         one = self._operators[key]
         # All of them are made before the first is handed out: whoever reads them may draw random numbers in between.
         made, failed = _drawn(one.info, dtype, kind, seed)
@@ -99,10 +99,10 @@ class _Operator:
         variant = self.info.variant_test_name
         return f"{self.name}:{variant}" if variant else self.name
 
-    def entry(self, database: str) -> Entry:
+    def entry(self, database: str) -> DatabaseEntry:
         info = self.info
         supported = {str(dtype).removeprefix("torch.") for dtype in info.supported_dtypes("cpu")}
-        kinds: list[Kind] = ["sample", "noncontiguous"]
+        kinds: list[SampleKind] = ["sample", "noncontiguous"]
         if self.own and _is_there(self.name):
             kinds.append("option")
         if self.own and info.error_inputs_func is not None:
@@ -110,7 +110,7 @@ class _Operator:
         if self.own and info.reference_inputs_func is not None:
             kinds.append("reference")
         paths = dict(self._paths())
-        return Entry(
+        return DatabaseEntry(
             database,
             self.name,
             info.variant_test_name,
@@ -253,7 +253,7 @@ def _call(
     return builder.call(kind, target, tuple(operands), keywords)
 
 
-def _drawn(info: Any, dtype: str, kind: Kind, seed: int) -> tuple[list[Any], str]:
+def _drawn(info: Any, dtype: str, kind: SampleKind, seed: int) -> tuple[list[Any], str]:
     """All samples of one kind, and why there are no more of them, if the database failed."""
     kept = torch.get_rng_state(), random.getstate(), np.random.get_state()  # noqa: NPY002 - the database draws of it
     torch.default_generator.manual_seed(seed)
@@ -271,7 +271,7 @@ def _drawn(info: Any, dtype: str, kind: Kind, seed: int) -> tuple[list[Any], str
     return made, ""
 
 
-def _inputs(info: Any, dtype: str, kind: Kind) -> Iterator[Any]:
+def _inputs(info: Any, dtype: str, kind: SampleKind) -> Iterator[Any]:
     own = getattr(torch, dtype)
     if kind == "error":
         yield from (each.sample_input for each in info.error_inputs("cpu"))

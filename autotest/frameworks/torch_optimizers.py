@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from autotest.frameworks.harvester.optimizers import optimizer_classes
 from autotest.frameworks.namespace import Namespace
-from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_search import Drawer
 from autotest.program import Ref
@@ -34,16 +34,16 @@ class OptimizerDatabase:
     def _classes(self) -> dict[str, Any]:
         return {name: kind for kind, name in sorted(optimizer_classes().items(), key=lambda item: item[1])}
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[DatabaseEntry]:
         return [
-            Entry(
+            DatabaseEntry(
                 self.name, name, "", "optimizer", ("optimizer",), ("float32", "float64"), ("sample",),
                 {"optimizer": name},
             )
             for name in self._classes
         ]  # fmt: skip
 
-    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+    def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
         drawer = Drawer(seed, dtype)
         for options in itertools.islice(_options(self._classes[key]), _SAMPLES):
             for transposed in (False, True) if len(options) < 2 else (False,):

@@ -13,7 +13,7 @@ import torch
 from autotest.base.errors import NotReplayable
 from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE, Namespace
-from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_schemas import overloads, public_names
 from autotest.program import Operand, Ref
@@ -52,13 +52,15 @@ class PublicDatabase:
                 found[path] = signatures
         return found
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[DatabaseEntry]:
         return [
-            Entry(self.name, path, "", family_of(path), (_form(path),), _DTYPES, ("sample",), {_form(path): path})
+            DatabaseEntry(
+                self.name, path, "", family_of(path), (_form(path),), _DTYPES, ("sample",), {_form(path): path}
+            )
             for path in self._paths
         ]
 
-    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+    def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
         kept = torch.get_rng_state()
         source = Source(seed)
         accepted = 0

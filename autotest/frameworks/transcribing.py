@@ -16,7 +16,7 @@ from autotest.frameworks.traced import NAME, Traced, TracedGradient, Transcript,
 from autotest.program import leaves
 
 #: `autotest.frameworks.functional.Functional`, which uses what stands here.
-Functional: TypeAlias = Any
+_Functional: TypeAlias = Any
 
 
 def bare(adapter: Any) -> Any:
@@ -28,7 +28,7 @@ def bare(adapter: Any) -> Any:
     return made
 
 
-def transcribing(adapter: Functional) -> Functional:
+def transcribing(adapter: _Functional) -> _Functional:
     """A copy of `adapter` whose `written` gets what it does."""
     kind = type(adapter)
     made = bare(adapter)

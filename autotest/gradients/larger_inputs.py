@@ -22,7 +22,7 @@ MOST = 5000
 TRIES = 30
 
 #: Shapes of what is varied, by name.
-Shapes = Mapping[str, tuple[int, ...]]
+InputShapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Enlarged:
     """A program with the same calls on larger arrays, and what became of each input."""
 
     program: Program
-    before: Shapes
-    after: Shapes
+    before: InputShapes
+    after: InputShapes
 
     def __str__(self) -> str:
         return ", ".join(
@@ -39,7 +39,7 @@ class Enlarged:
         )
 
 
-def below_enough(shapes: Shapes) -> list[str]:
+def below_enough(shapes: InputShapes) -> list[str]:
     """The inputs of fewer than `ENOUGH` elements."""
     return [name for name, shape in shapes.items() if math.prod(shape) < ENOUGH]
 
@@ -69,7 +69,7 @@ def enlarged(program: Program, framework: Framework) -> Enlarged | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Measured:
-    shapes: Shapes
+    shapes: InputShapes
     #: Elements of all outputs, and the greatest magnitude among them.
     elements: int
     magnitude: float

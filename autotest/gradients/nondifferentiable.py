@@ -8,13 +8,13 @@ from autotest.program.semantics import plain_name
 
 #: ``none``: the result belongs to no autograd graph. ``zero``: it does, and its derivative is zero wherever there is
 #: one. ``unimplemented``: it does, and torch refuses to push anything back.
-Kind = Literal["none", "zero", "unimplemented"]
+GradientKind = Literal["none", "zero", "unimplemented"]
 
 
 class NoGradient(NamedTuple):
     """Why an operator has no gradient to compare."""
 
-    kind: Kind
+    kind: GradientKind
     reason: str
 
 

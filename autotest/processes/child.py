@@ -33,7 +33,7 @@ class Surroundings(NamedTuple):
     log: Path | None
 
 
-class Task(NamedTuple):
+class ForkRequest(NamedTuple):
     """What a child was forked for, which still has to be received."""
 
     connection: Connection
@@ -66,7 +66,7 @@ def quiet(log: Path | None) -> None:
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
 
 
-def begin(descriptor: int, server: socket.socket, parent: int) -> Task:
+def begin(descriptor: int, server: socket.socket, parent: int) -> ForkRequest:
     """Arrange for what holds in every child, and take on the surroundings that its connection brings first."""
     die_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -83,10 +83,10 @@ def begin(descriptor: int, server: socket.socket, parent: int) -> Task:
         os.chdir(around.folder)
     sys.path[:] = around.path
     quiet(around.log)
-    return Task(connection, server)
+    return ForkRequest(connection, server)
 
 
-def perform(task: Task) -> None:
+def perform(task: ForkRequest) -> None:
     """Carry out the task, and end this process: 0 when it is done, 1 when it raised."""
     status = 1
     try:

@@ -41,7 +41,7 @@ class ForkServer:
         self._pipes: dict[int, int] = {}
         self._wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
-    def serve(self) -> child.Task:
+    def serve(self) -> child.ForkRequest:
         """Fork children as they are asked for. Returns in a child, with its task; the server itself never does."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to every process of a terminal, and is the owner's
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -61,7 +61,7 @@ class ForkServer:
                     if task is not None:
                         return task
 
-    def _answer(self, client: socket.socket) -> child.Task | None:
+    def _answer(self, client: socket.socket) -> child.ForkRequest | None:
         try:
             message, descriptors, _, _ = socket.recv_fds(client, 1, 2)
         except OSError:
@@ -72,7 +72,7 @@ class ForkServer:
             self._gone(client)
         return None
 
-    def _fork(self, client: socket.socket, connection: int, pipe: int) -> child.Task | None:
+    def _fork(self, client: socket.socket, connection: int, pipe: int) -> child.ForkRequest | None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         server = os.getpid()
         try:
@@ -94,7 +94,9 @@ class ForkServer:
             self._clients[own] = set()
         return None
 
-    def _born(self, connection: int, pipe: int, own: socket.socket, theirs: socket.socket, server: int) -> child.Task:
+    def _born(
+        self, connection: int, pipe: int, own: socket.socket, theirs: socket.socket, server: int
+    ) -> child.ForkRequest:
         """In the child: let go of everything that is the server's."""
         try:
             signal.set_wakeup_fd(-1)
@@ -143,7 +145,7 @@ def import_and_serve(owner: socket.socket, modules: Sequence[str]) -> None:
     """Import `modules` and the frameworks as far as a process can be forked afterwards; serve. Never returns."""
     for module in modules:
         importlib.import_module(module)
-    task: list[child.Task] = []
+    task: list[child.ForkRequest] = []
 
     def serve() -> None:
         gc.collect()

@@ -12,7 +12,7 @@ from autotest.program.rewriting import assembled, bypassed, needed, tensor_call,
 from autotest.program.semantics import fills, is_backward, is_class
 from autotest.program.values import TensorValue
 
-Values = Mapping[int, TensorValue]
+SlotValues = Mapping[int, TensorValue]
 
 
 def essential(call: Call) -> bool:
@@ -74,7 +74,7 @@ def spans(
     program: Program,
     start: int,
     end: int,
-    values: Callable[[], Values],
+    values: Callable[[], SlotValues],
     held: Callable[[int, list[int]], Mapping[int, Any]],
 ) -> Iterator[Program]:
     """Programs without the calls from `start` to `end`, the one with the fewest calls first.
@@ -97,7 +97,7 @@ def frontier(program: Program, end: int) -> list[int]:
     return sorted({ref.slot for call in program.calls[end:] for ref in refs(call) if ref.slot < end})
 
 
-def _bypassed(program: Program, span: list[Call], values: Values) -> Program:
+def _bypassed(program: Program, span: list[Call], values: SlotValues) -> Program:
     """Each call of `span` gives way to an operand of the same shape, where it has one."""
     instead: dict[int, Operand] = {}
 
@@ -122,7 +122,7 @@ def _bypassed(program: Program, span: list[Call], values: Values) -> Program:
     return assembled(kept, program.arrays, program.undefined)[0]
 
 
-def _frozen(program: Program, span: list[Call], values: Values) -> Program:
+def _frozen(program: Program, span: list[Call], values: SlotValues) -> Program:
     """What later calls read of `span` becomes an input; the rest of it is left out."""
     last = span[-1].slot if span else 0
     read = {ref.slot for call in program.calls[last + 1 :] for ref in refs(call)}

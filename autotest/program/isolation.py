@@ -49,7 +49,7 @@ def isolated(
         on_copies: give a module copies of its operands, since leaves must not be written into as it may do.
     """
     call = program.calls[slot]
-    part = _Part(program, operands, slot, asking=gradients)
+    part = _Excerpt(program, operands, slot, asking=gradients)
     for ref in dict.fromkeys(refs(call)):
         part.bring(ref.slot)
     if gradients and in_place(call) and type(call.args[0]) is Ref:
@@ -67,7 +67,7 @@ def isolated(
 
 def onwards(program: Program, start: int, held: Mapping[int, Any]) -> Program:
     """`program` from call `start` on, where earlier results are what `held` says."""
-    part = _Part(program, held, start, asking=True)
+    part = _Excerpt(program, held, start, asking=True)
     for call in program.calls[start:]:
         for ref in refs(call):
             if ref.slot < start:
@@ -78,7 +78,7 @@ def onwards(program: Program, start: int, held: Mapping[int, Any]) -> Program:
     return assembled(part.calls, tuple(part.arrays), undefined)[0]
 
 
-class _Part:
+class _Excerpt:
     """The calls of a program to be, with the slots of the one that they are taken from; new ones come after all."""
 
     def __init__(self, program: Program, held: Mapping[int, Any], end: int, *, asking: bool) -> None:

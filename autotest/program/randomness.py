@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-class Contents(enum.Enum):
+class KnownContents(enum.Enum):
     """What is known of the contents of a call's result."""
 
     DEFINED = "computed from its operands"
@@ -59,16 +59,16 @@ _MASKING = {
 FILLING = frozenset(("fill_", "zero_", "copy_", "constant_", "zeros_", "ones_", "eye_", "dirac_")) | _DRAWING_IN_PLACE
 
 
-def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Contents:
+def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> KnownContents:
     """What the result of calling `target` with these (reference) arguments holds, its own operands being defined."""
     name = target.rpartition(".")[2]
     if name in _DRAWING or name in _DRAWING_IN_PLACE:
-        return Contents.SHARED
+        return KnownContents.SHARED
     if name in _UNINITIALISED or name in _ALWAYS_DRAWING:
-        return Contents.UNDEFINED
+        return KnownContents.UNDEFINED
     if name in _CONSTRUCTORS:
         sizes = bool(args) and all(type(item) is int for item in args)
-        return Contents.UNDEFINED if sizes else Contents.DEFINED
+        return KnownContents.UNDEFINED if sizes else KnownContents.DEFINED
     if name in _MASKING:
         position = _MASKING[name]
         default = name != "rrelu"
@@ -77,8 +77,8 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
             training = args[position]
         probability = kwargs.get("p", args[1] if len(args) > 1 else 0.5)
         idle = name not in ("rrelu", "gumbel_softmax") and probability == 0
-        return Contents.DEFINED if idle or (not training and name != "gumbel_softmax") else Contents.UNDEFINED
-    return Contents.DEFINED
+        return KnownContents.DEFINED if idle or (not training and name != "gumbel_softmax") else KnownContents.UNDEFINED
+    return KnownContents.DEFINED
 
 
 #: Every name for which `contents_of` may answer something else than `DEFINED`, for a first cheap look.

@@ -10,7 +10,7 @@ import pytest
 
 from autotest.base.errors import AutotestError, FrameworkMissing
 from autotest.base.options import DEFAULT_PAIR
-from autotest.report.colours import Role, pieces
+from autotest.report.colours import LineRole, pieces
 from autotest.trials.body_errors import own_lines
 from generators import GeneratorError
 
@@ -48,7 +48,7 @@ def _show_as_text(report: pytest.TestReport, item: pytest.Item, error: BaseExcep
 
 
 #: What the roles of a report's parts look like, as arguments of pytest's terminal writer.
-_LOOKS: Mapping[Role, Mapping[str, bool]] = MappingProxyType(
+_LOOKS: Mapping[LineRole, Mapping[str, bool]] = MappingProxyType(
     {
         "": {},
         "headline": {"bold": True, "red": True},

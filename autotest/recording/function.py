@@ -82,7 +82,7 @@ class Function:
                 made.append(one)
         outputs = [one for one in made if isinstance(one, Value) and id(one._expected) in hooks.cut]
         if outputs:
-            hooks.all.append(_Applied(cls, context, args, tuple(made), outputs))
+            hooks.all.append(_Application(cls, context, args, tuple(made), outputs))
         return tuple(made) if several else made[0]
 
 
@@ -92,7 +92,7 @@ def _differentiable(recorder: Recorder, value: Value) -> bool:
 
 
 @dataclasses.dataclass(slots=True)
-class _Applied:
+class _Application:
     """One application of a function, to be gone through by each backward that reaches it."""
 
     function: type[Function]

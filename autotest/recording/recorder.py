@@ -15,7 +15,7 @@ from autotest.comparison.rejection import Rejection, is_mistake
 from autotest.frameworks import ABSENT, Pair
 from autotest.frameworks.pair import Both
 from autotest.program import Array, Call, CallKind, Operand, Ref, randomness
-from autotest.program.randomness import Contents
+from autotest.program.randomness import KnownContents
 from autotest.recording import mistakes, one_sided, refusals
 from autotest.recording.large_results import stop_at_large
 from autotest.recording.lowering import LiveRecord, LoweredArguments, lower, lower_arguments, may_be_left_out
@@ -301,12 +301,12 @@ class Recorder(LiveRecord):
             self.end(error)
         return self.write(call, expected, actual)
 
-    def _settle_contents(self, slot: int, contents: Contents) -> None:
+    def _settle_contents(self, slot: int, contents: KnownContents) -> None:
         """Give random numbers that are data to both sides alike, and mark other contents as undefined."""
         expected, actual = self.expected[slot], self.actual[slot]
-        if contents is Contents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):
+        if contents is KnownContents.DEFINED or not isinstance(expected, self.pair.reference.tensor_types):
             return
-        if contents is Contents.UNDEFINED or not isinstance(actual, self.pair.candidate.tensor_types):
+        if contents is KnownContents.UNDEFINED or not isinstance(actual, self.pair.candidate.tensor_types):
             self.mark_undefined(slot, expected)
             return
         array = self.pair.reference.values([expected])[0].as_array()

@@ -26,7 +26,7 @@ AT_ONCE = 32
 IN_COMPANY = "seen in one graph with the programs of other trials; alone it agrees"
 
 #: Programs that one part of a graph serves.
-Group: TypeAlias = "list[StagedProgram]"
+ProgramGroup: TypeAlias = "list[StagedProgram]"
 
 
 @dataclasses.dataclass(slots=True)
@@ -93,8 +93,8 @@ def results(staged: StagedProgram) -> list[tuple[str, str]]:
     return [(name, value.dtype) for (_, name), value in zip(_places(staged), values, strict=True)]
 
 
-def _alike(stages: Sequence[StagedProgram]) -> list[Group]:
-    groups: dict[str, Group] = {}
+def _alike(stages: Sequence[StagedProgram]) -> list[ProgramGroup]:
+    groups: dict[str, ProgramGroup] = {}
     for staged in stages:
         groups.setdefault(staged.kind(), []).append(staged)
     return [*groups.values()]
@@ -106,7 +106,9 @@ def _confirmed(staged: StagedProgram, mismatches: list[Mismatch], settings: Sett
     return own or [dataclasses.replace(item, message=f"{item.message} ({IN_COMPANY})") for item in mismatches]
 
 
-def _in_own_graph(group: Group, settings: Settings, report: GraphReport) -> list[tuple[StagedProgram, list[Mismatch]]]:
+def _in_own_graph(
+    group: ProgramGroup, settings: Settings, report: GraphReport
+) -> list[tuple[StagedProgram, list[Mismatch]]]:
     """One group in a graph of its own: with gradients, and if that cannot be, without."""
     try:
         return _compared([group], settings, report)
@@ -130,7 +132,7 @@ def _in_own_graph(group: Group, settings: Settings, report: GraphReport) -> list
 
 
 def _compared(
-    groups: Sequence[Group], settings: Settings, report: GraphReport
+    groups: Sequence[ProgramGroup], settings: Settings, report: GraphReport
 ) -> list[tuple[StagedProgram, list[Mismatch]]]:
     """Each program of `groups` with what differs in it, all of them in one graph."""
     framework = groups[0][0].framework

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-Role = Literal["", "headline", "verdict", "divergent", "expected", "actual"]
+LineRole = Literal["", "headline", "verdict", "divergent", "expected", "actual"]
 
 #: Lines by their role, and the two values of a mismatch, between which a line may have been broken.
 _MARKED = re.compile(
@@ -18,7 +18,7 @@ _MARKED = re.compile(
 )
 
 
-def pieces(report: str) -> Iterator[tuple[str, Role]]:
+def pieces(report: str) -> Iterator[tuple[str, LineRole]]:
     """`report` in pieces, none of them empty."""
     begin = 0
     for found in _MARKED.finditer(report):
@@ -33,6 +33,6 @@ def pieces(report: str) -> Iterator[tuple[str, Role]]:
         yield report[begin:], ""
 
 
-_ROLES: tuple[Role, ...] = ("headline", "verdict", "divergent", "expected", "actual")
+_ROLES: tuple[LineRole, ...] = ("headline", "verdict", "divergent", "expected", "actual")
 
-__all__ = ["Role", "pieces"]
+__all__ = ["LineRole", "pieces"]

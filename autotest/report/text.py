@@ -14,7 +14,7 @@ from autotest.program import Program
 from autotest.report.advice import advice_on, refused_at
 from autotest.report.layers import layer_lines
 from autotest.results.finding import Finding
-from autotest.results.ledger import Entry
+from autotest.results.ledger import LedgerEntry
 
 #: Mismatches told in full; the rest of a long list is counted.
 SHOWN = 8
@@ -145,7 +145,7 @@ def too_few_accepted(
     return "\n".join([*lines, *dict.fromkeys(advice_on(reason) for reason, _ in told)])
 
 
-def stale_entries(entries: Sequence[Entry]) -> str:
+def stale_entries(entries: Sequence[LedgerEntry]) -> str:
     """What to do about entries of the ledger that nothing met."""
     listed = [f"  {entry.key}: {entry.symptom}, {entry.reason}" for entry in entries]
     return "\n".join(

@@ -60,7 +60,7 @@ _COMMON = ("candidate", "versions", "reference_versions")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """One known divergence."""
 
     key: str
@@ -134,9 +134,9 @@ class Entry:
 class Ledger:
     """The entries that apply to one place."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
 
-    def entries_for(self, test: str) -> list[Entry]:
+    def entries_for(self, test: str) -> list[LedgerEntry]:
         """The entries that are about the test with this id."""
         return [entry for entry in self.entries if entry.speaks_of(test)]
 
@@ -144,16 +144,16 @@ class Ledger:
         """Whether `test` is known to kill the process that it runs in, with or without calls that are refused."""
         return bool(self.deaths(test, error_parity=error_parity))
 
-    def deaths(self, test: str, *, error_parity: bool) -> list[Entry]:
+    def deaths(self, test: str, *, error_parity: bool) -> list[LedgerEntry]:
         """The entries by which `test` is known to kill the process that it runs in."""
         return [entry for entry in self.entries_for(test) if entry.kills and (error_parity or not entry.refused)]
 
-    def stale(self, test: str, met: Container[str], *, error_parity: bool) -> list[Entry]:
+    def stale(self, test: str, met: Container[str], *, error_parity: bool) -> list[LedgerEntry]:
         """The entries for `test` that a whole run of it could have met and did not, where `met` has the keys it met."""
         expected = [entry for entry in self.entries_for(test) if error_parity or not entry.needs_error_parity]
         return [entry for entry in expected if entry.strict and entry.key not in met]
 
-    def expects(self, test: str, mismatch: Mismatch, operator: str) -> Entry | None:
+    def expects(self, test: str, mismatch: Mismatch, operator: str) -> LedgerEntry | None:
         """The entry that covers a trial whose first mismatch is this one, if there is one."""
         return next((entry for entry in self.entries_for(test) if entry.covers(mismatch, operator)), None)
 
@@ -170,7 +170,7 @@ def find(
     With a `candidate`, only what is about that one, or about any; and about its `version`, and about that of the
     reference, unless they are empty.
     """
-    entries: list[Entry] = []
+    entries: list[LedgerEntry] = []
     for folder in start.resolve().parents:
         for file in sorted(folder.glob(FILES)):
             entries.extend(read(file))
@@ -182,7 +182,7 @@ def find(
     return Ledger(tuple(about))
 
 
-def read(path: Path) -> list[Entry]:
+def read(path: Path) -> list[LedgerEntry]:
     """The entries of one file; raises `UsageError` that names the file and the entry."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -198,7 +198,7 @@ def read(path: Path) -> list[Entry]:
     return [_entry(path, position, {**common, **table}) for position, table in tables]
 
 
-def _entry(path: Path, position: int, table: dict[str, Any]) -> Entry:
+def _entry(path: Path, position: int, table: dict[str, Any]) -> LedgerEntry:
     where = f"{path}: divergence {position} ({table.get('key', 'without a key')})"
     missing = [name for name in _REQUIRED if not str(table.get(name, "")).strip()]
     if missing:
@@ -219,4 +219,4 @@ def _entry(path: Path, position: int, table: dict[str, Any]) -> Entry:
         if type(table.get(flag, False)) is not bool:
             raise UsageError(f"{where}: {flag} = {table[flag]!r}: expected true or false")
     told: dict[str, Any] = {name: value if name in _FLAGS else str(value) for name, value in table.items()}
-    return Entry(**told)
+    return LedgerEntry(**told)

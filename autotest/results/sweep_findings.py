@@ -12,7 +12,7 @@ from autotest.comparison import SPECIAL
 from autotest.program import Program
 from autotest.program.semantics import plain_name
 from autotest.results.finding import Finding
-from autotest.results.ledger import Entry
+from autotest.results.ledger import LedgerEntry
 from autotest.results.sweep import CHECKS, CellKey, Check, SweepMap
 from autotest.results.verification import Verification
 
@@ -119,7 +119,7 @@ def symptoms_of(check: str) -> frozenset[str]:
 
 
 def known(
-    found: Sequence[SweepFinding], entries: Sequence[Entry], sides: tuple[str, str], versions: Mapping[str, str]
+    found: Sequence[SweepFinding], entries: Sequence[LedgerEntry], sides: tuple[str, str], versions: Mapping[str, str]
 ) -> None:
     """Note at each finding the reason of the ledger's entry that expects it, if any.
 
@@ -133,7 +133,7 @@ def known(
         finding.known = next((entry.reason for entry in about if _expects(entry, finding)), "")
 
 
-def _expects(entry: Entry, finding: SweepFinding) -> bool:
+def _expects(entry: LedgerEntry, finding: SweepFinding) -> bool:
     """Whether `entry` is about `finding`: as a test would say, or else by the cell that shows it."""
     whole = finding.finding
     if whole is not None and entry.covers(whole.first, whole.operator):

@@ -14,11 +14,11 @@ from autotest.comparison.rejection import first_line
 from autotest.frameworks import ABSENT, Absent, Framework
 from autotest.program import Array, Root
 from autotest.running import conformance_of_calls, conformance_of_meanings, conformance_of_results
-from autotest.running.conformance_tools import Wrong, call, need, read, same, tensor_of
+from autotest.running.conformance_tools import ConformanceError, call, need, read, same, tensor_of
 from generators.dtypes import DTYPES, numpy_dtype
 
 #: What one check came to. What a framework does not have at all is absent, and no fault of its adapter.
-Outcome = Literal["ok", "absent", "WRONG"]
+CheckOutcome = Literal["ok", "absent", "WRONG"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Checked:
     """One thing that was checked, and what is wrong with it."""
 
     name: str
-    outcome: Outcome
+    outcome: CheckOutcome
     why: str = ""
 
 
@@ -43,7 +43,7 @@ def _checked(name: str, check: Callable[[Framework], None], framework: Framework
         check(framework)
     except Absent as error:
         return Checked(name, "absent", str(error))
-    except Wrong as error:
+    except ConformanceError as error:
         return Checked(name, "WRONG", str(error))
     except Exception as error:  # noqa: BLE001 - the adapter's or its framework's
         return Checked(name, "WRONG", f"raised {type(error).__name__}: {first_line(error)[:160]}")
@@ -145,7 +145,7 @@ def _unknown(framework: Framework) -> None:
             ask()
         except AttributeError:
             continue
-        raise Wrong("torch.no_such_name was found")
+        raise ConformanceError("torch.no_such_name was found")
 
 
 def _refusal(framework: Framework) -> None:
@@ -157,7 +157,7 @@ def _refusal(framework: Framework) -> None:
         raise
     except Exception:  # noqa: BLE001 - whatever it is
         return
-    raise Wrong("matmul of (2, 3) and (2, 3) was accepted")
+    raise ConformanceError("matmul of (2, 3) and (2, 3) was accepted")
 
 
 def _facts(framework: Framework) -> None:

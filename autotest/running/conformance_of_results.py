@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.frameworks import Absent, Framework
 from autotest.program import Array
-from autotest.running.conformance_tools import Wrong, call, need, read, same, tensor_of
+from autotest.running.conformance_tools import ConformanceError, call, need, read, same, tensor_of
 
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
@@ -94,7 +94,7 @@ def _refused_cotangent(framework: Framework) -> None:
         raise
     except Exception:  # noqa: BLE001 - whatever it is
         return
-    raise Wrong("a cotangent of three elements was accepted for two")
+    raise ConformanceError("a cotangent of three elements was accepted for two")
 
 
 def _mask(framework: Framework) -> None:

@@ -11,14 +11,14 @@ from autotest.program import Array, CallKind
 from generators.dtypes import numpy_dtype
 
 
-class Wrong(Exception):
+class ConformanceError(Exception):
     """The adapter does not do what it should; the text says what was expected and what came."""
 
 
 def need(condition: bool, what: str) -> None:
-    """Raise `Wrong` with `what` unless `condition` holds."""
+    """Raise `ConformanceError` with `what` unless `condition` holds."""
     if not condition:
-        raise Wrong(what)
+        raise ConformanceError(what)
 
 
 def tensor_of(framework: Framework, data: Any, dtype: str = "float32", *, requires_grad: bool = False) -> Any:
@@ -35,7 +35,7 @@ def read(framework: Framework, tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def same(found: np.ndarray[Any, Any], wanted: Any, what: str) -> None:
-    """Raise `Wrong` unless `found` has the shape of `wanted` and is close to it."""
+    """Raise `ConformanceError` unless `found` has the shape of `wanted` and is close to it."""
     expected = np.asarray(wanted)
     need(found.shape == expected.shape, f"{what}: expected shape {expected.shape}, got {found.shape}")
     need(

@@ -11,7 +11,7 @@ from typing import Any
 
 from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE
-from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.program import Program, Ref, operator_of
 from autotest.program.serialisation import from_json, unpack_arrays
 
@@ -36,13 +36,13 @@ class FoundBefore:
                 found.setdefault((*_called(program, slot), _dtype(program)), []).append(program)
         return found
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[DatabaseEntry]:
         return [
-            Entry(self.name, name, "", family_of(name), (form,), (dtype,), ("found",), {}, mutated=False)
+            DatabaseEntry(self.name, name, "", family_of(name), (form,), (dtype,), ("found",), {}, mutated=False)
             for name, form, dtype in self._cells
         ]
 
-    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+    def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
         return (Sample(program) for program in self._cells.get((key, form, dtype), ()))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from autotest.base.errors import NotReplayable, UsageError
 from autotest.frameworks.families import family_of
 from autotest.frameworks.namespace import DIFFERENTIABLE
-from autotest.frameworks.samples import Entry, Form, Kind, Sample
+from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.frameworks.torch_lowering import arranged
 from autotest.frameworks.torch_names import spelt
 from autotest.program import Array, Call, CallKind, Captured, Operand, Program, Ref, Root
@@ -49,12 +49,12 @@ class HarvestedCalls:
         found = {"/".join(cell): {call.within for call in calls} for cell, calls in self._cells.items()}
         return {cell: ", ".join(sorted(modules)) for cell, modules in found.items() if "" not in modules}
 
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[DatabaseEntry]:
         dtypes: dict[tuple[str, Form], list[str]] = {}
         for operator, form, dtype in self._cells:
             dtypes.setdefault((operator, form), []).append(dtype)
         return [
-            Entry(
+            DatabaseEntry(
                 self.name, operator, "", _family(operator, form), (form,), tuple(known), ("sample",),
                 {form: path} if (path := self._path_of(operator, form, known[0])) else {}, mutated=False,
             )
@@ -66,7 +66,7 @@ class HarvestedCalls:
         named = None if form in ("operator", "reflected", "in-place operator", "attribute") else spelt(name)
         return "" if named is None else f"Tensor.{named.target}" if named.kind == "method" else named.target
 
-    def samples(self, key: str, form: Form, dtype: str, kind: Kind, seed: int) -> Iterator[Sample]:
+    def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
         for call in self._cells.get((key, form, dtype), ()):
             yield sample(call, seed)
 

@@ -13,12 +13,12 @@ from autotest.program.semantics import in_place
 from autotest.sources.mutated_inputs import inputs, one, with_array
 
 #: A call that makes a view: its kind, its target, and its operands after the first.
-View = tuple[str, str, tuple[Any, ...]]
+ViewOperation = tuple[str, str, tuple[Any, ...]]
 #: The dimensions of images in the order of their memory, and where they then stand.
 _CHANNELS_LAST: Final = {4: ((0, 2, 3, 1), (0, 3, 1, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
 
 
-def viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: View) -> Program:
+def viewed(program: Program, index: int, data: np.ndarray[Any, Any], view: ViewOperation) -> Program:
     """`program` with a view between the input of array `index`, which becomes `data`, and all that reads it."""
     program = with_array(program, index, data)
     calls: list[Call] = []

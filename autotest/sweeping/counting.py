@@ -13,7 +13,7 @@ from autotest.diagnosis.agreement import results
 from autotest.program import Program, operator_of
 from autotest.results.sweep import Cell, CellDivergence, Check
 from autotest.sweeping.coverage import public_name
-from autotest.sweeping.judgement import Judgement
+from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.judging import Judge
 from autotest.sweeping.novelty import features
 from autotest.sweeping.trail import Running
@@ -25,7 +25,7 @@ _ALONE, _DAMAGED = 8.0, 4
 _LARGEST: Final = 1 << 22
 
 
-def count(cell: Cell, found: Judgement, sample: str) -> None:
+def count(cell: Cell, found: SampleJudgement, sample: str) -> None:
     """Add what one sample showed to its cell."""
     if found.absent:
         cell.left_out[found.absent] += 1

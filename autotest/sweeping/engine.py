@@ -33,7 +33,7 @@ _WITHOUT_DATABASES: Final = ("autotest.sweeping.worker",)
 #: Why samples are left out that there was no time for.
 NO_TIME: Final = "no time for the rest of its samples"
 #: Called with a unit, what some of its samples showed, and whether these were the last.
-Report = Callable[[Unit, Cell, bool], None]
+OnCell = Callable[[Unit, Cell, bool], None]
 
 
 _NO_UNIT: Final = Unit(-1, "", CellKey("", "", ""), "sample", 0)
@@ -122,7 +122,7 @@ class SweepEngine:
         listed: SweepListing = answer
         return listed
 
-    def run(self, units: Iterable[Unit], report: Report, stop: Callable[[], bool] = lambda: False) -> None:
+    def run(self, units: Iterable[Unit], report: OnCell, stop: Callable[[], bool] = lambda: False) -> None:
         """Have all `units` judged, each taken when a worker is free; `stop` is asked before another one is begun."""
         fresh, more = iter(units), True
         #: The rest of units over which a worker died.
@@ -146,7 +146,7 @@ class SweepEngine:
                     worker.process.kill()
 
     @staticmethod
-    def _leave_out(waiting: Iterable[Unit], report: Report) -> None:
+    def _leave_out(waiting: Iterable[Unit], report: OnCell) -> None:
         """Count what there was no time for, where a part of a unit has been judged."""
         for unit in waiting:
             if unit.start or unit.ended:
@@ -186,7 +186,7 @@ class SweepEngine:
         connections = [worker.process.connection for worker in self._workers.values()]
         return [by_connection[id(ready)] for ready in wait(connections, timeout=0.5)]
 
-    def _receive(self, worker: _Worker, report: Report) -> Unit | None:
+    def _receive(self, worker: _Worker, report: OnCell) -> Unit | None:
         """Take what a worker hands in; returns the rest of its unit where it died over it."""
         try:
             part: JudgedPart = worker.process.connection.recv()
@@ -208,7 +208,7 @@ class SweepEngine:
         # It still starts, or makes samples.
         return time.monotonic() - worker.given > START_UP
 
-    def _died(self, worker: _Worker, report: Report) -> Unit | None:
+    def _died(self, worker: _Worker, report: OnCell) -> Unit | None:
         del self._workers[worker.number]
         self._died_before = True
         position, unit = trail.read(worker.trail), worker.unit

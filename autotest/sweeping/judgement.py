@@ -21,7 +21,7 @@ class FailedCheck(NamedTuple):
 
 
 @dataclasses.dataclass(slots=True)
-class Judgement:
+class SampleJudgement:
     """What one program showed."""
 
     program: Program

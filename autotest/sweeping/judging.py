@@ -29,7 +29,7 @@ from autotest.sweeping.arguments import arguments
 from autotest.sweeping.backward import with_backward
 from autotest.sweeping.checks import check_of, follows, has_nonfinite, is_left_alone, is_told_before
 from autotest.sweeping.double_gradients import with_double_gradient
-from autotest.sweeping.judgement import Judgement
+from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.lacking import Lacking
 from autotest.sweeping.trail import Running
 from autotest.sweeping.undefined import Draws, marked
@@ -75,7 +75,7 @@ class Judge:
         twice: bool = False,
         gaps: bool = False,
         measure: bool = False,
-    ) -> Judgement:
+    ) -> SampleJudgement:
         """Judge `program`.
 
         `closely` also runs it again, and writes into its results to see what shares memory; `twice` compares the
@@ -84,8 +84,8 @@ class Judge:
         """
         lacking = self._lacking.of_program(program)
         if lacking is not None:
-            return Judgement(program, lacking.reason, lacking.name)
-        found = Judgement(program)
+            return SampleJudgement(program, lacking.reason, lacking.name)
+        found = SampleJudgement(program)
         self._runs(Running.REFERENCE)
         pair = self._pair
         draws = Draws(program, pair.reference)
@@ -132,7 +132,7 @@ class Judge:
         return any(replay(program, self._pair.candidate).error is None for _ in range(_EXAMINED))
 
     def _compared(
-        self, found: Judgement, expected: Replayed, actual: Replayed, program: Program | None = None
+        self, found: SampleJudgement, expected: Replayed, actual: Replayed, program: Program | None = None
     ) -> tuple[Observed, list[Mismatch]]:
         """What both sides gave for the program of `found`, or another, and how it differs if nothing excuses it."""
         program = program or found.program
@@ -164,7 +164,7 @@ class Judge:
             self._examined[key] = self._examined.get(key, 0) + 1
         return probing.wavers(program, self._pair.reference)
 
-    def _double_gradient(self, found: Judgement, plain: Program, once: Replayed) -> None:
+    def _double_gradient(self, found: SampleJudgement, plain: Program, once: Replayed) -> None:
         """Compare the gradients of the gradients, where the reference has some."""
         reference = self._pair.reference
         leaves = [call.slot for call in plain.inputs() if reference.holds_gradient(once.values[call.slot])]
@@ -210,7 +210,7 @@ class Judge:
         told = arguments(program, refused=refuses)
         return program if refuses else with_backward(program, expected), told, refuses
 
-    def _judge_refusal(self, found: Judgement, expected: Replayed, *, drawn: bool) -> None:
+    def _judge_refusal(self, found: SampleJudgement, expected: Replayed, *, drawn: bool) -> None:
         found.refused = True
         self._runs(Running.CANDIDATE)
         agreement = refused(found.program, self._pair, self._settings, expected)
@@ -240,7 +240,7 @@ class Judge:
             self._examined[key] = self._examined.get(key, 0) + 1
         return verdict is not None
 
-    def _without_ties(self, found: Judgement, agreement: Agreement) -> list[Mismatch]:
+    def _without_ties(self, found: SampleJudgement, agreement: Agreement) -> list[Mismatch]:
         """The mismatches of `agreement`, without indices that point at other ones of equal values, in another dtype."""
         numbers = [item for item in agreement.mismatches if item.symptom in ("value", "gradient")]
         if len(numbers) in (0, len(agreement.mismatches)):
@@ -250,7 +250,7 @@ class Judge:
         found.rounded = True
         return [item for item in agreement.mismatches if item not in numbers]
 
-    def _sort(self, found: Judgement, observed: Observed, mismatches: list[Mismatch], *, complete: bool) -> None:
+    def _sort(self, found: SampleJudgement, observed: Observed, mismatches: list[Mismatch], *, complete: bool) -> None:
         """Turn mismatches into failed checks, and note what was checked and passed."""
         passed: list[Check] = ["signature", "errors"]
         if complete:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import zlib
 
 from autotest.sweeping.arguments import arguments
-from autotest.sweeping.judgement import Judgement
+from autotest.sweeping.judgement import SampleJudgement
 
 
-def features(found: Judgement) -> set[int]:
+def features(found: SampleJudgement) -> set[int]:
     """What decides how the sample's operator behaves, and how it did behave, as numbers that are the same everywhere.
 
     Values that differ from sample to sample have no part in it, nor has the dtype of its cell but beside others.

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
-from autotest.frameworks.samples import Entry
+from autotest.frameworks.samples import DatabaseEntry
 from autotest.results.sweep import SweepMap
 from autotest.results.sweep_findings import SweepFinding, findings
 from autotest.sources.found_before import FoundBefore
@@ -59,8 +59,8 @@ class Operators:
             self._listed = self._engine.listed()
         return self._listed
 
-    def _entries(self) -> Mapping[str, list[Entry]]:
-        found: dict[str, list[Entry]] = {}
+    def _entries(self) -> Mapping[str, list[DatabaseEntry]]:
+        found: dict[str, list[DatabaseEntry]] = {}
         for entry in self._all().entries:
             found.setdefault(entry.name, []).append(entry)
         return found

@@ -19,7 +19,7 @@ from autotest.recording.observation import Observed
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.sweep import Check
 from autotest.sweeping.backward import results, tensors_in
-from autotest.sweeping.judgement import Judgement
+from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.surroundings import reads_beyond
 
 #: Elements of the greatest result that is written into to find out what shares its memory.
@@ -67,7 +67,7 @@ def layouts(observed: Observed) -> Iterator[Unseen]:
             yield Unseen("strides", "strides", message, item.slot, item.suffix)
 
 
-def probe(found: Judgement, expected: Replayed, actual: Replayed, pair: Pair) -> None:
+def probe(found: SampleJudgement, expected: Replayed, actual: Replayed, pair: Pair) -> None:
     """Check repeatability and aliasing of a program that both sides accept. Changes the values that they gave."""
     program = found.program
     if not program.undefined:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from autotest.base.errors import UsageError
-from autotest.frameworks.samples import Entry
+from autotest.frameworks.samples import DatabaseEntry
 from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
 from autotest.sources.selection import selection
 from autotest.sweeping.engine import NO_TIME, SweepEngine
@@ -55,7 +55,7 @@ class Progress:
 
 
 #: Called every now and then while a sweep runs.
-Watch = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 
 
 class SweepSession:
@@ -64,7 +64,7 @@ class SweepSession:
     def __init__(self, plan: SweepPlan, listed: SweepListing, command: str = "", date: str = "") -> None:
         """Raises `UsageError` when nothing is chosen."""
         self._plan = plan
-        self._entries: Mapping[str, Entry] = {entry.key: entry for entry in listed.entries}
+        self._entries: Mapping[str, DatabaseEntry] = {entry.key: entry for entry in listed.entries}
         self.map = SweepMap(listed.sides, listed.versions, plan.seed, command, notes=list(listed.notes), date=date)
         # What a part of the cells does not call, another part may.
         self.map.shared = [name for name in listed.shared if plan.asks_for(name)] if plan.shard == (1, 1) else []
@@ -116,7 +116,9 @@ class SweepSession:
                     agenda.told(turn, cell, number == len(cells))
         return agenda
 
-    def run(self, engine: SweepEngine, watch: Watch = lambda progress: None, journal: Journal | None = None) -> None:
+    def run(
+        self, engine: SweepEngine, watch: OnProgress = lambda progress: None, journal: Journal | None = None
+    ) -> None:
         """Judge everything; what was found so far is in the map whenever this ends, also by an interrupt."""
         began = time.monotonic()
         progress = Progress(len(self.units))
@@ -167,7 +169,7 @@ def _turns(unit: Unit, done: Mapping[str, Sequence[Cell]]) -> Iterator[Unit]:
         unit = dataclasses.replace(unit, turn=unit.turn + 1)
 
 
-def _with_cells(entries: Sequence[Entry]) -> list[Entry]:
+def _with_cells(entries: Sequence[DatabaseEntry]) -> list[DatabaseEntry]:
     """`entries` without what was found before in cells that no database has: it may be gone in the next run."""
     known = {(one.key, form) for one in entries if one.kinds != FOUND for form in one.forms}
     dtypes = {(one.key, dtype) for one in entries if one.kinds != FOUND for dtype in one.dtypes}
@@ -186,6 +188,6 @@ def _nothing(plan: SweepPlan, listed: SweepListing) -> str:
     return f"{plan.option}{plan.expression!r} fits no cell; cells are called operator/form/dtype, such as {shown}"
 
 
-def _examples(entries: Iterable[Entry]) -> list[str]:
+def _examples(entries: Iterable[DatabaseEntry]) -> list[str]:
     first = list(entries)[:2]
     return [str(CellKey(entry.key, entry.forms[0], entry.dtypes[0])) for entry in first]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from autotest.frameworks import Framework
 from autotest.program import Call, Program, Ref, leaves, refs
-from autotest.program.randomness import Contents, contents_of
+from autotest.program.randomness import KnownContents, contents_of
 from autotest.program.semantics import asked_in_place, in_place, is_module_call
 
 #: name -> position of its argument `sorted`, which is true by default.
@@ -45,7 +45,9 @@ def marked(program: Program, *, drawn: bool) -> Program:
     for call in program.calls:
         if call.kind == "tensor":
             continue
-        unspecified = contents_of(call.target, call.args, call.kwargs) is not Contents.DEFINED or _in_any_order(call)
+        unspecified = contents_of(call.target, call.args, call.kwargs) is not KnownContents.DEFINED or _in_any_order(
+            call
+        )
         draws = drawn and call.target not in _ARRANGING
         if unspecified or draws or any(ref.slot in undefined for ref in refs(call)):
             undefined.add(call.slot)

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from autotest.frameworks.samples import Entry, Form, Kind
+from autotest.frameworks.samples import DatabaseEntry, Form, SampleKind
 from autotest.results.sweep import CellKey
 from autotest.sweeping.trail import Running
 
@@ -15,7 +15,7 @@ from autotest.sweeping.trail import Running
 DEATHS: Final = 12
 #: Calls that everything has; the other forms come after them.
 FIRST: Final = frozenset(("function", "module", "reflected", "optimizer"))
-_KINDS: Final[Mapping[Kind, int]] = {
+_KINDS: Final[Mapping[SampleKind, int]] = {
     "sample": 0,
     "error": 1,
     "noncontiguous": 1,
@@ -33,9 +33,9 @@ _MUTATED_DTYPES: Final = frozenset(("float64", "int64", "int32", "uint8", "bool"
 #: And the form and dtype of these.
 _WRITTEN: Final = ("operator", "int64")
 #: The kinds of an entry that holds what was found before.
-FOUND: Final[tuple[Kind, ...]] = ("found",)
+FOUND: Final[tuple[SampleKind, ...]] = ("found",)
 #: What is made of an entry's samples besides.
-_MUTATED: Final[tuple[Kind, ...]] = ("mutation", "special", "hard")
+_MUTATED: Final[tuple[SampleKind, ...]] = ("mutation", "special", "hard")
 
 
 #: How the end of a process is told that was waited for too long.
@@ -61,7 +61,7 @@ class Unit:
     number: int
     database: str
     key: CellKey
-    kind: Kind
+    kind: SampleKind
     seed: int
     path: str = ""
     #: The dtypes of which its operator has cells.
@@ -113,7 +113,7 @@ def after_end(unit: Unit, upto: int, sample: int, ended: Ended) -> Unit:
     return after_death(unit, upto, sample, ended)
 
 
-def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) -> Iterator[Unit]:
+def units(entries: Sequence[DatabaseEntry], chosen: Callable[[str], bool], seed: int) -> Iterator[Unit]:
     """The units of all cells whose names fit: first one pass over all operators, then forms, dtypes, other inputs."""
     found = [
         (round_of(form, dtype, kind), str(key), entry, key, kind)
@@ -133,7 +133,7 @@ def units(entries: Sequence[Entry], chosen: Callable[[str], bool], seed: int) ->
         yield Unit(number, entry.database, key, kind, own, path, entry.dtypes, "option" in entry.kinds)
 
 
-def round_of(form: Form, dtype: str, kind: Kind) -> int:
+def round_of(form: Form, dtype: str, kind: SampleKind) -> int:
     """When a unit's turn comes: 0 is the first pass, over every operator."""
     if kind != "sample":
         # Mutations of the forms that everything has find more than ordinary inputs of the other forms do.
@@ -148,7 +148,7 @@ def in_first_pass(unit: Unit) -> bool:
     return round_of(unit.key.form, unit.key.dtype, unit.kind) == 0  # type: ignore[arg-type]
 
 
-def _applies(entry: Entry, form: Form, dtype: str, kind: Kind) -> bool:
+def _applies(entry: DatabaseEntry, form: Form, dtype: str, kind: SampleKind) -> bool:
     if kind == "error":
         # They come with dtypes of their own.
         return form in FIRST and dtype == ("float32" if "float32" in entry.dtypes else entry.dtypes[0])

@@ -13,7 +13,7 @@ import numpy as np
 
 from autotest.base.errors import AutotestError, FrameworkMissing
 from autotest.frameworks import Pair, chosen
-from autotest.frameworks.samples import Entry, SampleDatabase
+from autotest.frameworks.samples import DatabaseEntry, SampleDatabase
 from autotest.processes.endings import limit_memory
 from autotest.sweeping.coverage import shared_names
 from autotest.sweeping.judged_units import judged
@@ -47,7 +47,7 @@ class SweepListing:
 
     sides: tuple[str, str]
     versions: dict[str, str]
-    entries: list[Entry]
+    entries: list[DatabaseEntry]
     #: Databases that are not to be had, each with its reason.
     notes: list[str]
     #: The public names that both sides have.
@@ -66,7 +66,7 @@ def listed(pair: Pair, databases: Databases = _OWN) -> SweepListing:
     """The entries of all databases."""
     sides = (pair.reference, pair.candidate)
     versions = {side.name: side.version for side in sides}
-    entries: list[Entry] = []
+    entries: list[DatabaseEntry] = []
     notes: list[str] = []
     for database in databases.of(pair):
         entries.extend(_entries(database, notes))
@@ -74,7 +74,7 @@ def listed(pair: Pair, databases: Databases = _OWN) -> SweepListing:
     return SweepListing(pair.sides, versions, entries, notes, shared)
 
 
-def _entries(database: SampleDatabase, notes: list[str]) -> Sequence[Entry]:
+def _entries(database: SampleDatabase, notes: list[str]) -> Sequence[DatabaseEntry]:
     try:
         return database.entries()
     except FrameworkMissing as error:

@@ -10,7 +10,7 @@ from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
 from autotest.replaying.naming import operator_shown
 from autotest.results.identity import Identity, identity_of
-from autotest.results.ledger import Entry, Ledger
+from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.trial import Outcome, Test
 
 
@@ -35,12 +35,12 @@ class Cleared:
 class Expected:
     """The ledger knows the divergence, and whatever else differs."""
 
-    entry: Entry
+    entry: LedgerEntry
     #: Further entries that were met in the same trial.
-    others: tuple[Entry, ...] = ()
+    others: tuple[LedgerEntry, ...] = ()
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """All that were met."""
         return (self.entry, *self.others)
 
@@ -105,12 +105,12 @@ def judge(
     return GradientMissing(outcome.complaint) if outcome.complaint else Accepted()
 
 
-def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> Entry | None:
+def _expected(test: Test, outcome: Outcome, ledger: Ledger) -> LedgerEntry | None:
     """The entry of `ledger` that covers the mismatch which the trial is named after."""
     return ledger.expects(test.id, leading(outcome), identity_of_trial(outcome).operator)
 
 
-def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[Entry]:
+def _met(test: Test, outcome: Outcome, ledger: Ledger) -> list[LedgerEntry]:
     """The entries of `ledger` that cover a mismatch of the trial, each once."""
     program, pair = outcome.recorder.snapshot(), outcome.recorder.pair
     found = (ledger.expects(test.id, item, operator_shown(program, item, pair)) for item in outcome.mismatches)

@@ -27,7 +27,7 @@ from autotest.recording.overwritten import is_kept_copy
 from autotest.recording.recorder import Recorder, recording
 from autotest.recording.steps import may_be_of_a_step
 from autotest.replaying.replay import Replayed, replay
-from autotest.results.ledger import Entry
+from autotest.results.ledger import LedgerEntry
 from autotest.trials.body_errors import explained, own_lines
 from autotest.trials.intermediate_gradients import keep_gradients
 from autotest.trials.returned import returned_tensors, told_on_both_sides
@@ -85,7 +85,7 @@ class Outcome:
     beyond: Program | None = None
     set_aside: tuple[str, ...] = ()
     #: The entries of the ledger that were met while this was put right, in order.
-    met_beyond: list[Entry] = dataclasses.field(default_factory=list)
+    met_beyond: list[LedgerEntry] = dataclasses.field(default_factory=list)
     #: What became of holding its optimizers against the reference's, where that was done.
     updates: Updates | None = None
 

@@ -9,7 +9,7 @@ from autotest.base.settings import Settings
 from autotest.campaigns import exploring
 from autotest.comparison import Mismatch
 from autotest.processes.client import Server
-from autotest.results.ledger import Entry, Ledger
+from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.results.tasks import Conditions, Diagnose, Explore, Where
 from autotest.sources import collection
 from autotest.storage.store import Store
@@ -45,7 +45,7 @@ def body():
     return torch.relu(random_tensor(2, low=-1, high=1))
 
 
-def judged(outcome, *entries: Entry, is_rounding: bool = False, **settings):
+def judged(outcome, *entries: LedgerEntry, is_rounding: bool = False, **settings):
     return judge(ATest(TEST, body, Settings(**settings)), outcome, Ledger(entries), lambda: is_rounding)
 
 
@@ -84,7 +84,7 @@ def test_what_the_reference_refuses_is_rejected():
 
 def test_a_difference_is_a_finding_unless_it_is_rounding_or_known():
     outcome = trial(body, faults.wrong_relu())
-    known = Entry("known", TEST, "value", "why", operator="relu")
+    known = LedgerEntry("known", TEST, "value", "why", operator="relu")
     assert isinstance(judged(outcome), Diverged)
     assert judged(outcome, is_rounding=True) == Cleared()
     assert judged(outcome, known, is_rounding=True) == Expected(known)
@@ -99,7 +99,7 @@ def test_what_is_left_of_a_trial_when_rounding_explains_the_rest_may_be_known():
         outcome.mismatches = [left]
         return False
 
-    ledger = Ledger((Entry("known", TEST, "gradient", "why"),))
+    ledger = Ledger((LedgerEntry("known", TEST, "gradient", "why"),))
     assert isinstance(judge(ATest(TEST, body, Settings()), outcome, ledger, is_rounding), Expected)
 
 
@@ -107,7 +107,7 @@ def test_that_a_call_was_accepted_names_the_failure_before_what_it_changed():
     outcome = trial(body, faults.wrong_relu())
     accepted = Mismatch("relu", outcome.mismatches[0].slot, "accepted", "forward", "candidate", "accepts it")
     outcome.mismatches = [*outcome.mismatches, accepted]
-    known = Entry("known", TEST, "accepted", "why")
+    known = LedgerEntry("known", TEST, "accepted", "why")
     assert judged(outcome, known) == Expected(known)
 
 
@@ -115,7 +115,9 @@ def test_a_mismatch_of_no_operator_is_known_by_its_own_name():
     outcome = trial(body)
     outcome.mismatches = [Mismatch("x0.grad", 0, "gradient", "backward", "candidate", "x0.grad: not close")]
     (diverged,) = [judged(outcome)]
-    assert judged(outcome, Entry("known", TEST, "gradient", "why", operator=diverged.identity.operator)) != diverged
+    assert (
+        judged(outcome, LedgerEntry("known", TEST, "gradient", "why", operator=diverged.identity.operator)) != diverged
+    )
 
 
 def test_comparing_nothing_is_no_success():

@@ -6,7 +6,7 @@ import pytest
 
 from autotest import UsageError
 from autotest.comparison import Mismatch
-from autotest.results.ledger import Entry, Ledger, find, read
+from autotest.results.ledger import Ledger, LedgerEntry, find, read
 
 WHOLE = """
 [[divergence]]
@@ -48,7 +48,7 @@ def test_an_entry_covers_what_it_describes_and_nothing_else(tmp_path):
 
 
 def test_a_tests_arguments_do_not_matter_to_the_glob():
-    entry = Entry("k", "test_a.py::test_b", "value", "r")
+    entry = LedgerEntry("k", "test_a.py::test_b", "value", "r")
     assert entry.speaks_of("test_a.py::test_b['sum', keepdim=True]")
     assert not entry.speaks_of("test_a.py::test_bc")
 
@@ -176,7 +176,7 @@ def test_what_is_no_range_of_versions_is_told(tmp_path):
     [("accepted", False, True), ("crash", True, True), ("crash", False, False), ("value", False, False)],
 )
 def test_what_happens_in_refused_calls_is_stale_only_where_the_candidate_was_asked_for_them(symptom, refused, needs):
-    ledger = Ledger((Entry("k", "test_a.py::test_b", symptom, "r", refused=refused),))
+    ledger = Ledger((LedgerEntry("k", "test_a.py::test_b", symptom, "r", refused=refused),))
     assert bool(ledger.stale("test_a.py::test_b", (), error_parity=False)) is not needs
     assert ledger.stale("test_a.py::test_b", (), error_parity=True)
     assert not ledger.stale("test_a.py::test_b", ("k",), error_parity=True)

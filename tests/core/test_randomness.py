@@ -7,7 +7,7 @@ import torch as real
 
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Call, Ref
-from autotest.program.randomness import NAMES, Contents, contents_of
+from autotest.program.randomness import NAMES, KnownContents, contents_of
 from autotest.program.semantics import fills
 
 
@@ -15,33 +15,33 @@ from autotest.program.semantics import fills
     "target", ["rand", "randn", "randint", "bernoulli", "normal_", "nn.init.xavier_uniform_", "rand_like"]
 )
 def test_drawn_numbers_are_shared(target):
-    assert contents_of(target, (2, 3), {}) is Contents.SHARED
+    assert contents_of(target, (2, 3), {}) is KnownContents.SHARED
 
 
 @pytest.mark.parametrize("target", ["empty", "empty_like", "new_empty", "empty_strided"])
 def test_fresh_memory_is_undefined(target):
-    assert contents_of(target, (2, 3), {}) is Contents.UNDEFINED
+    assert contents_of(target, (2, 3), {}) is KnownContents.UNDEFINED
 
 
 @pytest.mark.parametrize(
     ("target", "args", "kwargs", "expected"),
     [
-        ("nn.functional.dropout", ("x",), {}, Contents.UNDEFINED),
-        ("nn.functional.dropout", ("x",), {"training": False}, Contents.DEFINED),
-        ("nn.functional.dropout", ("x", 0.5, False), {}, Contents.DEFINED),
-        ("nn.functional.dropout", ("x", 0), {}, Contents.DEFINED),
-        ("nn.functional.dropout", ("x",), {"p": 0.0}, Contents.DEFINED),
-        ("nn.functional.rrelu", ("x",), {}, Contents.DEFINED),
-        ("nn.functional.rrelu", ("x",), {"training": True}, Contents.UNDEFINED),
-        ("nn.functional.gumbel_softmax", ("x",), {}, Contents.UNDEFINED),
-        ("sample", ((2,),), {}, Contents.SHARED),
-        ("rsample", ((2,),), {}, Contents.UNDEFINED),
-        ("nn.functional.fractional_max_pool2d", ("x", 2), {}, Contents.UNDEFINED),
-        ("Tensor", (2, 3), {}, Contents.UNDEFINED),
-        ("Tensor", ([2, 3],), {}, Contents.DEFINED),
-        ("FloatTensor", (), {}, Contents.DEFINED),
-        ("relu", ("x",), {}, Contents.DEFINED),
-        ("randint_that_is_not", (), {}, Contents.DEFINED),
+        ("nn.functional.dropout", ("x",), {}, KnownContents.UNDEFINED),
+        ("nn.functional.dropout", ("x",), {"training": False}, KnownContents.DEFINED),
+        ("nn.functional.dropout", ("x", 0.5, False), {}, KnownContents.DEFINED),
+        ("nn.functional.dropout", ("x", 0), {}, KnownContents.DEFINED),
+        ("nn.functional.dropout", ("x",), {"p": 0.0}, KnownContents.DEFINED),
+        ("nn.functional.rrelu", ("x",), {}, KnownContents.DEFINED),
+        ("nn.functional.rrelu", ("x",), {"training": True}, KnownContents.UNDEFINED),
+        ("nn.functional.gumbel_softmax", ("x",), {}, KnownContents.UNDEFINED),
+        ("sample", ((2,),), {}, KnownContents.SHARED),
+        ("rsample", ((2,),), {}, KnownContents.UNDEFINED),
+        ("nn.functional.fractional_max_pool2d", ("x", 2), {}, KnownContents.UNDEFINED),
+        ("Tensor", (2, 3), {}, KnownContents.UNDEFINED),
+        ("Tensor", ([2, 3],), {}, KnownContents.DEFINED),
+        ("FloatTensor", (), {}, KnownContents.DEFINED),
+        ("relu", ("x",), {}, KnownContents.DEFINED),
+        ("randint_that_is_not", (), {}, KnownContents.DEFINED),
     ],
 )
 def test_contents_depend_on_the_arguments(target, args, kwargs, expected):
@@ -51,7 +51,7 @@ def test_contents_depend_on_the_arguments(target, args, kwargs, expected):
 def test_every_name_that_may_matter_is_looked_at():
     for name in NAMES:
         answers = {contents_of(name, args, {"training": True}) for args in ((2, 3), ("x", 0.5), ("x", 0.5, True))}
-        assert answers != {Contents.DEFINED}, name
+        assert answers != {KnownContents.DEFINED}, name
 
 
 def test_filling_makes_contents_defined_again():

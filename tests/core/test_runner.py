@@ -9,7 +9,7 @@ import torch as real
 
 from autotest import Divergence, NothingCompared, StaleLedgerEntry, TooFewAccepted, random, random_tensor, torch
 from autotest.recording.recorder import current
-from autotest.results.ledger import Entry, Ledger
+from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.running.runner import ATTEMPTS_PER_TRIAL
 from autotest.sources.identity import trial_seed
 from generators import source
@@ -149,7 +149,7 @@ def test_too_few_accepted_trials_fail_with_the_commonest_reasons(tmp_path):
 
 def entry(**fields):
     given = {"key": "known", "test": "test_it.py::*", "symptom": "value", "reason": "planted", **fields}
-    return Ledger((Entry(**given),))
+    return Ledger((LedgerEntry(**given),))
 
 
 def test_the_ledger_expects_a_divergence(tmp_path):

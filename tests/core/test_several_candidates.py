@@ -13,7 +13,7 @@ from autotest.base.settings import Settings
 from autotest.frameworks import Pair, registry
 from autotest.frameworks.torch import TorchFramework
 from autotest.results.divergence import Divergence
-from autotest.results.ledger import Entry, Ledger
+from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.running.run_hooks import run_hook
 from autotest.running.several import run_against_several
 from autotest.storage.store import Store
@@ -110,7 +110,7 @@ def test_what_one_candidate_lacks_the_others_are_compared_in(tmp_path):
 
 
 def test_each_candidate_has_its_own_ledger(tmp_path):
-    known = Ledger((Entry("relu", "test_it.py::test_it", "value", "known"),))
+    known = Ledger((LedgerEntry("relu", "test_it.py::test_it", "value", "known"),))
     faults = {"replace": {"relu": plus(1.0)}}
     given = context(tmp_path, candidate("one", **faults), candidate("two", **faults), ledgers=[known, Ledger()])
     with pytest.raises(Divergence) as raised:

@@ -7,7 +7,7 @@ import pytest
 
 from autotest import Divergence, UsageError, autotest, random_tensor, torch
 from autotest.results.identity import identity_of
-from autotest.results.ledger import Entry
+from autotest.results.ledger import LedgerEntry
 from tests.support.faulty import FaultyTorch, plus
 from tests.wrong_operators.wrong import as_it_lies
 
@@ -247,11 +247,11 @@ def test_a_flood_of_them_is_one_finding(against):
 def test_the_ledger_can_expect_them_alone(against):
     against(FaultyTorch(LOSES_NAN))
     mismatch = found(relu).first
-    assert Entry("k", "*", "special values", "r", "relu").covers(mismatch, "relu")
-    assert Entry("k", "*", "value", "r", "relu").covers(mismatch, "relu")
+    assert LedgerEntry("k", "*", "special values", "r", "relu").covers(mismatch, "relu")
+    assert LedgerEntry("k", "*", "value", "r", "relu").covers(mismatch, "relu")
     against(FaultyTorch({"relu": plus(1.0)}))
     ordinary = found(relu, special_values=False).first
-    assert not Entry("k", "*", "special values", "r", "relu").covers(ordinary, "relu")
+    assert not LedgerEntry("k", "*", "special values", "r", "relu").covers(ordinary, "relu")
 
 
 def test_whether_they_are_wanted_is_yes_or_no():

@@ -16,7 +16,7 @@ from autotest.diagnosis.beyond_known import look_beyond
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.results.ledger import Entry, Ledger
+from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials import trial
 from autotest.trials.context import RunContext
 from autotest.trials.judgement import Diverged, Expected, Judgement, judge
@@ -33,7 +33,7 @@ def judged(
 ) -> tuple[Judgement, list[str]]:
     """What becomes of a trial when the ledger expects `symptom` of `operator`, and the mismatches that are told."""
     pair = Pair(TorchFramework(), faulty)
-    ledger = Ledger((Entry(key="known", test="*", symptom=symptom, operator=operator, reason="planted"),))
+    ledger = Ledger((LedgerEntry(key="known", test="*", symptom=symptom, operator=operator, reason="planted"),))
     test = trial.Test("test_x.py::test_x", body, settings)
     outcome = trial.run_trial(body, 5, test.settings, pair)
     judgement = judge(test, outcome, ledger, lambda: False, lambda: look_beyond(test, outcome, pair, ledger))
@@ -143,7 +143,7 @@ def test_a_known_wrong_gradient_hides_no_other_one() -> None:
 def _entries(*places: str, symptom: str, operator: str) -> Ledger:
     return Ledger(
         tuple(
-            Entry(key=place, test="*", symptom=symptom, operator=operator, reason="planted", place=place)
+            LedgerEntry(key=place, test="*", symptom=symptom, operator=operator, reason="planted", place=place)
             for place in places
         )
     )
@@ -216,10 +216,10 @@ def test_what_is_known_of_the_gradient_of_one_operand_is_not_said_of_another(
 
         return FaultyTorch(gradient=gradient)
 
-    def told(faulty: FaultyTorch, entry: Entry) -> Judgement:
+    def told(faulty: FaultyTorch, entry: LedgerEntry) -> Judgement:
         return beyond(body, faulty, Ledger((entry,)))[0]
 
-    one = Entry(key="one", test="*", symptom="gradient", operator="matmul", reason="planted", operand=known)
+    one = LedgerEntry(key="one", test="*", symptom="gradient", operator="matmul", reason="planted", operand=known)
     assert isinstance(told(off(known, other), one), Diverged)
     assert isinstance(told(off(known), one), Expected)
     assert isinstance(told(off(other), one), Diverged)
@@ -229,7 +229,7 @@ def test_what_is_known_of_the_gradient_of_one_operand_is_not_said_of_another(
 def test_every_entry_that_a_trial_meets_is_met() -> None:
     pair = Pair(TorchFramework(), FaultyTorch({"exp": ONE_MORE, "relu": DOUBLED}))
     entries = [
-        Entry(key=operator, test="*", symptom="value", operator=operator, reason="planted")
+        LedgerEntry(key=operator, test="*", symptom="value", operator=operator, reason="planted")
         for operator in ("exp", "relu")
     ]
     test, ledger = trial.Test("test_x.py::test_x", chain, Settings()), Ledger(tuple(entries))

@@ -12,7 +12,7 @@ from autotest.diagnosis.agreement import results
 from autotest.diagnosis.forward_oracles import opinions
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Pair, framework
-from autotest.frameworks.samples import Entry, SampleDatabase
+from autotest.frameworks.samples import DatabaseEntry, SampleDatabase
 from autotest.program import Program
 from autotest.program.semantics import in_place
 from autotest.replaying.replay import replay
@@ -64,7 +64,7 @@ def tensors_of(values: Any) -> list[Any]:
     return [values] if isinstance(values, TORCH.tensor_types) else []
 
 
-def accusing(database: SampleDatabase, entry: Entry, dtype: str, most: int) -> tuple[int, list[str]]:
+def accusing(database: SampleDatabase, entry: DatabaseEntry, dtype: str, most: int) -> tuple[int, list[str]]:
     heard, found = 0, []
     for form in entry.forms:
         for number, sample in enumerate(database.samples(entry.key, form, dtype, "sample", 3)):
@@ -84,7 +84,7 @@ SPECIAL = ("digamma", "polygamma", "mvlgamma", "erfinv", "igamma", "special.ndtr
 
 
 @pytest.fixture(scope="module")
-def databases() -> list[tuple[SampleDatabase, Entry]]:
+def databases() -> list[tuple[SampleDatabase, DatabaseEntry]]:
     try:
         return [(base, entry) for base in TORCH.sample_databases() for entry in base.entries()]
     except FrameworkMissing as error:
@@ -92,7 +92,7 @@ def databases() -> list[tuple[SampleDatabase, Entry]]:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_torch_agrees_with_its_oracles(name: str, databases: list[tuple[SampleDatabase, Entry]]) -> None:
+def test_torch_agrees_with_its_oracles(name: str, databases: list[tuple[SampleDatabase, DatabaseEntry]]) -> None:
     entries = [(base, entry) for base, entry in databases if entry.name == name]
     heard = 0
     for base, entry in entries:
@@ -105,7 +105,7 @@ def test_torch_agrees_with_its_oracles(name: str, databases: list[tuple[SampleDa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPECIAL)
-def test_torch_agrees_with_scipy(name: str, databases: list[tuple[SampleDatabase, Entry]]) -> None:
+def test_torch_agrees_with_scipy(name: str, databases: list[tuple[SampleDatabase, DatabaseEntry]]) -> None:
     pytest.importorskip("scipy.special")
     heard = 0
     for base, entry in [(base, entry) for base, entry in databases if entry.name == name]:
@@ -118,7 +118,9 @@ def test_torch_agrees_with_scipy(name: str, databases: list[tuple[SampleDatabase
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_torch_agrees_with_every_oracle_on_every_operator(databases: list[tuple[SampleDatabase, Entry]]) -> None:
+def test_torch_agrees_with_every_oracle_on_every_operator(
+    databases: list[tuple[SampleDatabase, DatabaseEntry]],
+) -> None:
     wrong: list[str] = []
     heard: set[str] = set()
     for base, entry in databases:

@@ -10,7 +10,7 @@ from autotest.base.errors import UsageError
 from autotest.diagnosis.verdict_score import Label, Score, read, scores
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
-from autotest.results.ledger import Entry
+from autotest.results.ledger import LedgerEntry
 from tests.support.faulty import FaultyTorch, returning
 
 SCRIPT = """
@@ -28,7 +28,7 @@ def program(torch):
 
 raise SystemExit("only the program of a script is run")
 """
-ENTRY = Entry(key="relu", test="*", symptom="value", reason="planted", reproducer="relu.py")
+ENTRY = LedgerEntry(key="relu", test="*", symptom="value", reason="planted", reproducer="relu.py")
 
 
 def score(tmp_path: Path, known: Label, *sides: Framework) -> Score:
@@ -59,7 +59,7 @@ def test_what_shows_no_difference_is_open_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_death_is_judged_without_being_died(tmp_path: Path) -> None:
-    entry = Entry(key="relu", test="*", symptom="crash", reason="planted", reproducer="there-is-none.py")
+    entry = LedgerEntry(key="relu", test="*", symptom="crash", reason="planted", reproducer="there-is-none.py")
     pair = Pair(TorchFramework(), TorchFramework())
     assert scores([entry], {"relu": Label("candidate", "no input may")}, tmp_path, pair, lambda score: None)[0].right
 

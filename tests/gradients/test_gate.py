@@ -7,7 +7,7 @@ import functools
 import pytest
 
 from autotest import Divergence, GradientNotCompared, UsageError, autotest, random_tensor, skip_grad_check, torch
-from autotest.results.ledger import Entry, Ledger
+from autotest.results.ledger import Ledger, LedgerEntry
 from tests.support import faults
 from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import agrees, trial, trials
@@ -136,7 +136,7 @@ def test_parameters_of_modules_count_as_inputs():
 
 
 def test_a_divergence_that_the_ledger_expects_is_no_forgotten_gradient(tmp_path):
-    entry = Entry(key="known", test="*", symptom="exception", reason="planted")
+    entry = LedgerEntry(key="known", test="*", symptom="exception", reason="planted")
     body = functools.partial(lambda: torch.relu(random_tensor(ndim=2)))
     tally = trials(body, tmp_path, faults.missing_relu(), n=3, ledger=Ledger((entry,)))
     assert tally.expected == {"known": 3}

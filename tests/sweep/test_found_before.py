@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autotest.comparison import Mismatch
-from autotest.frameworks.samples import Entry
+from autotest.frameworks.samples import DatabaseEntry
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.finding import Finding
 from autotest.sources.found_before import FoundBefore
@@ -70,7 +70,9 @@ def test_it_makes_no_cells_of_its_own(tmp_path: Path) -> None:
     """A cell that is there only while the store holds something would be gone in the next run."""
     keep(tmp_path, program("function", "exp"))
     keep(tmp_path, program("function", "sin"))
-    own = Entry("operators", "exp", "", "elementwise", ("function",), ("float32",), ("sample",), {}, mutated=False)
+    own = DatabaseEntry(
+        "operators", "exp", "", "elementwise", ("function",), ("float32",), ("sample",), {}, mutated=False
+    )
     double = dataclasses.replace(own, name="sin", dtypes=("float64",))
     listed = SweepListing(("torch", "mine"), {}, [*FoundBefore(tmp_path).entries(), own, double], [], [])
     session = SweepSession(SweepPlan(), listed)

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from autotest.frameworks.samples import Entry
+from autotest.frameworks.samples import DatabaseEntry
 from autotest.report import sweep_text
 from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_format import as_data, baseline
 from autotest.results.sweep_gate import Changes, changes
-from autotest.sweeping.engine import Report
+from autotest.sweeping.engine import OnCell
 from autotest.sweeping.journal import name_of
 from autotest.sweeping.regressions import tried_again
 from autotest.sweeping.session import SweepPlan, SweepSession
@@ -102,7 +102,7 @@ class Planned:
     def __init__(self, *runs: dict[str, Cell]) -> None:
         self._runs = list(runs)
 
-    def run(self, units: Iterable[Unit], report: Report, stop: Callable[[], bool] = lambda: False) -> None:
+    def run(self, units: Iterable[Unit], report: OnCell, stop: Callable[[], bool] = lambda: False) -> None:
         planned = self._runs.pop(0)
         for unit in units:
             if unit.key.operator not in planned:
@@ -113,7 +113,8 @@ class Planned:
 def session(expression: str = "") -> SweepSession:
     """A sweep of two operators."""
     entries = [
-        Entry("operators", name, "", "family", ("function",), ("float32",), ("sample",), {}) for name in ("add", "mul")
+        DatabaseEntry("operators", name, "", "family", ("function",), ("float32",), ("sample",), {})
+        for name in ("add", "mul")
     ]
     return SweepSession(SweepPlan(expression), SweepListing(("a", "b"), {}, entries, [], []))
 

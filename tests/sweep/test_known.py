@@ -11,11 +11,13 @@ from autotest.comparison import Mismatch
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.rewriting import tensor_call
 from autotest.results.finding import Finding
-from autotest.results.ledger import Entry
+from autotest.results.ledger import LedgerEntry
 from autotest.results.sweep import CellKey
 from autotest.results.sweep_findings import SweepFinding, known
 
-ENTRY = Entry("key", "test.py::test", "dtype", "why", "neg", "actual float32", candidate="mine*", versions=">=1,<2")
+ENTRY = LedgerEntry(
+    "key", "test.py::test", "dtype", "why", "neg", "actual float32", candidate="mine*", versions=">=1,<2"
+)
 
 
 def finding(operator: str, message: str) -> SweepFinding:
@@ -50,7 +52,7 @@ def test_a_variant_is_known_by_what_is_known_of_its_operator() -> None:
 
 
 def test_an_entry_may_be_about_some_versions_of_the_reference() -> None:
-    entry = Entry("key", "test.py::test", "dtype", "why", "neg", reference_versions=">=2.13")
+    entry = LedgerEntry("key", "test.py::test", "dtype", "why", "neg", reference_versions=">=2.13")
     for version, reason in {"2.13.1": "why", "2.0.1": ""}.items():
         found = finding("neg", "actual float32")
         known([found], [entry], ("torch", "mine"), {"mine": "1", "torch": version})
@@ -68,7 +70,7 @@ def looked_into(calls: Callable[[], tuple[Call, ...]], *, special: bool) -> Swee
 
 def test_what_has_been_looked_into_is_known_by_what_it_was_found_to_be_as_in_tests() -> None:
     """The cell is called ``sub``, and what differs in its samples is another operator, in special values only."""
-    entry = Entry("key", "test.py::test", "special values", "why", "neg")
+    entry = LedgerEntry("key", "test.py::test", "special values", "why", "neg")
     found = looked_into(lambda: (Call("function", "neg", (Ref(0),), {}, 1),), special=True)
     known([found], [entry], ("torch", "mine"), {"mine": "1"})
     assert found.known == "why"

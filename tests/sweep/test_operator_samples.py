@@ -8,7 +8,7 @@ import torch
 
 from autotest.base.errors import FrameworkMissing
 from autotest.frameworks import framework
-from autotest.frameworks.samples import Entry, Sample
+from autotest.frameworks.samples import DatabaseEntry, Sample
 from autotest.frameworks.torch_lowering import arranged
 from autotest.frameworks.torch_operators import OperatorDatabase
 from autotest.frameworks.torch_testing import internal
@@ -25,7 +25,7 @@ def database() -> OperatorDatabase:
 
 
 @pytest.fixture(scope="module")
-def entries(database: OperatorDatabase) -> dict[str, Entry]:
+def entries(database: OperatorDatabase) -> dict[str, DatabaseEntry]:
     return {entry.key: entry for entry in database.entries()}
 
 
@@ -37,16 +37,16 @@ def written(samples: list[Sample]) -> list[tuple[str, bytes]]:
     return [(str(to_json(program)), pack_arrays(program)) for program in programs(samples)]
 
 
-def test_variants_of_one_name_are_entries_of_their_own(entries: dict[str, Entry]) -> None:
+def test_variants_of_one_name_are_entries_of_their_own(entries: dict[str, DatabaseEntry]) -> None:
     variants = {entry.variant for entry in entries.values() if entry.name == "div"}
     assert variants == {"no_rounding_mode", "trunc_rounding", "floor_rounding"}
 
 
-def test_aliases_are_entries_too(entries: dict[str, Entry]) -> None:
+def test_aliases_are_entries_too(entries: dict[str, DatabaseEntry]) -> None:
     assert {"abs", "absolute", "special.expit"} <= set(entries)
 
 
-def test_an_operator_has_all_of_its_forms(entries: dict[str, Entry]) -> None:
+def test_an_operator_has_all_of_its_forms(entries: dict[str, DatabaseEntry]) -> None:
     assert set(entries["add"].forms) == {"function", "method", "in-place", "out=", "operator", "in-place operator"}
     assert entries["__rsub__"].forms == ("reflected",)
     assert entries["add"].paths["in-place"] == "Tensor.add_"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from autotest.results.ledger import Entry
+from autotest.results.ledger import LedgerEntry
 from benchmarks.recall import known, missed, shows
 
 
-def entry(symptom: str, operator: str) -> Entry:
-    return Entry("key", "test.py::test", symptom, "why", operator)
+def entry(symptom: str, operator: str) -> LedgerEntry:
+    return LedgerEntry("key", "test.py::test", symptom, "why", operator)
 
 
 def finding(operator: str, check: str, *calls: str) -> dict[str, Any]:
@@ -37,5 +37,5 @@ def test_another_symptom_or_operator_does_not_show_it() -> None:
 
 def test_an_entry_without_an_operator_is_about_the_one_of_its_reproducer(tmp_path: Path) -> None:
     (tmp_path / "repro.py").write_text('"""optim.SGD: v1 differs."""\n')
-    about = known(Entry("key", "test", "value", "why", reproducer="repro.py"), tmp_path)
+    about = known(LedgerEntry("key", "test", "value", "why", reproducer="repro.py"), tmp_path)
     assert about.operators == {"optim.SGD"}

@@ -16,7 +16,7 @@ from autotest.program.rewriting import tensor_call
 from autotest.report import sweep_markdown
 from autotest.results.sweep import Cell, CellDivergence, CellKey, SweepMap, SweepRow
 from autotest.results.sweep_findings import findings
-from autotest.sweeping.judgement import Judgement
+from autotest.sweeping.judgement import SampleJudgement
 from autotest.sweeping.judging import Judge
 from tests.sweep.planted import TORCH, fault
 
@@ -37,11 +37,11 @@ def written_into(name: str, **named: object) -> Program:
     return Program(calls, (NUMBERS,))
 
 
-def judged(path: str, change: Callable[[Any], Any], asked: Program) -> Judgement:
+def judged(path: str, change: Callable[[Any], Any], asked: Program) -> SampleJudgement:
     return Judge(Pair(TORCH, fault(path, change))).judge(asked)
 
 
-def checks_that_fail(found: Judgement) -> set[str]:
+def checks_that_fail(found: SampleJudgement) -> set[str]:
     return {failure.check for failure in found.failures}
 
 

@@ -40,6 +40,23 @@ CANDIDATES: Final = ("oneflow", "paddle", "mlx", "jax", "mindspore", "tinygrad",
 #: Which candidate is taken when nobody says.
 NAMES_THE_DEFAULT: Final = "autotest/base/options.py"
 FRAMEWORKS: Final = ("torch", "oneflow", "jax", "mindspore", "paddle", "tensorflow", "tinygrad")
+#: Who may ask the environment which frameworks a run is about: doors, a test as it is called, what runs outside of any
+#: trial, and the functions that a process begins with. Everybody else is handed a pair.
+ASKS_THE_ENVIRONMENT: Final = (
+    "autotest/aligning/alignment.py",
+    "autotest/campaigns/workers.py",
+    "autotest/clusters/agent.py",
+    "autotest/decorator.py",
+    "autotest/diagnosis/probing.py",
+    "autotest/frameworks/__init__.py",
+    "autotest/frameworks/registry.py",
+    "autotest/processes/server.py",
+    "autotest/recording/outside_trials.py",
+    "autotest/sweeping/explaining.py",
+    "autotest/sweeping/preload.py",
+    "autotest/sweeping/worker.py",
+)
+ASKING: Final = ("chosen", "chosen_names", "all_chosen", "all_chosen_names", "from_environment", "environment_now")
 
 #: What turns data into other data: NumPy at most, and no look at the world outside.
 PURE: Final = "program comparison emission".split()
@@ -152,6 +169,19 @@ def candidates(file: str, tree: ast.Module) -> Iterator[str]:
             yield f"{file}:{node.lineno}: names the candidate {node.value!r}; only autotest/frameworks may"
 
 
+def environment(file: str, tree: ast.Module) -> Iterator[str]:
+    """Nothing below the doors asks the environment for frameworks or options: they are handed down."""
+    doors = (*DOORS_TO_PEOPLE, "oneflow")
+    if package_of(file) != "autotest" or room_of(file) in doors or file in (*ASKS_THE_ENVIRONMENT, NAMES_THE_DEFAULT):
+        return
+    asked = [(line, name.rpartition(".")[2]) for line, name in imported(file, tree) if name.startswith("autotest.")]
+    attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    asked += [(node.lineno, node.attr) for node in attributes if last_name(node.value) in ("options", "registry")]
+    for line, name in asked:
+        if name in ASKING:
+            yield f"{file}:{line}: asks the environment by {name}; what it needs is to be handed down"
+
+
 def printing(file: str, tree: ast.Module) -> Iterator[str]:
     if package_of(file) == "autotest" and room_of(file) in DOORS_TO_PEOPLE:
         return
@@ -207,7 +237,7 @@ def violations(file: str, text: str) -> list[str]:
     """What is wrong with a file of the library; `file` is its path from the root, with slashes."""
     tree = ast.parse(text)
     found = [*length(file, text), *places(file, text)]
-    for rule in (order, dependencies, candidates, printing, state):
+    for rule in (order, dependencies, candidates, environment, printing, state):
         found += rule(file, tree)
     if text.strip() and ast.get_docstring(tree) is None:
         found.append(f"{file}: says nowhere what it is for; its first lines are a docstring")
@@ -347,6 +377,16 @@ PLANTED: Final = {
     "another package in a pure part": ("autotest/comparison/values.py", "import scipy.stats", "a pure part"),
     "input and output in a pure part": ("autotest/emission/code.py", "from pathlib import Path", "a pure part"),
     "a candidate by its name": ("autotest/running/runner.py", "if name == 'oneflow':\n    pass", "names the candidate"),
+    "a choice of frameworks below the doors": (
+        "autotest/running/runner.py",
+        "from autotest.frameworks import chosen",
+        "by chosen",
+    ),
+    "options read below the doors": (
+        "autotest/campaigns/campaign.py",
+        "asked = options.from_environment()",
+        "by from_environment",
+    ),
     "a print": ("autotest/running/runner.py", "def f():\n    print(1)", "prints"),
     "a print handed on": ("generators/core.py", "show = print", "prints"),
     "a list in a module": ("autotest/running/runner.py", "seen = []", "'seen'"),

@@ -61,18 +61,7 @@ class Alignment:
 
     def report(self) -> str:
         """All of it as text."""
-        renamed = [(one.reference, one.candidate) for one in self.matched if one.reference != one.candidate or one.axes]
-        return aligned(
-            self.sides,
-            len(self.matched),
-            renamed,
-            self.unmatched,
-            self.mismatches,
-            self.step,
-            self.network,
-            self.rounding,
-            self.notes,
-        )
+        return aligned(self)
 
     __str__ = report
 
@@ -94,6 +83,7 @@ def align(
     steps: int = 1,
     rtol: float | None = None,
     atol: float | None = None,
+    pair: Pair | None = None,
 ) -> Alignment:
     """Compare a model of the reference with a port of it, module by module.
 
@@ -113,13 +103,14 @@ def align(
             backward; left out, nothing is.
         steps: how many times; more than once with an `optimizer` only.
         rtol, atol: tolerance; by dtype when left out.
+        pair: the frameworks of the two models; those that the environment names when left out.
 
     Raises:
         UsageError: the models are of other frameworks, draw random numbers, hold no numbers or return none, or what is
             given beside them does not fit; says which, and what is expected.
     """
     mistakes.check_numbers(steps, rtol, atol, optimizer)
-    pair = _pair(reference_model, candidate_model)
+    pair = _pair(chosen() if pair is None else pair, reference_model, candidate_model)
     frameworks, models = (pair.reference, pair.candidate), (reference_model, candidate_model)
     for framework, side, model in zip(frameworks, pair.sides, models, strict=True):
         if framework.draws(model):
@@ -222,8 +213,8 @@ def _worst(found: Alignment) -> float:
     return max([1.0, *(ratio for layer in layers for ratio in (layer.forward, layer.gradient) if ratio is not None)])
 
 
-def _pair(reference_model: Any, candidate_model: Any) -> Pair:
-    pair = chosen()
+def _pair(pair: Pair, reference_model: Any, candidate_model: Any) -> Pair:
+    """`pair`, or the reference beside itself where both models are its own; raises `UsageError` for other models."""
     reference = pair.reference
     if not isinstance(reference_model, reference.module_types):
         raise UsageError(f"align: expected a module of {reference.name} first, got a {type(reference_model).__name__}")

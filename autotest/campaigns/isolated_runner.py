@@ -18,7 +18,6 @@ from autotest.base.errors import (
 )
 from autotest.campaigns.campaign import Campaign, Plan
 from autotest.campaigns.workers import Workers
-from autotest.frameworks import chosen_names
 from autotest.report import text
 from autotest.report.activity import doing
 from autotest.results.divergence import Divergence
@@ -60,7 +59,7 @@ class IsolatedRunner:
 
     def _ready(self, context: RunContext) -> Workers:
         options = context.options
-        names = context.pair.names or chosen_names()
+        names = context.pair.names_elsewhere()
         if self._workers is not None and self._for != (options.deadline, names):
             self.close()  # a test may allow its trials another time, or have another candidate
         if self._workers is None:

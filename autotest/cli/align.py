@@ -78,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     for text in arguments.transpose:
         name, other = _renamed(text) if "=" in text else (text, text)
         mapping[name] = (other, "transpose")
-    chosen().reference.seed(arguments.seed)
+    pair = chosen()
+    pair.reference.seed(arguments.seed)
     reference, candidate = (
         _made(name, factory)
         for name, factory in zip((arguments.reference, arguments.candidate), factories, strict=True)
@@ -93,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         steps=arguments.steps,
         rtol=arguments.rtol,
         atol=arguments.atol,
+        pair=pair,
     )
     print(found.report())
     return NOTHING_NEW if found.passed else FINDINGS

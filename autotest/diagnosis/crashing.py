@@ -86,7 +86,7 @@ def _forks(pair: Pair, stack: contextlib.ExitStack) -> list[Server]:
     if not all(side.forkable and side.imported for side in (pair.reference, pair.candidate)):
         return []
     pair.candidate.synchronize()
-    return [stack.enter_context(contextlib.closing(Server(frameworks=pair.names, fork=True)))]
+    return [stack.enter_context(contextlib.closing(Server(frameworks=pair.names_elsewhere(), fork=True)))]
 
 
 def _alone(program: Program, reference: Framework) -> list[Program]:

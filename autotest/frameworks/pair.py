@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from autotest.base.errors import made_by_the_test, nearest, of_the_test
+from autotest.base.errors import UsageError, made_by_the_test, nearest, of_the_test
 from autotest.emission import Script
 from autotest.frameworks.base import ABSENT, Framework
 from autotest.program import Call, CallKind, Program, Root, leaves
@@ -76,6 +76,18 @@ class Pair:
         self._methods: dict[tuple[type, str], bool] = {}
         self._annotations: dict[tuple[str, int, tuple[str, ...]], Mapping[int | str, Any]] = {}
         self._argument_names: dict[tuple[str, str, int, tuple[str, ...]], tuple[str, ...]] = {}
+
+    def names_elsewhere(self) -> tuple[str, str]:
+        """The registered names of both, by which another process makes this pair.
+
+        Raises `UsageError` where it was made by hand: another process would take the pair that its environment names.
+        """
+        if self.names is None:
+            raise UsageError(
+                f"trials of {self.sides[0]} and {self.sides[1]} cannot run in other processes, which can make a pair "
+                "only of names; expected candidate=NAME, where NAME is registered or MODULE:FACTORY, got a Pair"
+            )
+        return self.names
 
     def load(self) -> None:
         """Import both frameworks now, which takes seconds; raises `FrameworkMissing`."""

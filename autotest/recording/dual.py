@@ -9,14 +9,14 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from autotest.base.errors import UsageError, made_by_the_test, of_the_test
-from autotest.frameworks import ABSENT, Both, Pair, all_chosen
+from autotest.frameworks import ABSENT, Both, Pair
 from autotest.program import Call, Operand, Ref, Root
 from autotest.recording import mistakes, operators, refusals
 from autotest.recording.decorating import decorated
 from autotest.recording.disabled import PLAIN
 from autotest.recording.external_values import import_value, synchronize_module
 from autotest.recording.module_table import ModuleClass
-from autotest.recording.outside_trials import agree_now
+from autotest.recording.outside_trials import agree_now, pair_outside
 from autotest.recording.public_functions import carried_out
 from autotest.recording.recorder import Recorder, current
 from autotest.recording.sides import SideNamespace
@@ -40,7 +40,7 @@ class DualObject:
     __array_ufunc__ = None
 
     def _recorder_now(self) -> Recorder:
-        return current() or Recorder(all_chosen()[0])
+        return current() or Recorder(pair_outside())
 
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
         raise NotImplementedError
@@ -392,7 +392,7 @@ def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
         if isinstance(value, Value):
             recorder: Recorder = value._recorder
             return recorder
-    return Recorder(all_chosen()[0])
+    return Recorder(pair_outside())
 
 
 #: The dual of the reference's namespace, under the name that test bodies use for it.

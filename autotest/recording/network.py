@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from autotest.base.errors import TrialEnd, made_by_the_test, of_the_test
-from autotest.frameworks import chosen
 from autotest.program import refs
 from autotest.recording.dual import DualObject, Method, Value
 from autotest.recording.external_values import synchronize_module
@@ -17,6 +16,7 @@ from autotest.recording.gradient_hooks import hooks_on
 from autotest.recording.mistakes import calls_by_itself
 from autotest.recording.module_table import ModuleTable
 from autotest.recording.modules import Handle, Module
+from autotest.recording.outside_trials import pair_outside
 from autotest.recording.recorder import Recorder, current, recording
 from autotest.results.divergence import Divergence
 
@@ -34,7 +34,7 @@ class _Built(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if current() is not None:
             return super().__call__(*args, **kwargs)
-        recorder = Recorder(chosen())
+        recorder = Recorder(pair_outside())
         try:
             with recording(recorder):
                 return super().__call__(*args, **kwargs)

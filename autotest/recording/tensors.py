@@ -9,13 +9,13 @@ import numpy as np
 import generators
 from autotest.base.errors import of_the_test
 from autotest.comparison.rejection import is_missing_device
-from autotest.frameworks import chosen
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.program import LAYOUT, Array, CallKind, Ref
 from autotest.program.inputs import call_of_step
 from autotest.recording.dual import Symbol, Value
 from autotest.recording.large_results import ORDINARY
 from autotest.recording.mistakes import device_missing
+from autotest.recording.outside_trials import pair_outside
 from autotest.recording.recorder import Recorder, current
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
@@ -104,7 +104,7 @@ def random_tensor(
     except RuntimeError as error:
         if not is_missing_device(error) and "device string" not in str(error):
             raise
-        pair = chosen() if recorder is None else recorder.pair
+        pair = pair_outside() if recorder is None else recorder.pair
         raise device_missing(f"random_tensor(device={place!r})", pair, error) from None
 
 
@@ -162,7 +162,7 @@ def broadcast_tensors(
 
 def from_drawn(drawn: generators.Drawn, requires_grad: bool, device: str) -> Value:
     """A dual tensor holding a drawn array, laid out as it says."""
-    recorder = current() or Recorder(chosen())
+    recorder = current() or Recorder(pair_outside())
     grad = bool(requires_grad) and drawn.dtype in DIFFERENTIABLE
     if drawn.layout == "contiguous":
         return Value(recorder, recorder.tensor(Array(drawn.data, drawn.dtype), requires_grad=grad, device=device))
@@ -203,7 +203,7 @@ def _dtype(given: Any) -> Any:
     if not isinstance(given, Symbol):
         return given
     recorder = current()
-    return given._both(recorder.pair if recorder is not None else chosen()).expected
+    return given._both(recorder.pair if recorder is not None else pair_outside()).expected
 
 
 def _is_drawn(*given: Any) -> bool:
@@ -223,7 +223,7 @@ class random_device(generators.Generator):
 
     def _draw(self, source: generators.Source, annotation: Any) -> str:
         recorder = current()
-        devices = (recorder.pair if recorder is not None else chosen()).devices
+        devices = (recorder.pair if recorder is not None else pair_outside()).devices
         return devices[source.index(len(devices))]
 
     def __repr__(self) -> str:

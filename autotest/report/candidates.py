@@ -20,7 +20,7 @@ class CandidateResult(NamedTuple):
     #: Trials that need something which the candidate does not have, and trials that differ as the ledger expects.
     absent: int
     expected: int
-    #: The first line of what is against it; empty where nothing is.
+    #: What is against it, of which the beginning is shown; empty where nothing is.
     against: str = ""
     #: The folder of its finding; empty where it has none.
     place: str = ""
@@ -42,11 +42,10 @@ def _said(result: CandidateResult) -> str:
     return ", ".join(told)
 
 
-def report(table: Sequence[str], divergences: Sequence[str]) -> str:
-    """The text of a test that some candidates fail: the line of each, then the report of each that differs."""
-    first, *others = divergences
-    headline, _, rest = first.partition("\n")
-    if others:
-        headline = f"{len(divergences)} of {len(table) - 1} candidates differ: {headline}"
-    more = [part for other in others for part in ("", "-" * 80, other)]
-    return "\n".join([headline, "", *table, rest, *more])
+def report(table: Sequence[str], headline: str, divergences: Sequence[str]) -> str:
+    """The text of a test that some candidates fail: how many, and the first one's `headline`; the line of each; then
+    the report of each that differs."""
+    count, total = len(divergences), len(table) - 1
+    differ = f"{count} of {total} candidates {'differ' if count > 1 else 'differs'}"
+    rule = "-" * 80
+    return "\n".join([f"{differ}: {headline}", "", *table, "", f"\n\n{rule}\n".join(divergences)])

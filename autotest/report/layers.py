@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import Protocol
 
 from autotest.comparison import Mismatch
 from autotest.results.layers import ByLayer, Layer, begins
@@ -40,37 +41,62 @@ def layer_lines(told: ByLayer | None) -> list[str]:
     return [*lines, *([f"    and {hidden} more, within what is tolerated or further from it"] if hidden else []), ""]
 
 
-def aligned(
-    sides: tuple[str, str],
-    matched: int,
-    renamed: Sequence[tuple[str, str]],
-    unmatched: tuple[Sequence[str], Sequence[str]],
-    mismatches: Sequence[Mismatch],
-    step: int,
-    network: ByLayer | None,
-    rounding: float,
-    notes: Sequence[str] = (),
-) -> str:
+class MatchedNames(Protocol):
+    """What the two models call one parameter or buffer."""
+
+    @property
+    def reference(self) -> str: ...
+    @property
+    def candidate(self) -> str: ...
+    @property
+    def axes(self) -> tuple[int, ...] | None: ...
+
+
+class AlignedModels(Protocol):
+    """How two models compare, as `autotest.aligning.Alignment` has it."""
+
+    @property
+    def sides(self) -> tuple[str, str]: ...
+    @property
+    def matched(self) -> Sequence[MatchedNames]: ...
+    @property
+    def unmatched(self) -> tuple[Sequence[str], Sequence[str]]: ...
+    @property
+    def mismatches(self) -> Sequence[Mismatch]: ...
+    @property
+    def step(self) -> int: ...
+    @property
+    def network(self) -> ByLayer | None: ...
+    @property
+    def rounding(self) -> float: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+
+def aligned(models: AlignedModels) -> str:
     """The report on two models that were laid beside each other."""
-    reference, candidate = sides
-    differ = "differs from" if mismatches else "agrees with"
-    more = ", as far as it is matched" if any(unmatched) and not mismatches else ""
-    at = f", in step {step}" if step and mismatches else ""
+    reference, candidate = models.sides
+    found = models.mismatches
+    differ = "differs from" if found else "agrees with"
+    more = ", as far as it is matched" if any(models.unmatched) and not found else ""
+    at = f", in step {models.step}" if models.step and found else ""
     lines = [f"the {candidate} model {differ} the {reference} model{at}{more}"]
-    lines += ["", f"Matched:    parameters and buffers: {matched}"]
-    lines += [f"    {one} is {other}" for one, other in renamed]
-    for side, names in zip(sides, unmatched, strict=True):
+    lines += ["", f"Matched:    parameters and buffers: {len(models.matched)}"]
+    renamed = (one for one in models.matched if one.reference != one.candidate or one.axes)
+    lines += [f"    {one.reference} is {one.candidate}" for one in renamed]
+    for side, names in zip(models.sides, models.unmatched, strict=True):
         if names:
             lines.append(f"Unmatched:  of {side}: {', '.join(names)} (say in `mapping` which is which)")
-    lines += [f"Noticed:    {note}" for note in notes]
-    if rounding:
-        lines.append(f"Rounding:   up to {rounding:.2g} times what is tolerated, which is gone in double precision")
-    if mismatches:
-        lines += ["", *layer_lines(network), "Mismatches:"]
-        for mismatch in mismatches[:SHOWN]:
+    lines += [f"Noticed:    {note}" for note in models.notes]
+    if models.rounding:
+        times = f"{models.rounding:.2g}"
+        lines.append(f"Rounding:   up to {times} times what is tolerated, which is gone in double precision")
+    if found:
+        lines += ["", *layer_lines(models.network), "Mismatches:"]
+        for mismatch in found[:SHOWN]:
             lines += textwrap.wrap(mismatch.message, 100, initial_indent="  - ", subsequent_indent="    ")
-        if len(mismatches) > SHOWN:
-            lines.append(f"  - and {len(mismatches) - SHOWN} more")
+        if len(found) > SHOWN:
+            lines.append(f"  - and {len(found) - SHOWN} more")
     return "\n".join(lines).rstrip()
 
 

@@ -26,9 +26,8 @@ SMALL = 8
 
 def divergence(finding: Finding, place: str, trouble: str) -> str:
     """The text of a failed test: verdict, program, mismatches, and what brings it back."""
-    reference, candidate = finding.sides
     lines = [
-        f"{candidate} diverges from {reference}: {finding.operator}, {finding.first.heading} ({finding.first.stage})",
+        headline(finding),
         "",
         *_verdict(finding),
         *layer_lines(finding.network),
@@ -44,6 +43,12 @@ def divergence(finding: Finding, place: str, trouble: str) -> str:
         f"Versions:   {finding.versions_in_words}",
     ]
     return "\n".join(lines)
+
+
+def headline(finding: Finding) -> str:
+    """What a report begins with: who diverges in which operator and in what."""
+    reference, candidate = finding.sides
+    return f"{candidate} diverges from {reference}: {finding.operator}, {finding.first.heading} ({finding.first.stage})"
 
 
 def _verdict(finding: Finding) -> list[str]:

@@ -16,7 +16,7 @@ from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import ProbeOptions
 from autotest.diagnosis.verdict import Evidence, judge
 from autotest.emission.checker import Runs
-from autotest.frameworks import Pair, chosen_names, registry
+from autotest.frameworks import Pair, registry
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
 from autotest.processes.endings import ProcessDeath
@@ -127,7 +127,7 @@ def task_of(position: Position, pair: Pair) -> DiagnoseDeath:
 def conditions_of(position: Position, context: RunContext) -> Conditions:
     """What held in the process that left a trail, where trials are run again in the way of `context`."""
     check_errors = bool(position.settings.get("check_errors"))
-    options, names = context.options, context.pair.names or chosen_names()
+    options, names = context.options, context.pair.names_elsewhere()
     return Conditions(options.directory, names, options.ledger, check_errors=check_errors, verify=options.verify)
 
 

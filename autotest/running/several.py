@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from autotest.base.errors import AutotestError, TrialsFailed
 from autotest.report import candidates as report
+from autotest.report import text
 from autotest.results.divergence import Divergence
 from autotest.running import runner
 from autotest.running.judged_trials import JudgedTrials, Planned
@@ -119,11 +120,18 @@ def _judge_waiting(candidates: list[_Candidate]) -> None:
 
 def _result(candidate: _Candidate) -> report.CandidateResult:
     tally, ended = candidate.judged.tally, candidate.ended
-    said = ended.said if isinstance(ended, TrialsFailed) else "" if ended is None else str(ended)
     place = ended.place if isinstance(ended, Divergence) else ""
+    against = "" if ended is None else _against(ended)
     return report.CandidateResult(
-        candidate.name, tally.accepted, tally.absent.total(), tally.expected.total(), said.partition("\n")[0], place
+        candidate.name, tally.accepted, tally.absent.total(), tally.expected.total(), against, place
     )
+
+
+def _against(ended: Exception) -> str:
+    """What a candidate came to, in short."""
+    if isinstance(ended, Divergence) and ended.finding is not None:
+        return text.headline(ended.finding)
+    return ended.said if isinstance(ended, TrialsFailed) else str(ended)
 
 
 def _tell(candidates: list[_Candidate]) -> None:
@@ -132,7 +140,8 @@ def _tell(candidates: list[_Candidate]) -> None:
     found = [each.ended for each in candidates if isinstance(each.ended, Divergence)]
     if found:
         first, *others = found
-        told = Divergence(report.report(lines, [str(one) for one in found]), first.finding, first.place)
+        whole = report.report(lines, _against(first), [str(one) for one in found])
+        told = Divergence(whole, first.finding, first.place)
         told.others = tuple(others)
         raise told from None
     failed = [each for each in candidates if isinstance(each.ended, AutotestError)]

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from autotest import random_tensor, torch
+from autotest import align, random_tensor, torch
+from autotest.base.errors import UsageError
 from autotest.base.options import Options
 from autotest.base.settings import Settings
+from autotest.campaigns.isolated_runner import IsolatedRunner
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
 from autotest.processes.client import Server
 from autotest.results.divergence import Divergence
 from autotest.running.runner import run_test
@@ -53,3 +59,18 @@ def test_children_choose_the_pair_that_their_server_was_given():
         assert process.connection.poll(120)
         assert process.connection.recv() == "torch"
         process.close()
+
+
+@pytest.mark.usefixtures("no_such_candidate")
+def test_a_pair_made_by_hand_cannot_go_to_a_worker_which_would_take_the_one_that_the_environment_names(tmp_path):
+    test = ATest("test_it.py::test_it", body, Settings(n=3), file=Path(__file__))
+    context = RunContext(Pair(TorchFramework(), faults.wrong_relu()), Options(directory=tmp_path, verify=False))
+    with pytest.raises(UsageError, match="expected candidate=NAME"):
+        IsolatedRunner()(test, context)
+
+
+@pytest.mark.usefixtures("no_such_candidate")
+def test_models_are_aligned_by_the_pair_that_was_handed_in():
+    pair = pair_with(faults.none())
+    resolved = pair.reference.resolve("nn.Linear")
+    assert align(resolved(3, 2), resolved(3, 2), np.ones((1, 3), np.float32), pair=pair).passed

@@ -119,9 +119,10 @@ def test_several_candidates_have_a_line_each(suite, run, quick):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "faulty diverges from torch: relu, value (forward)",
+            "1 of 2 candidates differs: faulty diverges from torch: relu, value (forward)",
             "*  faulty  *",
             "*  right   agrees in * trials*",
+            "faulty diverges from torch: relu, value (forward)",
             "by candidate:",
             "  faulty: 1 of 1 test differs, 0 need what it lacks; 0 trials accepted",
             "  right: 0 of 1 test differ, 0 need what it lacks; * trials accepted",

@@ -129,11 +129,12 @@ def dual_call(rounds: int) -> Iterator[Row]:
 
 def comparing(rounds: int) -> Iterator[Row]:
     """Comparing two tensors that agree, beside `numpy.allclose`."""
+    how = comparison.Comparison("forward", Tolerance())
     for name, shape, nudge in (("equal", (4, 4), 0.0), ("close", (4, 4), 1e-7), ("close", (256, 256), 1e-7)):
         one = np.random.default_rng(0).random(shape, dtype=np.float32)
         other = one + np.float32(nudge)
         values = [comparison.TensorValue(array, "float32", "cpu", False) for array in (one, other)]
-        ours = _repeated(lambda values=values: comparison.compare_values("v0", 0, "forward", *values, Tolerance()))  # type: ignore[misc]
+        ours = _repeated(lambda values=values: comparison.compare_values("v0", *values, how))  # type: ignore[misc]
         theirs = _repeated(lambda one=one, other=other: np.allclose(other, one, rtol=1e-4, atol=1e-5))  # type: ignore[misc]
         timed = interleaved({"this": ours, "numpy.allclose": theirs}, rounds, turn=0.01, clock=time.thread_time)
         seconds = {key: statistics.median(times) for key, times in timed.seconds.items()}

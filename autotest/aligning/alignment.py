@@ -128,56 +128,53 @@ def align(
     notes = mistakes.settings(port, (own, other))
     given = Tolerance(rtol, atol)
     wide = None if given.given else port.in_double_precision()
-    training = _Training(steps, loss, optimizer, notes)
+    training = running.Training(steps, loss, optimizer)
     try:
-        found = training.compared(port, arrays, given)
+        found = _compared(port, training, arrays, given)
     except UsageError as error:
         raise (UsageError(f"{error}; {'; '.join(notes)}") if notes else error) from error.__cause__
     if found.mismatches and wide is not None:
+        found = _without_rounding(found, wide, training, [_widened(one) for one in arrays])
+    return dataclasses.replace(found, notes=notes)
+
+
+def _without_rounding(found: Alignment, wide: Port, training: running.Training, arrays: Sequence[Array]) -> Alignment:
+    """What of `found` is left in double precision, in which `wide` holds the models and `arrays` the inputs."""
+    try:
         # Rates in single precision would grow into a difference from step to step where nothing is wrong.
-        try:
-            again = training.compared(wide, [_widened(one) for one in arrays], _WIDE, together=True)
-        except UsageError:  # a layer that its module does not hold, such as one in a list, stays in single precision
-            return found
-        if lacking := tuple(item for item in found.mismatches if item.statistics is None):
-            # Which no precision explains, such as a gradient that is missing.
-            return found if again.mismatches else dataclasses.replace(found, mismatches=lacking)
-        if not again.mismatches:
-            network = None if found.network is None else dataclasses.replace(found.network, path="", alone=False)
-            return dataclasses.replace(found, mismatches=(), network=network, rounding=_worst(found))
-        if again.step != found.step or found.mismatches[0].name not in {one.name for one in again.mismatches}:
-            return again  # what comes first in single precision is rounding or comes of it, and hides what is wrong
-    return found
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Training:
-    """What two models are put through: `steps` of a forward, a backward from a loss, and an optimizer's step."""
-
-    steps: int
-    loss: Callable[..., Any] | None
-    optimizer: Callable[..., Any] | None
-    notes: tuple[str, ...]
-
-    def compared(
-        self, port: Port, arrays: Sequence[Array], tolerance: Tolerance, *, together: bool = False
-    ) -> Alignment:
-        """The first step in which they differ, or the last one; each begins with the same weights when `together`."""
-        found = Alignment(port.pair.sides, port.matches.pairs, port.matches.unmatched, notes=self.notes)
-        runs = [
-            running.run(framework, side, model, arrays, self.steps, self.loss, self.optimizer)
-            for framework, side, model in zip(port.frameworks, port.pair.sides, port.models, strict=True)
-        ]
-        for number, (own, other) in enumerate(zip(*runs, strict=True)):
-            mistakes.check_returned(port.pair.sides[0], own)
-            compared = compare_step(own, other, port, tolerance)
-            network = _network(compared, own, port, tolerance)
-            found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)
-            if compared.mismatches:
-                break
-            if together:
-                port.share_weights()
+        again = _compared(wide, training, arrays, _WIDE, together=True)
+    except UsageError:  # a layer that its module does not hold, such as one in a list, stays in single precision
         return found
+    if lacking := tuple(item for item in found.mismatches if item.statistics is None):
+        # Which no precision explains, such as a gradient that is missing.
+        return found if again.mismatches else dataclasses.replace(found, mismatches=lacking)
+    if not again.mismatches:
+        network = None if found.network is None else dataclasses.replace(found.network, path="", alone=False)
+        return dataclasses.replace(found, mismatches=(), network=network, rounding=_worst(found))
+    # What comes first in single precision may be rounding or come of it, and hide what is wrong.
+    same = again.step == found.step and found.mismatches[0].name in {one.name for one in again.mismatches}
+    return found if same else again
+
+
+def _compared(
+    port: Port, training: running.Training, arrays: Sequence[Array], tolerance: Tolerance, *, together: bool = False
+) -> Alignment:
+    """The first step in which they differ, or the last one; each begins with the same weights when `together`."""
+    found = Alignment(port.pair.sides, port.matches.pairs, port.matches.unmatched)
+    runs = [
+        running.run(framework, side, model, arrays, training)
+        for framework, side, model in zip(port.frameworks, port.pair.sides, port.models, strict=True)
+    ]
+    for number, (own, other) in enumerate(zip(*runs, strict=True)):
+        mistakes.check_returned(port.pair.sides[0], own)
+        compared = compare_step(own, other, port, tolerance)
+        network = _network(compared, own, port, tolerance)
+        found = dataclasses.replace(found, mismatches=compared.mismatches, step=number, network=network)
+        if compared.mismatches:
+            break
+        if together:
+            port.share_weights()
+    return found
 
 
 def _network(compared: StepComparison, own: TrainingStep, port: Port, tolerance: Tolerance) -> ByLayer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from autotest.aligning.port import Port
 from autotest.aligning.running import ModuleCall
 from autotest.base.settings import Tolerance
-from autotest.comparison import Stage, compare_values
+from autotest.comparison import Comparison, Stage, compare_values
 from autotest.replaying.module_alone import call_alone
 
 
@@ -18,9 +18,10 @@ def differs_alone(call: ModuleCall, port: Port, stage: Stage, tolerance: Toleran
         )
     except Exception:  # noqa: BLE001 - it may be called with more than tensors
         return False
+    how = Comparison(stage, tolerance)
     if stage != "backward":
-        return bool(compare_values("", 0, "forward", own.outputs, other.outputs, tolerance))
-    differs = bool(compare_values("", 0, "backward", own.gradients, other.gradients, tolerance))
+        return bool(compare_values("", own.outputs, other.outputs, how))
+    differs = bool(compare_values("", own.gradients, other.gradients, how))
     beginning, their_beginning = (f"{path}." if path else "" for path in (call.path, port.paths[call.path]))
     for match in port.matches.pairs:
         mine = match.reference.removeprefix(beginning)
@@ -28,5 +29,5 @@ def differs_alone(call: ModuleCall, port: Port, stage: Stage, tolerance: Toleran
         inside = match.reference.startswith(beginning) and match.candidate.startswith(their_beginning)
         if inside and mine in own.held and theirs in other.held:
             back = match.to_reference(other.held[theirs])
-            differs = differs or bool(compare_values("", 0, "backward", own.held[mine], back, tolerance))
+            differs = differs or bool(compare_values("", own.held[mine], back, how))
     return differs

@@ -10,7 +10,7 @@ from autotest.aligning.matching import Match
 from autotest.aligning.port import Port
 from autotest.aligning.running import ModuleCall, TrainingStep
 from autotest.base.settings import Tolerance
-from autotest.comparison import Mismatch, Stage, compare_values
+from autotest.comparison import Comparison, Mismatch, Stage, compare_values
 from autotest.comparison.ratio import over_tolerance
 from autotest.program.paths import gradient_of
 from autotest.results.layers import Layer
@@ -36,7 +36,7 @@ def compare_step(own: TrainingStep, other: TrainingStep, port: Port, tolerance: 
     pairs = [*_paired(own.calls, other.calls, paths)]
 
     def unlike(name: str, stage: Stage, expected: Any, actual: Any) -> Sequence[Mismatch]:
-        return compare_values(name, 0, stage, expected, actual, tolerance, sides=port.pair.sides)
+        return compare_values(name, expected, actual, Comparison(stage, tolerance, sides=port.pair.sides))
 
     forward: list[Mismatch] = []
     begins: tuple[str, int | None] | None = None

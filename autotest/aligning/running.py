@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
@@ -45,19 +45,22 @@ class TrainingStep:
     returned: str = ""
 
 
+class Training(NamedTuple):
+    """What a model is put through: so many steps of a forward, a backward from a loss, and an optimizer's step."""
+
+    steps: int
+    loss: Callable[..., Any] | None
+    optimizer: Callable[..., Any] | None
+
+
 def run(
-    framework: Framework,
-    side: str,
-    model: Any,
-    inputs: Sequence[Array],
-    steps: int,
-    loss: Callable[..., Any] | None,
-    optimizer: Callable[..., Any] | None,
+    framework: Framework, side: str, model: Any, inputs: Sequence[Array], training: Training
 ) -> Iterator[TrainingStep]:
-    """Call `model`, that of `side`, on `inputs`, push back, and step, `steps` times."""
+    """Call `model`, that of `side`, on `inputs`, push back, and step, as often as `training` says."""
+    _, loss, optimizer = training
     parameters = framework.parameters(model)
     stepping = None if optimizer is None else _stepping(optimizer, framework, side, list(parameters.values()))
-    for _ in range(steps):
+    for _ in range(training.steps):
         for parameter in parameters.values():
             framework.forget_gradient(parameter)
         floating = [is_differentiable(array.dtype) for array in inputs]

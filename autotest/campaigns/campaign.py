@@ -17,7 +17,7 @@ from autotest.campaigns.pinned import PinnedTrials
 from autotest.campaigns.plan import Plan
 from autotest.campaigns.turns import Turns
 from autotest.results import ledger
-from autotest.results.identity import Identity, death_of
+from autotest.results.identity import FatalCall, Identity, death_of
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import (
     Death,
@@ -328,9 +328,8 @@ class Campaign:
         assert death.symptom is not None
         operator = death.operator or "tensor"
         self._deadly.killed(where.test, fatal_call(operator, death.refused), death.signature)
-        identity = death_of(
-            operator, death.symptom, death.stage, death.side, death.how, death.last_words, self.plan.candidate
-        )
+        call = FatalCall(operator, death.symptom, death.stage, death.side)
+        identity = death_of(call, death.how, death.last_words, self.plan.candidate)
         entry = ledger.find(where.file, self.plan.candidate, common=self.plan.ledger).expects(
             where.test, death.mismatch, operator
         )

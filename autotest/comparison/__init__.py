@@ -2,6 +2,7 @@
 
 from autotest.comparison.values import (
     SPECIAL,
+    Comparison,
     Mismatch,
     Missing,
     Side,
@@ -18,6 +19,7 @@ from autotest.comparison.values import (
 
 __all__ = [
     "SPECIAL",
+    "Comparison",
     "Mismatch",
     "Missing",
     "Side",

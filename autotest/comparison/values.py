@@ -27,6 +27,7 @@ from autotest.program.values import TensorValue
 
 __all__ = [
     "SPECIAL",
+    "Comparison",
     "Detail",
     "Mismatch",
     "Missing",
@@ -129,24 +130,10 @@ class Mismatch:
         return normalised(f"{self.place} {self.what or self.message.partition(chr(10))[0]}".lstrip())
 
 
-def compare_values(
-    name: str,
-    slot: int,
-    stage: Stage,
-    expected: Any,
-    actual: Any,
-    tolerance: Tolerance,
-    *,
-    check_dtype: bool = True,
-    check_values: bool = True,
-    defined: bool = True,
-    sides: tuple[str, str] = ("reference", "candidate"),
-) -> Sequence[Mismatch]:
-    """The mismatches between two values: tensors, plain values, or containers of such, nested as they may be."""
-    check_values = check_values and defined
-    if surely_agree(expected, actual, tolerance, check_values=check_values):
-        return ()
-    return _Pair(slot, stage, tolerance, check_dtype, check_values, sides).compare(name, expected, actual)
+def compare_values(name: str, expected: Any, actual: Any, how: Comparison) -> Sequence[Mismatch]:
+    """The mismatches between two values called `name`: tensors, plain values, or containers of such, nested as they
+    may be."""
+    return how.compare(name, expected, actual)
 
 
 def surely_agree(expected: Any, actual: Any, tolerance: Tolerance, *, check_values: bool = True) -> bool:
@@ -198,17 +185,26 @@ def limits(tolerance: Tolerance, expected: TensorValue, actual: TensorValue) -> 
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Pair:
-    """What stays the same while one pair of values is walked through."""
+class Comparison:
+    """How two values are compared, and what their mismatches are said of: what stays the same for all of their items.
 
-    slot: int
+    Attributes:
+        stage: what they are, results of the forward or gradients.
+        tolerance: of floating numbers.
+        slot: the call that gave them.
+        check_dtype, check_values: whether dtypes and numbers count.
+        sides: what the two frameworks are called in messages.
+    """
+
     stage: Stage
     tolerance: Tolerance
-    check_dtype: bool
-    check_values: bool
-    sides: tuple[str, str]
+    slot: int = 0
+    check_dtype: bool = True
+    check_values: bool = True
+    sides: tuple[str, str] = ("reference", "candidate")
 
     def compare(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
+        """The mismatches of two values called `name`."""
         if surely_agree(expected, actual, self.tolerance, check_values=self.check_values):
             return []
         if type(expected) is not type(actual):

@@ -10,8 +10,8 @@ from autotest.base.options import Options
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.diagnosis.agreement import Agreement
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, mend
-from autotest.diagnosis.shrunk_finding import Judging, shrunk
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Judging, mend
+from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script
 from autotest.frameworks import Framework, Pair

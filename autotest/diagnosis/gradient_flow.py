@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from autotest.base.settings import Settings
-from autotest.comparison import TensorValue, compare_values
+from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.diagnosis.agreement import Place
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
@@ -182,6 +182,5 @@ def _first_wrong_push(
 def _differ(one: TensorValue | None, other: TensorValue | None, settings: Settings) -> bool:
     if one is None or other is None:
         return one is not other
-    return bool(
-        compare_values("", 0, "backward", one, other, settings.gradient_tolerance, check_values=settings.check_values)
-    )
+    how = Comparison("backward", settings.gradient_tolerance, check_values=settings.check_values)
+    return bool(compare_values("", one, other, how))

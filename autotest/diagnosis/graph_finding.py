@@ -13,8 +13,8 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree, place_of
 from autotest.diagnosis.double_precision import DoublePrecision
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature
-from autotest.diagnosis.shrunk_finding import Judging, shrunk
+from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Judging
+from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.diagnosis.verification import verify
 from autotest.emission.about import About
 from autotest.emission.checker import Runs

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, Stage, TensorValue, compare_values
+from autotest.comparison import Comparison, Mismatch, Stage, TensorValue, compare_values
 from autotest.diagnosis.agreement import Agreement
 from autotest.frameworks import Pair
 from autotest.frameworks.freezing import freeze
@@ -112,7 +112,7 @@ def _same_state(pair: Pair, own: Any, other: Any) -> Iterator[None]:
 
 def _stage(mine: Told, theirs: Told, left: Sequence[Mapping[str, TensorValue]], settings: Settings) -> Stage | None:
     def unlike(stage: Stage, expected: Any, actual: Any) -> bool:
-        return bool(compare_values("", 0, stage, expected, actual, settings.tolerance_at(stage)))
+        return bool(compare_values("", expected, actual, Comparison(stage, settings.tolerance_at(stage))))
 
     if unlike("forward", mine.outputs, theirs.outputs):
         return "forward"

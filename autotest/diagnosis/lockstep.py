@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
-from autotest.comparison import TensorValue, compare_values
+from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import PLAIN, freeze
 from autotest.program import Array, Call, Program, refs
@@ -105,17 +105,8 @@ class _Lockstep:
 
     def _unlike(self, mine: Any, theirs: Any) -> bool:
         settings = self._settings
-        found = compare_values(
-            "",
-            0,
-            "forward",
-            mine,
-            theirs,
-            settings.tolerance,
-            check_dtype=settings.check_dtype,
-            check_values=settings.check_values,
-        )
-        return bool(found)
+        how = Comparison("forward", settings.tolerance, 0, settings.check_dtype, settings.check_values)
+        return bool(compare_values("", mine, theirs, how))
 
     def _put_right(self, live: Any, mine: Any, theirs: Any) -> None:
         if type(mine) is TensorValue and type(theirs) is TensorValue and mine.data.tobytes() != theirs.data.tobytes():

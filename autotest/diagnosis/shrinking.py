@@ -8,7 +8,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,23 +95,35 @@ class Shrunk:
     complete: bool = True
 
 
+class Judging(NamedTuple):
+    """Who says what is wrong with a program, and what that is asked about."""
+
+    pair: Pair
+    settings: Settings
+    judge: AgreementFunction = agree
+    #: Whether a program may be run in this process.
+    survives: Callable[[Program], bool] = lambda program: True
+
+    def examined(self, program: Program) -> Agreement:
+        """What is wrong with `program`."""
+        return self.judge(program, self.pair, self.settings)
+
+
 class Shrinker:
-    """Shrinks one failure; `holds` is the predicate, and counts."""
+    """Shrinks one failure."""
 
     def __init__(
         self,
         start: Agreement,
         failure: FailureSignature,
-        pair: Pair,
-        settings: Settings,
+        judging: Judging,
         seconds: float,
         limit: int = EXECUTIONS,
-        survives: Callable[[Program], bool] = lambda program: True,
-        judge: AgreementFunction = agree,
     ) -> None:
-        """`survives` says whether a program may be run in this process, `judge` what is wrong with it."""
-        self._pair, self._settings, self._failure = pair, settings, failure
-        self._survives, self._judge = survives, judge
+        """Begins with `start`; a program that shows `failure` may take its place, as long as `seconds` are not over and
+        fewer than `limit` were run."""
+        self._judging, self._failure = judging, failure
+        self._pair, self._settings = judging.pair, judging.settings
         self._deadline = time.monotonic() + seconds
         self._latest = self._deadline + seconds
         self._limit = limit
@@ -189,7 +201,7 @@ class Shrinker:
     def fails(self, program: Program) -> bool:
         """Whether `program`, as it is, fails in the same way."""
         mended = self._runnable(program)
-        return mended is not None and self._failure.shown_by(self._judge(mended, self._pair, self._settings))
+        return mended is not None and self._failure.shown_by(self._judging.examined(mended))
 
     def result_of(self, program: Program) -> ProgramOutcome:
         """What becomes of `program`, as it is. Raises `OutOfTime` when as much time again is over as shrinking had."""
@@ -198,14 +210,14 @@ class Shrinker:
         mended = self._runnable(program)
         if mended is None:
             return "neither"
-        agreement = self._judge(mended, self._pair, self._settings)
+        agreement = self._judging.examined(mended)
         if agreement.mismatches:
             return "fails" if self._failure.shown_by(agreement) else "neither"
         return "neither" if agreement.refused else "passes"
 
     def _runnable(self, program: Program) -> Program | None:
         mended = mend(program, self._pair.reference)
-        return mended if mended is not None and self._survives(mended) else None
+        return mended if mended is not None and self._judging.survives(mended) else None
 
     def around(self, most: int = 40) -> list[Program]:
         """Programs one step smaller than the smallest failing one, on which the sides agree."""
@@ -216,7 +228,7 @@ class Shrinker:
                 mended = self._runnable(program) if reduction.cost(program) < reduction.cost(best) else None
                 if mended is None:
                     continue
-                agreement = self._judge(mended, self._pair, self._settings)
+                agreement = self._judging.examined(mended)
                 if not agreement.mismatches and not agreement.refused:
                     found.append(mended)
         return found
@@ -235,7 +247,7 @@ class Shrinker:
         mended = self._runnable(program)
         if mended is None:
             return False
-        agreement = self._judge(mended, self._pair, self._settings)
+        agreement = self._judging.examined(mended)
         if self._failure.shown_by(agreement) and self._wide_holds(agreement):
             self.result.agreement = agreement
             self.result.history.append(agreement)
@@ -288,4 +300,4 @@ def _mended(program: Program, push: Call, framework: Framework) -> Program | Non
     return with_arrays(program, arrays)
 
 
-__all__ = ["FailureSignature", "Shrinker", "Shrunk", "differs_widely", "mend", "message_of"]
+__all__ = ["FailureSignature", "Judging", "Shrinker", "Shrunk", "differs_widely", "mend", "message_of"]

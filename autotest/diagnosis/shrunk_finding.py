@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
 
-from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.decisive_features import decisive_features
 from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import scout
-from autotest.diagnosis.shrinking import AgreementFunction, FailureSignature, Shrinker
-from autotest.frameworks import Pair
+from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker
 from autotest.results.finding import Finding
-
-
-class Judging(NamedTuple):
-    """Who says what is wrong with a program, and what that is asked about."""
-
-    pair: Pair
-    settings: Settings
-    judge: AgreementFunction
 
 
 def shrunk(
@@ -34,12 +23,11 @@ def shrunk(
 ) -> tuple[Finding, Agreement]:
     """`finding` about the smallest program found in `seconds` that fails alike, beginning with that of `start`; and
     what is wrong with it. `features` asks for those that the failure needs."""
-    pair, settings, judge = judging
     found = start
     if seconds:
         assert finding.program is not None
-        with scout(pair, start.program) as survives:
-            shrinker = Shrinker(start, failure, pair, settings, seconds, survives=survives, judge=judge)
+        with scout(judging.pair, start.program) as survives:
+            shrinker = Shrinker(start, failure, judging._replace(survives=survives), seconds)
             result = shrinker.shrink()
             found = result.agreement
             happens = decisive_features(found.program, shrinker.values(found), shrinker.result_of) if features else ()
@@ -48,4 +36,4 @@ def shrunk(
     return dataclasses.replace(finding, program=found.program, mismatches=tuple(found.mismatches)), found
 
 
-__all__ = ["Judging", "shrunk"]
+__all__ = ["shrunk"]

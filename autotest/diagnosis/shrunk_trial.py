@@ -14,7 +14,7 @@ from autotest.diagnosis.defaults import differing_defaults
 from autotest.diagnosis.explanation import explain, shrunk_line
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.referee import Opinion, examine, may_be_rounding
-from autotest.diagnosis.shrinking import FailureSignature, Shrinker, differs_widely, message_of
+from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker, differs_widely, message_of
 from autotest.diagnosis.verdict import Blame, Verdict
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
@@ -57,7 +57,8 @@ class WholeTrial:
         begin = time.monotonic()
         start, tried = self._plainer(seconds / 2)
         left = max(1.0, seconds - (time.monotonic() - begin))
-        shrinker = Shrinker(start, self.failure, pair, settings, left, survives=survives, judge=self._judged)
+        judging = Judging(pair, settings, self._judged, survives)
+        shrinker = Shrinker(start, self.failure, judging, left)
         shrunk = shrinker.shrink([alone.program] if alone is not None else [])
         smallest, final = shrunk.agreement, self.opinion
         for smallest in reversed(shrunk.history):

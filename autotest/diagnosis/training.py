@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, TensorValue, compare_values
+from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.comparison.elementwise import differing, distance
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, Place, agree, place_of, results
@@ -120,8 +120,9 @@ def _beside(array: Array, seed: int) -> Array:
 
 def _is_wrong(slot: int, gradients: Gradients, runs: Sequence[_Run], settings: Settings) -> bool:
     """Whether a gradient that the step at `slot` is given is off by more than rounding."""
+    how = Comparison("backward", settings.gradient_tolerance, slot)
     for at, (own, other) in enumerate(gradients):
-        found = compare_values("", slot, "backward", own, other, settings.gradient_tolerance)
+        found = compare_values("", own, other, how)
         if not found:
             continue
         if own is None or other is None or not referee.may_be_rounding(found):

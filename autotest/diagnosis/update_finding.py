@@ -7,8 +7,8 @@ import dataclasses
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.defaults import differing_defaults
-from autotest.diagnosis.shrinking import FailureSignature
-from autotest.diagnosis.shrunk_finding import Judging, shrunk
+from autotest.diagnosis.shrinking import FailureSignature, Judging
+from autotest.diagnosis.shrunk_finding import shrunk
 from autotest.frameworks import Pair
 from autotest.program import Program
 from autotest.program.semantics import is_step

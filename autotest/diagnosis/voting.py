@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, Stage, compare_values
+from autotest.comparison import Comparison, Mismatch, compare_values
 from autotest.diagnosis.agreement import Agreement, Place, results
 from autotest.diagnosis.verdict import Verdict
 from autotest.frameworks import Absent, Framework, Pair
@@ -56,12 +56,9 @@ def _for(given: object, expected: object, actual: object, alike: Callable[[objec
 
 
 def _alike(first: Mismatch, settings: Settings, one: object, other: object) -> bool:
-    stage: Stage = first.stage
-    tolerance = settings.tolerance_at(stage)
     # Of dtypes one of the others may have fewer: what counts is what the two sides differ in.
-    return not compare_values(
-        first.name, 0, stage, one, other, tolerance, check_dtype=first.symptom == "dtype", check_values=True
-    )
+    how = Comparison(first.stage, settings.tolerance_at(first.stage), check_dtype=first.symptom == "dtype")
+    return not compare_values(first.name, one, other, how)
 
 
 def weighed(verdict: Verdict, cast: Sequence[Vote], sides: tuple[str, str]) -> Verdict:

@@ -14,7 +14,7 @@ import numpy as np
 from autotest.gradients.exemptions import LOWER, JacobianBlock, Rule
 from autotest.gradients.function import FunctionOfInputs, Real, from_reals, real_shape, reals, slope
 from autotest.program import Array
-from autotest.results.gradient_rows import GradientRow, row_of
+from autotest.results.gradient_rows import GradientRow, Jacobians, row_of
 
 #: What is told of a backward that is not linear.
 LINEAR = "the negative cotangent than the negative one: it is not linear"
@@ -182,17 +182,8 @@ def forward_rows(
         for o, value in enumerate(frozen):
             analytic = np.zeros(numeric[o].size) if value is None else reals(value.data)
             shape = (numeric[o].size,) if value is None else real_shape(value.data)
-            rows.append(
-                row_of(
-                    (names[0][i], names[1][o]),
-                    analytic[None],
-                    numeric[o][None],
-                    ((), shape),
-                    atol=rule.atol,
-                    rtol=rule.rtol,
-                    note="forward mode, projected",
-                )
-            )
+            pair = Jacobians((names[0][i], names[1][o]), analytic[None], numeric[o][None], ((), shape))
+            rows.append(row_of(pair, rule.atol, rule.rtol, note="forward mode, projected"))
     return rows
 
 
@@ -234,18 +225,9 @@ def _elementwise(
                     f"input {names[0][i]}, output {names[1][o]}: {int(kinks.sum())} derivatives were taken at a kink, "
                     "where any value between the one-sided ones is right"
                 )
-            rows.append(
-                row_of(
-                    (names[0][i], names[1][o]),
-                    analytic[i][o],
-                    numeric[o],
-                    (real_shape(array.data), real_shape(value.data)),
-                    atol=rule.atol,
-                    rtol=rule.rtol,
-                    exempt=kinks | coarse,
-                    note=note,
-                )
-            )
+            shapes = real_shape(array.data), real_shape(value.data)
+            pair = Jacobians((names[0][i], names[1][o]), analytic[i][o], numeric[o], shapes)
+            rows.append(row_of(pair, rule.atol, rule.rtol, exempt=kinks | coarse, note=note))
     return rows
 
 

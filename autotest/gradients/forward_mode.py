@@ -16,7 +16,7 @@ from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant
 from autotest.program import Array, Call, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.replaying.replay import replay
-from autotest.results.gradient_rows import failing, row_of
+from autotest.results.gradient_rows import Jacobians, failing, row_of
 
 _MODE = "autograd.forward_ad"
 
@@ -126,15 +126,8 @@ def _wrong(
             if is_kink(float(analytic[at]), float(left[at]), float(right[at]), rule) or (finite and not known):
                 continue
             name = own[parts.leaf.slot]
-            row = row_of(
-                (name, own[slot]),
-                analytic[at].reshape(1, 1),
-                numeric[at].reshape(1, 1),
-                ((), ()),
-                atol=rule.atol,
-                rtol=rule.rtol,
-                note="forward mode, along one direction",
-            )
+            pair = Jacobians((name, own[slot]), analytic[at].reshape(1, 1), numeric[at].reshape(1, 1))
+            row = row_of(pair, rule.atol, rule.rtol, note="forward mode, along one direction")
             return WrongElement(parts.leaf, name, dataclasses.replace(row, output_index=f"number {at}"))
     return None
 

@@ -18,7 +18,7 @@ from autotest.program import Array, Call, Captured, Program, Ref, leaves
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.program.semantics import backward_arguments, pushes_gradients, returns_gradients
 from autotest.replaying.replay import Replayed, replay
-from autotest.results.gradient_rows import GradientRow, failing, row_of
+from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_of
 
 #: Elements that are looked at one by one because a part of the input that holds them looked wrong.
 MOST_SUSPECTS = 12
@@ -193,15 +193,9 @@ class _Pushed:
             ):
                 continue
             shape = real_shape(array.data)
-            row = row_of(
-                (name, "the sum"),
-                mine.reshape(1, 1),
-                numeric.reshape(1, 1),
-                ((), ()),
-                atol=self._rule.atol,
-                rtol=self._rule.rtol,
-                note="no gradient" if gradient is None else "",
-            )
+            pair = Jacobians((name, "the sum"), mine.reshape(1, 1), numeric.reshape(1, 1))
+            note = "no gradient" if gradient is None else ""
+            row = row_of(pair, self._rule.atol, self._rule.rtol, note=note)
             return dataclasses.replace(row, input_index=str(tuple(int(i) for i in np.unravel_index(at, shape))))
         return None
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, compare_values, surely_agree
+from autotest.comparison import Comparison, Mismatch, compare_values, surely_agree
 from autotest.comparison.rejection import ABSENT as NO_NAME
 from autotest.comparison.rejection import Rejection
 from autotest.emission import names
@@ -140,22 +140,19 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
         return []
     # Names and messages are worked out only now that somebody will read them.
     named = names(record.snapshot())
-    found = [
-        mismatch
-        for index in suspicious
-        for mismatch in compare_values(
-            named[pairings[index].slot] + pairings[index].suffix,
-            pairings[index].slot,
-            pairings[index].stage,
-            expected[index],
-            actual[index],
-            settings.tolerance_at(pairings[index].stage),
-            check_dtype=settings.check_dtype,
-            check_values=settings.check_values,
-            defined=pairings[index].defined,
-            sides=record.pair.sides,
+    found: list[Mismatch] = []
+    for index in suspicious:
+        pairing = pairings[index]
+        tolerance = settings.tolerance_at(pairing.stage)
+        how = Comparison(
+            pairing.stage,
+            tolerance,
+            pairing.slot,
+            settings.check_dtype,
+            check_values and pairing.defined,
+            record.pair.sides,
         )
-    ]
+        found += compare_values(named[pairing.slot] + pairing.suffix, expected[index], actual[index], how)
     found = [_of_operand(record, item) if item.stage == "backward" else item for item in found]
     return _ordered(record, [*record.mismatches, *marked(record, found)])
 

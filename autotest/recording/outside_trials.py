@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autotest.base.errors import of_the_test
 from autotest.base.settings import Tolerance
-from autotest.comparison import compare_values
+from autotest.comparison import Comparison, compare_values
 from autotest.frameworks import Pair, all_chosen
 from autotest.recording.recorder import Recorder
 from autotest.results.divergence import Divergence
@@ -19,8 +19,7 @@ def pair_outside() -> Pair:
 
 def agree_now(recorder: Recorder, slot: int) -> None:
     """Raise `Divergence` when the sides disagree in the plain value that call `slot` returned."""
-    call, sides = recorder.calls[slot], recorder.pair.sides
-    pair = (recorder.expected[slot], recorder.actual[slot])
-    found = compare_values(call.target, slot, "forward", *pair, Tolerance(), sides=sides)
+    how = Comparison("forward", Tolerance(), slot, sides=recorder.pair.sides)
+    found = compare_values(recorder.calls[slot].target, recorder.expected[slot], recorder.actual[slot], how)
     if found and not recorder.is_undefined(slot):
         raise Divergence(found[0].message)

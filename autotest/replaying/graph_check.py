@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from autotest.base.errors import FrameworkMissing
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, TensorValue, compare_values
+from autotest.comparison import Comparison, Mismatch, Stage, TensorValue, compare_values
 from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.frameworks.requests import Given, NotGraphed, telling
@@ -200,23 +200,14 @@ def _differing(staged: StagedProgram, actual: Sequence[TensorValue | None], sett
     dtypes = {value.dtype for value in eager}
     for (slot, name), one, other in zip(_places(staged), eager, actual, strict=True):
         gradient = is_gradient(name)
+        stage: Stage = "backward" if gradient else "forward"
+        undefined = record.backward_undefined if gradient else record.is_undefined(slot)
+        # Of eager and graph there is no double precision that tells rounding of small numbers from a difference.
+        tolerance = dataclasses.replace(settings.tolerance_at(stage).no_more_exact_than(dtypes), by_scale=False)
+        how = Comparison(stage, tolerance, slot, check_values=settings.check_values and not undefined, sides=sides)
         # Whether a result of a graph requires grad is not told outside of it.
         told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
-        for item in compare_values(
-            name,
-            slot,
-            "backward" if gradient else "forward",
-            one,
-            told,
-            # Of eager and graph there is no double precision that tells rounding of small numbers from a difference.
-            dataclasses.replace(
-                settings.tolerance_at("backward" if gradient else "forward").no_more_exact_than(dtypes), by_scale=False
-            ),
-            check_dtype=True,
-            check_values=settings.check_values,
-            defined=not (record.backward_undefined if gradient else record.is_undefined(slot)),
-            sides=sides,
-        ):
+        for item in compare_values(name, one, told, how):
             operator = operator_of(record.calls, slot)
             message = f"{operator}: {framework.graph_mode} disagrees with eager: {item.message}"
             found.append(dataclasses.replace(item, symptom="graph", stage="replay", message=message))

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from autotest.base.settings import Tolerance
-from autotest.comparison import Mismatch, TensorValue, compare_values
+from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.frameworks import Framework, Pair, warnings_ignored
 from autotest.program import Program, operator_of
 from autotest.program.semantics import asked_in_place, in_place
@@ -30,8 +30,9 @@ def _writer(program: Program, mismatch: Mismatch, pair: Pair) -> int | None:
         return None
     times = {slot, *writers}
     expected, actual = (_held(program, side, slot, times) for side in (pair.reference, pair.candidate))
+    how = Comparison("forward", Tolerance())
     for at in sorted(expected.keys() & actual.keys()):
-        if compare_values("", slot, "forward", expected[at], actual[at], Tolerance(), sides=pair.sides):
+        if compare_values("", expected[at], actual[at], how):
             return None if at == slot else at
     return None
 

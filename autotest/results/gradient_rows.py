@@ -7,7 +7,7 @@ convention the gradient of a real L by z is dL/dRe(z) + i dL/dIm(z), whose two p
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,25 +51,26 @@ def failing(analytic: RealArray, numeric: RealArray, atol: float, rtol: float) -
     return mask
 
 
-def row_of(
-    names: tuple[str, str],
-    analytic: RealArray,
-    numeric: RealArray,
-    shapes: tuple[tuple[int, ...], tuple[int, ...]],
-    *,
-    atol: float,
-    rtol: float,
-    exempt: RealArray | None = None,
-    note: str = "",
-) -> GradientRow:
-    """The row of one pair.
+class Jacobians(NamedTuple):
+    """The derivatives of one output by one input, as the framework gives them and as differences do.
 
-    Args:
+    Attributes:
         names: of input and output.
-        analytic, numeric: Jacobians of shape ``(real numbers of the input, real numbers of the output)``.
+        analytic, numeric: of shape ``(real numbers of the input, real numbers of the output)``.
         shapes: of input and output; a complex one ends in an axis of 2.
-        exempt: mask of elements that count as passing, such as kinks.
     """
+
+    names: tuple[str, str]
+    analytic: RealArray
+    numeric: RealArray
+    shapes: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+
+
+def row_of(
+    pair: Jacobians, atol: float, rtol: float, *, exempt: RealArray | None = None, note: str = ""
+) -> GradientRow:
+    """The row of one pair; elements in the mask `exempt` count as passing, such as kinks."""
+    names, analytic, numeric, shapes = pair
     if not analytic.size:
         return GradientRow(*names, True, 0.0, 0.0, "", "", 0.0, 0.0, atol, note or "no elements")
     wrong = failing(analytic, numeric, atol, rtol)
@@ -101,4 +102,4 @@ def _index(flat: int, shape: tuple[int, ...]) -> str:
     return str(tuple(int(i) for i in np.unravel_index(flat, shape))) if shape else "()"
 
 
-__all__ = ["GradientRow", "allowed", "failing", "row_of"]
+__all__ = ["GradientRow", "Jacobians", "allowed", "failing", "row_of"]

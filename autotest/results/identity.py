@@ -69,11 +69,18 @@ def known_as(candidate: str) -> str:
     return "" if own == DEFAULT_PAIR[1] else own
 
 
-def death_of(
-    operator: str, symptom: str, stage: str, side: str, how: str, last_words: str, candidate: str = ""
-) -> Identity:
-    """Which death of `candidate` it was: two checks that fail in one operator are two of them."""
+class FatalCall(NamedTuple):
+    """The call that a process died in, and whose it was."""
+
+    operator: str
+    symptom: str
+    stage: str
+    side: str
+
+
+def death_of(call: FatalCall, how: str, last_words: str, candidate: str = "") -> Identity:
+    """Which death of `candidate` in `call` it was: two checks that fail in one operator are two of them."""
     check = _CHECK.search(last_words)
-    how = "no answer" if symptom == "hang" else how  # for how long it was waited for is not the candidate's
+    how = "no answer" if call.symptom == "hang" else how  # for how long it was waited for is not the candidate's
     said = f"{how}: {normalised(check[1].strip())}" if check else how
-    return Identity(operator, symptom, stage, side, said, "", known_as(candidate))
+    return Identity(*call, said, "", known_as(candidate))

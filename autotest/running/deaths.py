@@ -24,7 +24,7 @@ from autotest.program import Call, operator_of, refs
 from autotest.program.semantics import is_backward
 from autotest.replaying import graph_check
 from autotest.results.finding import Finding
-from autotest.results.identity import Identity, death_of, known_as
+from autotest.results.identity import FatalCall, Identity, death_of, known_as
 from autotest.results.tasks import (
     Conditions,
     DiagnoseDeath,
@@ -95,7 +95,8 @@ def _died_again(task: DiagnoseDeath, conditions: Conditions, server: Server) -> 
     finding = _described(bare, operator, symptom, traced, traced.death, pair_of(conditions))
     first = finding.first
     name = pair_of(conditions).candidate.name
-    identity = death_of(operator, symptom, first.stage, traced.side, traced.death.how, traced.last_words, name)
+    call = FatalCall(operator, symptom, first.stage, traced.side)
+    identity = death_of(call, traced.death.how, traced.last_words, name)
     happens = attempt.only_after(traced.index)
     finding = dataclasses.replace(finding, shown=identity, happens=happens)
     # What was survived before, by itself, does not die every time.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autotest.base.settings import Tolerance
-from autotest.comparison import Mismatch, TensorValue, compare_values
+from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def compare() -> Callable[..., Sequence[Mismatch]]:
 
     def judge(expected: Any, actual: Any, name: str = "v1", stage: Any = "forward", **options: Any) -> Any:
         tolerance = Tolerance(options.pop("rtol", None), options.pop("atol", None))
-        return compare_values(name, 1, stage, expected, actual, tolerance, **options)
+        return compare_values(name, expected, actual, Comparison(stage, tolerance, 1, **options))
 
     return judge
 

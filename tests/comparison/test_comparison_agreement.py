@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autotest.base.settings import Tolerance
-from autotest.comparison import TensorValue, compare_values
+from autotest.comparison import Comparison, TensorValue, compare_values
 from autotest.comparison.elementwise import agree, differing, distance
 
 FLOATS = st.floats(width=32)
@@ -43,7 +43,7 @@ def test_agreement_is_what_the_formula_says_of_every_element(pairs, limits, repe
         return
     expected, actual = (np.tile(np.array(side, np.float32), repeat) for side in zip(*pairs, strict=True))
     sides = (TensorValue(side, "float32", "cpu", False) for side in (expected, actual))
-    found = compare_values("v1", 1, "forward", *sides, Tolerance(rtol, atol))
+    found = compare_values("v1", *sides, Comparison("forward", Tolerance(rtol, atol), 1))
     assert bool(found) == (not all(verdicts))
     # By itself: a quick route that is too strict would be made good by the slow one, and only cost time.
     assert agree(expected, actual, rtol, atol) == all(verdicts)

@@ -120,13 +120,12 @@ def test_a_gradient_on_one_side_only_shows_even_where_values_are_not_compared(te
     assert symptoms(None, tensor([1]), "x0.grad", "backward", check_values=False) == ["gradient"]
 
 
-def test_undefined_contents_are_compared_by_everything_but_value(tensor, symptoms):
-    assert symptoms(tensor([1]), tensor([2]), defined=False) == []
+def test_what_is_not_compared_by_value_is_by_everything_else(tensor, symptoms):
     assert symptoms(tensor([1]), tensor([2]), check_values=False) == []
-    assert symptoms([tensor([1]), 0.5], [tensor([2]), 0.7], defined=False) == []
-    assert symptoms(tensor([1]), tensor([[2]]), defined=False) == ["shape"]
-    assert symptoms(tensor([1]), tensor([2], "int64"), defined=False) == ["dtype"]
-    assert symptoms([tensor([1])], (tensor([2]),), defined=False) == ["structure"]
+    assert symptoms([tensor([1]), 0.5], [tensor([2]), 0.7], check_values=False) == []
+    assert symptoms(tensor([1]), tensor([[2]]), check_values=False) == ["shape"]
+    assert symptoms(tensor([1]), tensor([2], "int64"), check_values=False) == ["dtype"]
+    assert symptoms([tensor([1])], (tensor([2]),), check_values=False) == ["structure"]
 
 
 def test_everything_that_differs_is_told_in_order(compare, tensor):

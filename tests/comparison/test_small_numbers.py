@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from autotest.base.settings import Tolerance
-from autotest.comparison import TensorValue, compare_values
+from autotest.comparison import Comparison, TensorValue, compare_values
 
 DEFAULT = Tolerance()
 
 
 def differs(expected: list[float], actual: list[float], tolerance: Tolerance = DEFAULT, dtype: str = "float32") -> bool:
     sides = (TensorValue(np.array(side, dtype), dtype, "cpu", False) for side in (expected, actual))
-    return bool(compare_values("x0.grad", 0, "backward", *sides, tolerance))
+    return bool(compare_values("x0.grad", *sides, Comparison("backward", tolerance)))
 
 
 def test_a_small_gradient_that_is_missing_differs() -> None:

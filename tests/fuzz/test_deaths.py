@@ -18,7 +18,7 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.processes.client import Server
 from autotest.processes.endings import death_by, last_words, no_answer
 from autotest.program import Array, Call, Captured, Program, Ref
-from autotest.results.identity import Identity, death_of
+from autotest.results.identity import FatalCall, Identity, death_of
 from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, Found, Where
 from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths
@@ -107,7 +107,8 @@ def test_a_slow_start_of_the_script_is_no_hang(settle, tmp_path):
 
 
 def test_how_long_a_hang_was_waited_for_makes_no_other_finding_of_it():
-    one, other = (death_of("atan", "hang", "forward", "candidate", no_answer(wait).how, "") for wait in (2, 20))
+    call = FatalCall("atan", "hang", "forward", "candidate")
+    one, other = (death_of(call, no_answer(wait).how, "") for wait in (2, 20))
     assert one == other
 
 

@@ -7,7 +7,7 @@ import pytest
 from autotest.comparison import Mismatch
 from autotest.comparison.normalisation import normalised
 from autotest.program import Program
-from autotest.results.identity import death_of, identity_of
+from autotest.results.identity import FatalCall, death_of, identity_of
 
 ALIKE = {
     "shapes of any rank": (
@@ -76,7 +76,7 @@ def test_where_the_candidate_is_makes_no_other_failure():
 
 def test_deaths_of_two_checks_are_two_and_their_numbers_do_not_matter():
     def death(words):
-        return death_of("matmul", "crash", "forward", "candidate", "SIGABRT", words)
+        return death_of(FatalCall("matmul", "crash", "forward", "candidate"), "SIGABRT", words)
 
     one = death("shape.cpp:29] Check failed: index >= 0 (-1 vs. 0) ")
     assert one == death("shape.cpp:29] Check failed: index >= 0 (-3 vs. 0)")

@@ -14,7 +14,7 @@ import pytest
 
 from autotest.base.errors import StoreDamaged, UsageError
 from autotest.base.settings import Tolerance
-from autotest.comparison import Mismatch, TensorValue, compare_values
+from autotest.comparison import Comparison, Mismatch, TensorValue, compare_values
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.finding import Finding
 from autotest.results.verification import State, Verification
@@ -69,7 +69,7 @@ def test_a_finding_comes_back_as_it_was(store):
 
 def test_statistics_come_back(store):
     values = [TensorValue(np.array(data, "float32"), "float32", "cpu", False) for data in ([1, 2, 3], [1, 2.5, np.nan])]
-    mismatches = compare_values("v1", 1, "forward", *values, Tolerance())
+    mismatches = compare_values("v1", *values, Comparison("forward", Tolerance(), 1))
     path = store.save(dataclasses.replace(finding(), mismatches=tuple(mismatches)))
     assert mismatches[0].statistics is not None
     assert repr(store.load(path.name).finding.mismatches) == repr(tuple(mismatches))

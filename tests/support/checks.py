@@ -21,9 +21,9 @@ def compared(change: Callable[..., Any]) -> Remove:
     def remove(patch: pytest.MonkeyPatch) -> None:
         honest = observation.compare_values
 
-        def careless(name: Any, slot: Any, stage: Any, expected: Any, actual: Any, *rest: Any, **options: Any) -> Any:
+        def careless(name: Any, expected: Any, actual: Any, how: Any) -> Any:
             changed = change(expected, actual)
-            return () if changed is None else honest(name, slot, stage, *changed, *rest, **options)
+            return () if changed is None else honest(name, *changed, how)
 
         patch.setattr(observation, "compare_values", careless)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Set
-from typing import Any
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, TypeAlias
 
 from autotest.base.settings import Settings
 from autotest.comparison import Comparison, TensorValue, compare_values
@@ -14,6 +14,9 @@ from autotest.frameworks.freezing import freeze
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_module_call, writes, written
 from autotest.replaying.replay import replay
+
+#: The reference's gradients beside the candidate's, by place; None where a side has none.
+Gradients: TypeAlias = Mapping[Place, tuple[TensorValue | None, TensorValue | None]]
 
 
 @dataclasses.dataclass(slots=True)
@@ -115,8 +118,7 @@ class Suspects:
     slots: tuple[int, ...]
     #: The reference's gradients of what the calls gave, by place.
     cotangents: dict[Place, TensorValue | None]
-    #: The reference's gradients beside the candidate's, by place.
-    pairs: dict[Place, tuple[TensorValue | None, TensorValue | None]]
+    pairs: Gradients
 
 
 def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:

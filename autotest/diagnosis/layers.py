@@ -11,7 +11,7 @@ from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Mismatch
 from autotest.comparison.ratio import over_tolerance
 from autotest.diagnosis.agreement import Agreement, Place
-from autotest.diagnosis.gradient_flow import may_pass_gradients, suspects
+from autotest.diagnosis.gradient_flow import Gradients, may_pass_gradients, suspects
 from autotest.diagnosis.locating import Located
 from autotest.frameworks import Pair
 from autotest.program import Call, Scope, operator_of, refs
@@ -34,7 +34,7 @@ def by_layer(agreement: Agreement, located: Located, pair: Pair, settings: Setti
     elif slot is None or not calls[slot].scope:
         slot = _seen_at(calls, agreement.mismatches)
     path = "" if slot is None else paths.get(calls[slot].scope, "")
-    table = _table(agreement, paths, pair, settings)
+    table = _table(agreement, paths, located.gradients, pair, settings)
     return ByLayer(path, located.alone is not None and not outside, first.stage, table)
 
 
@@ -48,12 +48,19 @@ class _Row:
 
 
 def _table(
-    agreement: Agreement, paths: Mapping[Scope | None, str], pair: Pair, settings: Settings
+    agreement: Agreement,
+    paths: Mapping[Scope | None, str],
+    followed: Gradients | None,
+    pair: Pair,
+    settings: Settings,
 ) -> tuple[Layer, ...]:
-    """How far the sides are apart in each module, `paths` being those of the scopes of calls."""
+    """How far the sides are apart in each module, `paths` being those of the scopes of calls.
+
+    `followed`: the gradients of both sides, where they are known.
+    """
     calls, read = agreement.program.calls, agreement.read()
-    pushed: Mapping[Place, tuple[Any, Any]] = {}
-    if agreement.mismatches[0].stage == "backward":
+    pushed: Gradients = followed or {}
+    if followed is None and agreement.mismatches[0].stage == "backward":
         with contextlib.suppress(Exception):  # a table is no reason to lose what it is about
             pushed = suspects(agreement.program, pair, settings).pairs
     held = [item for item in read.items() if is_gradient(item[0][1])]

@@ -9,7 +9,7 @@ from typing import Any
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree
-from autotest.diagnosis.gradient_flow import suspects
+from autotest.diagnosis.gradient_flow import Gradients, suspects
 from autotest.diagnosis.lockstep import first_divergent
 from autotest.diagnosis.operands import Held, operands_at
 from autotest.frameworks import Framework, Pair
@@ -32,6 +32,8 @@ class Located:
     #: Where no call is divergent: the optimizer's step after which the sides differ, or the call past which gradients
     #: do. What it is given may be off by rounding, so that it is no more than the place to look at.
     hint: int | None = None
+    #: The reference's gradients beside the candidate's by place, where they were followed.
+    gradients: Gradients | None = None
 
 
 def locate(program: Program, pair: Pair, settings: Settings, first: Mismatch) -> Located:
@@ -87,7 +89,7 @@ class _Search:
                 alone, at = self._alone(slot, held[slot], cotangents)
                 if alone is None:
                     continue
-                located = Located(slot, alone, at)
+                located = Located(slot, alone, at, gradients=found.pairs)
                 if self._stays_in_double(alone):
                     return located
                 # A gradient that is zero but for rounding differs in many a healthy call.
@@ -95,7 +97,8 @@ class _Search:
         if rounding is not None:
             return rounding
         raised = first.slot if first.symptom in ("exception", "accepted", "out of memory") else None
-        return Located(raised, hint=found.slots[0] if found.slots else None)
+        hint = found.slots[0] if found.slots else None
+        return Located(raised, hint=hint, gradients=found.pairs)
 
     def _alone(
         self, slot: int, held: Held, cotangents: Mapping[str, TensorValue | None] | None = None

@@ -297,13 +297,15 @@ def function_body(
 
     None where it is no short one: where arrays are compressed, unless they may be `large`.
     """
+    if not variable.isidentifier() or (not large and literals.has_packed(program)):
+        return None
     data = literals.definitions(program)
     packed = any(one.packed for one in data.values())
     inline = {at: one.value for at, one in data.items() if not one.packed and len(one.value) <= _INLINE}
     observed = [expression, *_rebinding(program, naming.root(expression))]
     printer = Printer(program, variable, observed, inline=inline, returned="" if returned else expression)
     statements = printer.statements()
-    if (packed and not large) or not variable.isidentifier() or printer.depth:
+    if printer.depth:
         return None
     lines = indented(statements)
     if not printer.returns:

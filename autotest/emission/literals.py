@@ -19,7 +19,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import naming
-from autotest.program import Captured, File, Program, Ref, Root
+from autotest.program import Captured, File, Program, Ref, Root, captured
 
 #: More elements than this are written as bytes, unless they are all the same.
 READABLE = 40
@@ -101,7 +101,9 @@ def array(data: np.ndarray[Any, Any]) -> str | None:
     dtype, shape = data.dtype.name, data.shape
     if data.size == 0:
         return f'np.zeros({shape}, "{dtype}")'
-    flat = [_number(item) for item in data.reshape(-1)[: READABLE + 1]]
+    if data.size > READABLE and not _is_uniform(data):
+        return None
+    flat = [_number(item) for item in data.reshape(-1)[:READABLE]]
     text = None
     if data.size > 4 and len(set(flat)) == 1:
         plain = {"0.0": "zeros", "0": "zeros", "1.0": "ones", "1": "ones"}.get(flat[0])
@@ -109,6 +111,12 @@ def array(data: np.ndarray[Any, Any]) -> str | None:
     if (text is None or not _is(text, data)) and data.size <= READABLE:
         text = f'np.array({_nested(flat, shape)}, "{dtype}")'
     return text if text is not None and _is(text, data) else None
+
+
+def _is_uniform(data: np.ndarray[Any, Any]) -> bool:
+    """Whether all elements are the same, bit by bit."""
+    flat = np.ascontiguousarray(data).reshape(-1).view(f"V{data.itemsize}")
+    return bool((flat == flat[0]).all())
 
 
 def _is(text: str, data: np.ndarray[Any, Any]) -> bool:
@@ -170,6 +178,12 @@ def definition(name: str, data: np.ndarray[Any, Any], width: int = 100) -> Defin
     lines = [f'    "{code[at : at + width - 6]}"' for at in range(0, len(code), width - 6)]
     value = "\n".join([f'packed("{data.dtype.name}", {data.shape},', *lines]) + ")"
     return Definition(name, value, f"{name} = {value}", packed=True)
+
+
+def has_packed(program: Program) -> bool:
+    """Whether any captured array that `program` reads is written as compressed bytes."""
+    read = {item.index for call in program.calls for item in captured(call)}
+    return any(array(program.arrays[at].data) is None for at in read)
 
 
 def definitions(program: Program) -> dict[int, Definition]:

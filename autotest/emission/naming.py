@@ -18,7 +18,6 @@ import ast
 import enum
 import itertools
 import re
-from collections import Counter
 
 from autotest.program import Call, Captured, Program, captured, refs
 from autotest.program.paths import gradient_of
@@ -68,17 +67,16 @@ def names(program: Program) -> dict[int, str]:
 
 def cotangents(program: Program) -> set[int]:
     """Slots of input tensors without gradient that only ``backward`` and ``grad`` read, after what they start from."""
-    reads: Counter[int] = Counter()
-    as_cotangent: Counter[int] = Counter()
+    free = {call.slot for call in program.inputs() if not call.kwargs.get("requires_grad")}
+    pushed: set[int] = set()
+    read_otherwise: set[int] = set()
     for call in program.calls:
-        reads.update(ref.slot for ref in refs(call))
-        if pushes_gradients(call):
-            as_cotangent.update(ref.slot for ref in refs(call._replace(args=call.args[1:])))
-    return {
-        call.slot
-        for call in program.inputs()
-        if not call.kwargs.get("requires_grad") and reads[call.slot] and reads[call.slot] == as_cotangent[call.slot]
-    }
+        read = free.intersection([ref.slot for ref in refs(call)])
+        if read and pushes_gradients(call):
+            pushed.update(read)
+            read = read.intersection([ref.slot for ref in refs(call._replace(args=call.args[:1], kwargs={}))])
+        read_otherwise |= read
+    return pushed - read_otherwise
 
 
 def constants(program: Program) -> dict[int, str]:

@@ -34,14 +34,18 @@ if status < 0:
     os.kill(os.getpid(), -status)
 sys.exit(status)
 """
+#: Nothing is looked for among what is imported: it stays.
 _RUN = """
-import json, os, sys
+import gc, json, os, sys
 
+gc.disable()
 for line in json.loads(sys.stdin.readline()):
     try:
         exec(line, {})
     except Exception:
         pass
+gc.freeze()
+gc.enable()
 path = sys.stdin.readline().strip()
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 if path:

@@ -47,6 +47,12 @@ def test_an_interpreter_imports_ahead_what_the_script_will_and_nothing_else_of_i
         assert run_script(told) == (1, "False\n"), "the second script has an interpreter of its own"
 
 
+def test_garbage_is_looked_for_in_a_script_but_not_among_what_was_imported_ahead():
+    with expecting_a_script(["import wave"]):
+        told = "import gc, sys; print(gc.isenabled(), gc.get_freeze_count() > 1_000); sys.exit(1)"
+        assert run_script(told) == (1, "True True\n")
+
+
 def test_an_interpreter_that_got_no_script_is_gone():
     with expecting_a_script(["import wave"]):
         pass

@@ -48,6 +48,12 @@ def test_a_child_does_what_it_was_asked_for_where_the_asker_is(server, tmp_path,
     assert (first.status(10), second.status(10)) == (0, 0)
 
 
+def test_garbage_is_looked_for_in_a_child_but_not_among_what_the_server_has_imported(server):
+    enabled, frozen = server.process(tasks.garbage).connection.recv()
+    assert enabled
+    assert frozen > 10_000
+
+
 def test_a_child_that_dies_is_told_with_its_signal_and_its_last_words(server, tmp_path):
     process = server.process(tasks.abort, log=tmp_path / "log")
     with pytest.raises(EOFError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -22,6 +23,11 @@ def tell(connection: Connection, server: socket.socket, value: object) -> None:
         "told": os.environ.get("TESTS_TOLD"),
     }
     connection.send((value, known, "torch" in sys.modules))
+
+
+def garbage(connection: Connection, server: socket.socket) -> None:
+    """Whether this child looks for garbage, and among how many objects it never does."""
+    connection.send((gc.isenabled(), gc.get_freeze_count()))
 
 
 def command(connection: Connection, server: socket.socket, *arguments: str) -> None:

@@ -16,7 +16,7 @@ from autotest.program.semantics import OPERATIONS, is_backward, is_class, is_mod
 from autotest.replaying.replay import replay
 
 #: The reference's gradients beside the candidate's, by place; None where a side has none.
-Gradients: TypeAlias = Mapping[Place, tuple[TensorValue | None, TensorValue | None]]
+PairedGradients: TypeAlias = Mapping[Place, tuple[TensorValue | None, TensorValue | None]]
 
 
 @dataclasses.dataclass(slots=True)
@@ -118,7 +118,7 @@ class Suspects:
     slots: tuple[int, ...]
     #: The reference's gradients of what the calls gave, by place.
     cotangents: dict[Place, TensorValue | None]
-    pairs: Gradients
+    pairs: PairedGradients
 
 
 def suspects(program: Program, pair: Pair, settings: Settings) -> Suspects:

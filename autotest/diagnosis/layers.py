@@ -11,7 +11,7 @@ from autotest.base.settings import Settings, Tolerance
 from autotest.comparison import Mismatch
 from autotest.comparison.ratio import over_tolerance
 from autotest.diagnosis.agreement import Agreement, Place
-from autotest.diagnosis.gradient_flow import Gradients, may_pass_gradients, suspects
+from autotest.diagnosis.gradient_flow import PairedGradients, may_pass_gradients, suspects
 from autotest.diagnosis.locating import Located
 from autotest.frameworks import Pair
 from autotest.program import Call, Scope, operator_of, refs
@@ -50,7 +50,7 @@ class _Row:
 def _table(
     agreement: Agreement,
     paths: Mapping[Scope | None, str],
-    followed: Gradients | None,
+    followed: PairedGradients | None,
     pair: Pair,
     settings: Settings,
 ) -> tuple[Layer, ...]:
@@ -59,7 +59,7 @@ def _table(
     `followed`: the gradients of both sides, where they are known.
     """
     calls, read = agreement.program.calls, agreement.read()
-    pushed: Gradients = followed or {}
+    pushed: PairedGradients = followed or {}
     if followed is None and agreement.mismatches[0].stage == "backward":
         with contextlib.suppress(Exception):  # a table is no reason to lose what it is about
             pushed = suspects(agreement.program, pair, settings).pairs

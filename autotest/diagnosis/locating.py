@@ -9,7 +9,7 @@ from typing import Any
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue
 from autotest.diagnosis.agreement import Agreement, agree
-from autotest.diagnosis.gradient_flow import Gradients, suspects
+from autotest.diagnosis.gradient_flow import PairedGradients, suspects
 from autotest.diagnosis.lockstep import first_divergent
 from autotest.diagnosis.operands import Held, operands_at
 from autotest.frameworks import Framework, Pair
@@ -33,7 +33,7 @@ class Located:
     #: do. What it is given may be off by rounding, so that it is no more than the place to look at.
     hint: int | None = None
     #: The reference's gradients beside the candidate's by place, where they were followed.
-    gradients: Gradients | None = None
+    gradients: PairedGradients | None = None
 
 
 def locate(program: Program, pair: Pair, settings: Settings, first: Mismatch) -> Located:

@@ -1,24 +1,28 @@
-"""``python -m benchmarks.recall LEDGER MAP``: which divergences of a ledger a sweep's map (its JSON) shows, too.
+"""``python -m benchmarks.recall LEDGER MAP...``: which divergences of a ledger sweeps' maps (their JSON) show, too.
 
-The sweep must not have been given the ledger. An entry is found when a finding is about the same operator and has the
-same symptom; a module and the function of its name are one operator.
+The sweeps must not have been given the ledger. An entry is found when a finding is about the same operator and has the
+same symptom, or when cells are absent for the want of it; a module and the function of its name are one operator. The
+operator is the one that the entry's reproducer calls last, but for what only makes tensors and gradients.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from autotest.results import ledger
 from autotest.results.ledger import LedgerEntry
 from autotest.results.sweep_findings import symptoms_of
 
 #: What the share of divergences that are found should reach.
-GOAL = 0.85
+GOAL: Final = 0.85
+#: What a finding says where the candidate accepts what the reference refuses.
+_ACCEPTED: Final = re.compile(r" refuses \(.*accepts", re.DOTALL)
 
 
 class Known(NamedTuple):
@@ -28,9 +32,13 @@ class Known(NamedTuple):
     operators: frozenset[str]
 
 
+#: Packages of torch whose operators have the same names as others.
+_PACKAGES: Final = re.compile(r"^(Tensor|special|linalg|functional|nn\.functional|nn|optim)\.")
+
+
 def folded(name: str) -> str:
     """`name` without its package and spelling: ``nn.LeakyReLU`` and ``nn.functional.leaky_relu_`` are one."""
-    return name.rpartition(".")[2].replace("_", "").lower()
+    return _PACKAGES.sub("", name).replace("_", "").lower()
 
 
 def spelt(name: str) -> tuple[str, str]:
@@ -40,26 +48,114 @@ def spelt(name: str) -> tuple[str, str]:
 
 
 def known(entry: LedgerEntry, folder: Path) -> Known:
-    """What `entry` is about: the operator that it or the first line of its reproducer names."""
-    names = {entry.operator} - {"", "tensor"}
-    if entry.reproducer:
-        first = (folder / entry.reproducer).read_text(encoding="utf-8").partition("\n")[0]
-        names.add(first.strip('"').partition(":")[0])
-    return Known(entry, frozenset(names))
+    """What `entry` is about, by what it names and what its reproducer calls."""
+    called = _called(folder / entry.reproducer) if entry.reproducer else []
+    if any(name.startswith("optim.") for name in called):
+        return Known(entry, frozenset(name for name in called if name.startswith("optim.")))
+    if not called:
+        return Known(entry, frozenset([entry.operator]))
+    named = {entry.operator} if folded(entry.operator) in map(folded, called) else set()
+    return Known(entry, frozenset({*named, called[-1]}))
+
+
+def _called(reproducer: Path) -> list[str]:
+    """What the program of a reproducer calls, in order, without what only makes tensors, modules' states, gradients."""
+    for statement in ast.parse(reproducer.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "program":
+            reader = _Reader()
+            reader.visit(statement)
+            return [name for name in reader.called if name.rpartition(".")[2] not in _AROUND]
+    return []
+
+
+#: What puts a finding's inputs into their places.
+_ARRANGING: Final = frozenset("clone permute expand as_strided view_as getitem".split())
+#: What is called around the operator that a reproducer is about.
+_AROUND: Final = frozenset(
+    "tensor zeros ones from_numpy backward requires_grad_ detach clone double train eval parameters list no_grad array "
+    "zero_grad step astype reshape".split()
+)
+#: What reproducers import.
+_MODULES: Final = frozenset(("torch", "np", "copy"))
+_OPERATORS: Final = {
+    ast.Mult: "mul", ast.Add: "add", ast.Sub: "sub", ast.Mod: "mod", ast.FloorDiv: "floordiv",
+    ast.Gt: "gt", ast.Lt: "lt", ast.GtE: "ge",
+}  # fmt: skip
+
+
+class _Reader(ast.NodeVisitor):
+    """Reads the names of what a program calls; of a module that was made before, the name of its class."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+        self._made: dict[str, str] = {}
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        made = _dotted(node.value.func) if isinstance(node.value, ast.Call) else ""
+        if isinstance(node.targets[0], ast.Name):
+            self._made[node.targets[0].id] = made
+        elif isinstance(node.targets[0], ast.Subscript):
+            self.called.append("setitem")
+
+    def visit_With(self, node: ast.With) -> None:
+        """The numbers of a module, which are copied into it."""
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.generic_visit(node)
+        name = _dotted(node.func)
+        name = self._made.get(name, name)
+        if name and not name.startswith("np."):
+            self.called.append(name.removeprefix("torch."))
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        self.generic_visit(node)
+        self.called.append(_OPERATORS[type(node.op)])
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self.generic_visit(node)
+        self.called.append(_OPERATORS[type(node.ops[0])])
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self.generic_visit(node)
+        # An item of a tuple and a view of an input are numbers and slices.
+        if isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name):
+            self.called.append("getitem")
+
+
+def _dotted(node: ast.expr) -> str:
+    """``torch.nn.ReLU`` as it is written; a method as one of a tensor."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        owner = _dotted(node.value)
+        return f"{owner if owner.partition('.')[0] in _MODULES else 'Tensor'}.{node.attr}"
+    return ""
 
 
 def shows(finding: Mapping[str, Any], about: Known) -> bool:
     """Whether `finding`, of a map, is about the same operator and has the same symptom."""
-    names = [finding["operator"].partition(":")[0], *finding.get("calls", ())]
+    names = [finding["operator"].partition(":")[0], *(name for name in finding["calls"] if name not in _ARRANGING)]
     symptoms = symptoms_of(finding["check"])
     symptom = about.entry.symptom
-    if (
-        symptom in ("shape", "dtype")
-        and "gradient" in finding["check"]
-        and f"expected {symptom}" not in finding["message"]
-    ):
+    message = finding["message"]
+    if symptom in ("shape", "dtype") and "gradient" in finding["check"] and f"expected {symptom}" not in message:
         return False  # another difference of a gradient
+    if finding["check"] == "errors" and (symptom == "accepted") != bool(_ACCEPTED.search(message)):
+        return False  # refused what the reference accepts, or the other way round
+    if finding["check"] == "alias" and "/out=/" in finding["sample"]:
+        return False  # an `out=` that is not written
+    if symptom == "gradient" and " raised " in message:
+        return False  # there is no gradient that could differ
     return not set(map(folded, about.operators)).isdisjoint(map(folded, names)) and symptom in symptoms
+
+
+def lacks(cell: Mapping[str, Any], about: Known) -> bool:
+    """Whether `cell`, of a map, is absent since the candidate lacks what `about` says that it refuses."""
+    if cell["status"] != "absent" or about.entry.symptom != "exception":
+        return False
+    gone = re.search(r" has no (\S+)$", cell["absent"])
+    return gone is not None and gone[1] in about.operators
 
 
 def says_the_same(finding: Mapping[str, Any], about: Known) -> bool:
@@ -67,27 +163,34 @@ def says_the_same(finding: Mapping[str, Any], about: Known) -> bool:
     return re.search(about.entry.match, finding["message"]) is not None
 
 
-def missed(entries: Iterable[Known], findings: Sequence[Mapping[str, Any]]) -> list[Known]:
-    """The entries that no finding shows."""
-    return [about for about in entries if not any(shows(finding, about) for finding in findings)]
+def missed(entries: Iterable[Known], maps: Sequence[Mapping[str, Any]]) -> list[Known]:
+    """The entries that no finding of the maps shows, and no absent cell."""
+    findings = [finding for one in maps for finding in one["findings"]]
+    cells = [cell for one in maps for cell in one.get("cells", ())]
+    return [
+        about
+        for about in entries
+        if not any(shows(finding, about) for finding in findings) and not any(lacks(cell, about) for cell in cells)
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recall", description=__doc__)
     parser.add_argument("ledger", type=Path)
     parser.add_argument(
-        "map", type=Path, nargs="?", help="what `autotest sweep --json` wrote; without it, print its -k"
+        "maps", type=Path, nargs="*", help="what `autotest sweep --json` wrote; without it, print its -k"
     )
     chosen = parser.parse_args()
     entries = [known(entry, chosen.ledger.parent) for entry in ledger.read(chosen.ledger)]
-    if chosen.map is None:
+    if not chosen.maps:
         names = sorted({name for about in entries for own in about.operators for name in spelt(own)})
         print(" or ".join(f"{name}/ or {name}:" for name in names))
         return 0
-    findings = json.loads(chosen.map.read_text(encoding="utf-8"))["findings"]
-    without = missed(entries, findings)
+    maps = [json.loads(place.read_text(encoding="utf-8")) for place in chosen.maps]
+    without = missed(entries, maps)
     for about in without:
         print(f"missed: {about.entry.key} ({', '.join(sorted(about.operators))}; {about.entry.symptom})")
+    findings = [finding for one in maps for finding in one["findings"]]
     worded = sum(any(shows(f, about) and says_the_same(f, about) for f in findings) for about in entries)
     share = 1 - len(without) / len(entries)
     print(f"{len(entries) - len(without)} of {len(entries)} are found ({share:.1%}); {worded} with the ledger's words")

@@ -72,9 +72,9 @@ def telling(
 
 
 def given(function: Callable[..., Any], arguments: CallArguments) -> Any:
-    """What `function` gives, and the gradients of its operands; always with the same random numbers.
+    """What `function` gives, the gradients of its operands, and what it leaves in these.
 
-    None where torch refuses, or what it gives holds no tensor and no number.
+    The random numbers are always the same. None where torch refuses, or where there is no tensor and no number.
     """
     torch.default_generator.manual_seed(0)
     leaves: list[Any] = []
@@ -82,19 +82,28 @@ def given(function: Callable[..., Any], arguments: CallArguments) -> Any:
         warnings.simplefilter("ignore")
         args, kwargs = _copied((tuple(arguments[0]), dict(arguments[1])), leaves)
         value = function(*args, **kwargs)
-        return (value, _gradients(value, leaves)) if _says_something(value) else None
+        return (value, _gradients(value, leaves), _tensors((args, kwargs))) if _says_something(value) else None
     return None
 
 
 def _copied(value: Any, leaves: list[Any]) -> Any:
-    """`value` with new tensors in place of its own; those that ask for a gradient are added to `leaves`."""
+    """`value` with new tensors in place of its own, which may be written into; `leaves` gets those with gradients."""
     if isinstance(value, torch.Tensor):
         made = value.detach().clone().requires_grad_(value.requires_grad)
-        leaves.extend([made] * value.requires_grad)
-        return made
+        if not value.requires_grad:
+            return made
+        leaves.append(made)
+        return made.clone()
     if type(value) in (tuple, list):
         return type(value)(_copied(item, leaves) for item in value)
     return {name: _copied(item, leaves) for name, item in value.items()} if type(value) is dict else value
+
+
+def _tensors(value: Any) -> list[Any]:
+    if isinstance(value, torch.Tensor):
+        return [value.detach()]
+    items = value.values() if type(value) is dict else value if type(value) in (tuple, list) else ()
+    return [tensor for item in items for tensor in _tensors(item)]
 
 
 def _gradients(value: Any, leaves: Sequence[Any]) -> Any:

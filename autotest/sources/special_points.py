@@ -1,49 +1,126 @@
-"""Programs -> the same calls where gradients and comparisons are special: at zero, among equals, beside NaN."""
+"""Programs -> the same calls where results and gradients are special: at zero and limits, among equals, beside NaN."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from autotest.program import Program, Ref, leaves
-from autotest.sources.mutated_inputs import inputs, with_array
+from autotest.sources.mutated_inputs import Mutation, inputs, no_rows, scalars, with_array
 
 _Values = np.ndarray[Any, Any]
-#: What the values of the first floating input become, or of all of them.
-POINTS: Final[Mapping[str, tuple[Callable[[_Values], _Values], bool]]] = {
-    "zeros": (np.zeros_like, True),
-    "all alike": (lambda data: np.full_like(data, 0.5), True),
-    "a NaN": (lambda data: _holding(data, float("nan")), False),
-    "NaN and infinity that meet": (lambda data: _holding(data, float("nan"), float("inf")), True),
+#: What the values of the input of this number become.
+_Compute = Callable[[_Values, int], _Values]
+
+
+class Point(NamedTuple):
+    """One way to change the values of some of the inputs that hold numbers."""
+
+    compute: _Compute
+    #: Which of the inputs it changes, as a slice of them.
+    inputs: slice = slice(None)
+    #: How many of them there must be.
+    least: int = 1
+
+
+def _limits(data: _Values, place: int) -> _Values:
+    """The limits of a dtype, such that those of several inputs meet one another: the greatest the smallest, too."""
+    limits: tuple[float, ...]
+    if data.dtype.kind == "f":
+        # The last is subnormal: a number that is not zero, and whose reciprocal overflows.
+        great, small = float(np.finfo(data.dtype).max), float(np.finfo(data.dtype).smallest_subnormal) * 64
+        limits = (great, -great, 1.0, small) if place == 0 else (small, great, great, -great)
+    else:
+        least, greatest = np.iinfo(data.dtype).min, np.iinfo(data.dtype).max
+        # The least by -1 is no int, and ends torch itself.
+        limits = (least, greatest, -1, 0) if place == 0 else (greatest, 1, least, greatest)
+    return _holding(data, *limits)
+
+
+#: What becomes of inputs that hold fractions, or of all that hold numbers where none does.
+POINTS: Final[Mapping[str, Point]] = {
+    "zeros": Point(lambda data, _: np.zeros_like(data)),
+    "zeros in the last": Point(lambda data, _: np.zeros_like(data), slice(-1, None), least=2),
+    "limits that meet": Point(_limits),
 }
-#: Calls at most that meet each of these.
+#: What becomes of fractions besides.
+FRACTIONAL: Final[Mapping[str, Point]] = {
+    "all alike": Point(lambda data, _: np.full_like(data, 0.5)),
+    "a NaN": Point(lambda data, _: _holding(data, float("nan")), slice(1)),
+    "NaN and infinity that meet": Point(lambda data, _: _holding(data, float("nan"), float("inf"))),
+}
+#: The other precision, where one input has it and the others, or a module, have theirs.
+_OTHER: Final[Mapping[str, str]] = {"float32": "float64", "float64": "float32", "int64": "int32", "int32": "int64"}
+#: The same for shapes. That no element is there, or no dimension, few samples of modules and of others think of.
+SHAPES: Final[Mapping[str, Mutation]] = {"no rows": no_rows, "no dimensions": scalars}
+#: Calls at most that meet these: what dies of one of them dies in all.
+_SHAPED: Final = 2
+#: Calls at most that meet each of the others.
 _CALLS: Final = 16
+#: Elements that a vector unit may compute at once, twice: 16 numbers of single precision in 512 bits.
+_SEVERAL: Final = 32
 
 
 def special_points(programs: Sequence[Program]) -> Iterator[tuple[str, Program]]:
     """Each kind of point for some of `programs`, such that every argument which one of them gives is among these."""
-    for program in _unlike(programs):
-        floating = _floating(program)
-        for name, (compute, everywhere) in POINTS.items():
-            changed = program
-            for index in floating if everywhere else floating[:1]:
-                changed = with_array(changed, index, compute(program.arrays[index].data))
-            yield name, changed
+    unlike = _unlike(programs)
+    for program in unlike:
+        yield from _of_values(program)
+        yield from _of_another_precision(program)
+    for program in unlike[:_SHAPED]:
+        for name, change in SHAPES.items():
+            changed = change(program, random.Random(0))
+            if changed is not None:
+                yield name, changed
+
+
+def _of_values(program: Program) -> Iterator[tuple[str, Program]]:
+    fractions = _holding_numbers(program, "f")
+    numbers = fractions or _holding_numbers(program, "i")
+    for name, point in {**POINTS, **(FRACTIONAL if fractions else {})}.items():
+        if len(numbers) < point.least:
+            continue
+        changed = program
+        for place, index in [*enumerate(numbers)][point.inputs]:
+            with np.errstate(all="ignore"):
+                changed = with_array(changed, index, point.compute(program.arrays[index].data, place))
+        yield name, changed
+
+
+def _of_another_precision(program: Program) -> Iterator[tuple[str, Program]]:
+    """The first input, and the last, in another precision than what it meets: other inputs, or a module's state."""
+    numbers = [index for index in _holding_numbers(program, "fi") if program.arrays[index].dtype in _OTHER]
+    alone = not any(call.kind == "load_state" for call in program.calls)
+    if len(numbers) < 1 + alone:
+        return
+    for index in dict.fromkeys((numbers[0], numbers[-1])):
+        array = program.arrays[index]
+        other = _OTHER[array.dtype]
+        yield f"{other} beside {array.dtype}", with_array(program, index, array.data.astype(other), other)
 
 
 def _unlike(programs: Sequence[Program]) -> list[Program]:
-    """Those with an argument that none before them gives, as far as they have floating inputs with elements."""
+    """Those with an argument that none before them gives, as far as they have inputs of numbers with elements.
+
+    Tensors of some size come first: what computes several elements at once is not what computes the last few.
+    """
     seen: set[str] = set()
     found: list[Program] = []
-    for program in programs:
-        if len(found) < _CALLS and _floating(program):
+    for program in sorted(programs, key=_is_small):
+        if len(found) < _CALLS and _holding_numbers(program, "fi"):
             told = set(_arguments(program))
             if not told <= seen:
                 seen |= told
                 found.append(program)
     return found
+
+
+def _is_small(program: Program) -> bool:
+    sizes = [program.arrays[index].data.size for index in _holding_numbers(program, "fi")]
+    return not sizes or max(sizes) < _SEVERAL
 
 
 def _arguments(program: Program) -> Iterator[str]:
@@ -57,9 +134,10 @@ def _arguments(program: Program) -> Iterator[str]:
                 yield f"{call.target} {place} {value!r}"
 
 
-def _floating(program: Program) -> list[int]:
+def _holding_numbers(program: Program, kinds: str) -> list[int]:
+    """The inputs with elements whose NumPy dtype is of one of `kinds`."""
     found = [(index, program.arrays[index].data) for index in inputs(program)]
-    return [index for index, data in found if data.dtype.kind == "f" and data.size]
+    return [index for index, data in found if data.dtype.kind in kinds and data.size]
 
 
 def _holding(data: _Values, *values: float) -> _Values:
@@ -70,4 +148,4 @@ def _holding(data: _Values, *values: float) -> _Values:
     return changed
 
 
-__all__ = ["POINTS", "special_points"]
+__all__ = ["FRACTIONAL", "POINTS", "special_points"]

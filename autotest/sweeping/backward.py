@@ -11,7 +11,7 @@ import numpy as np
 from autotest.frameworks import Framework
 from autotest.program import Array, Call, Operand, Program, Ref, refs
 from autotest.program.rewriting import tensor_call
-from autotest.program.semantics import is_backward
+from autotest.program.semantics import is_backward, written
 from autotest.replaying.replay import Replayed, perform
 
 #: What is pushed back through the first elements of a result, a whole number of times what it repeats for the others.
@@ -58,13 +58,21 @@ def differentiable(program: Program, expected: Replayed, calls: list[Call]) -> t
             continue
         if any(tensor is other for other in tensors):
             continue
-        at = slot
+        at = _written_by(program.calls[slot], tensor, expected) if path == () else slot
         for index in path:
             calls.append(Call("operator", "getitem", (Ref(at), index), {}, len(calls)))
             at = len(calls) - 1
         outputs.append(Ref(at))
         tensors.append(tensor)
     return outputs, tensors
+
+
+def _written_by(call: Call, tensor: Any, expected: Replayed) -> int:
+    """Where `tensor`, the result of `call`, was before: what a call writes into is there whatever it returns."""
+    for ref in written(call):
+        if expected.framework.same(tensor, expected.values[ref.slot]):
+            return ref.slot
+    return call.slot
 
 
 def _pushed(calls: list[Call], arrays: list[Array], pushed: Array, *, gaps: bool) -> Operand:

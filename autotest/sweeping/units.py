@@ -152,8 +152,10 @@ def _applies(entry: DatabaseEntry, form: Form, dtype: str, kind: SampleKind) -> 
     if kind == "error":
         # They come with dtypes of their own.
         return form in FIRST and dtype == ("float32" if "float32" in entry.dtypes else entry.dtypes[0])
-    if kind in ("special", "hard"):
+    if kind == "hard":
         return form in FIRST and dtype == "float32"
+    if kind == "special":
+        return form in FIRST and dtype in ("float32", "int64")
     if kind == "mutation":
         # Some candidates have ``x % y``, and no function of that.
         return dtype == "float32" or (form in FIRST and dtype in _MUTATED_DTYPES) or (form, dtype) == _WRITTEN

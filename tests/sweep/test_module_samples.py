@@ -72,6 +72,12 @@ def test_a_module_that_works_in_place_is_given_no_leaf(database: ModuleDatabase)
     assert all(replay(program, TORCH).error is None for program in made)
 
 
+def test_working_in_place_is_tried_on_fractions_that_carry_a_gradient(database: ModuleDatabase) -> None:
+    made = [program for program in programs(database, "nn.Hardtanh") if program.calls[0].kwargs.get("inplace")]
+    assert made
+    assert all(call.target == "float32" and call.kwargs["requires_grad"] for one in made for call in one.inputs())
+
+
 def test_a_module_with_parameters_is_searched_in_double_precision_too(database: ModuleDatabase) -> None:
     assert any(replay(program, TORCH).error is None for program in programs(database, "nn.PReLU", "float64"))
 

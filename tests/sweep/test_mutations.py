@@ -13,7 +13,6 @@ from autotest.program.rewriting import tensor_call
 from autotest.program.serialisation import pack_arrays, to_json
 from autotest.replaying.replay import replay
 from autotest.sources.mutations import CONTENTS, MUTATIONS, mutations
-from autotest.sources.special_points import POINTS, special_points
 
 TORCH = framework("torch")
 
@@ -176,20 +175,6 @@ def test_what_is_enlarged_stays_small_when_it_is_broadcast() -> None:
     calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
     calls.append(Call("function", "where", (Ref(0), Ref(1), Ref(2)), {}, 3))
     assert MUTATIONS["a large size"](Program(tuple(calls), arrays), random.Random(0)) is None
-
-
-def test_special_points_are_met_by_every_argument_that_is_given() -> None:
-    array = Array(np.arange(3, dtype="float32"), "float32")
-
-    def norm(*order: float) -> Program:
-        calls = (tensor_call(0, 0, array, requires_grad=True), Call("function", "norm", (Ref(0), *order), {}, 1))
-        return Program(calls, (array,))
-
-    made = list(special_points([norm(), norm(), norm(2), norm(1), norm(2)]))
-    assert [name for name, _ in made] == [*POINTS] * 3
-    assert [program.calls[-1].args[1:] for _, program in made[:: len(POINTS)]] == [(), (2,), (1,)]
-    assert not made[0][1].arrays[0].data.any()
-    assert np.isnan(dict(made)["a NaN"].arrays[0].data).any()
 
 
 def test_integers_do_not_require_grad() -> None:

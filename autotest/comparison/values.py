@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -91,7 +90,7 @@ class Thing:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One thing that differs. `name` is the path of the item: ``v3[1]``, ``m0.weight.grad``; `message` tells people."""
+    """One thing that differs. `name` is what it is called, such as ``v3[1]``; `message` tells people."""
 
     name: str
     slot: int
@@ -109,17 +108,13 @@ class Mismatch:
     what: str = ""
     #: Of the gradient of a leaf: which operand of the call that it is named after, such as ``"1"`` or ``"weight"``.
     operand: str = ""
+    #: What of the value differs: ``[1]`` of ``v3[1]``, ``.weight.grad`` of ``m0.weight.grad``; "" for all of it.
+    place: str = ""
 
     @property
     def heading(self) -> str:
         """The symptom by which it is told apart from others: ``"special values"`` where only these show it."""
         return SPECIAL if self.special else self.symptom
-
-    @property
-    def place(self) -> str:
-        """What of its value differs: ``[1]`` of ``v3[1]``, ``.weight.grad`` of ``m0.weight.grad``; "" for all of it."""
-        found = re.fullmatch(r"[a-z]+\d+(\W.*)", self.name)
-        return "" if found is None else found[1]
 
     @property
     def key(self) -> str:
@@ -190,6 +185,7 @@ class Comparison:
 
     Attributes:
         stage: what they are, results of the forward or gradients.
+        place: what of the value of that call they are, as of a `Mismatch`.
         tolerance: of floating numbers.
         slot: the call that gave them.
         check_dtype, check_values: whether dtypes and numbers count.
@@ -202,13 +198,14 @@ class Comparison:
     check_dtype: bool = True
     check_values: bool = True
     sides: tuple[str, str] = ("reference", "candidate")
+    place: str = ""
 
     def compare(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
-        """The mismatches of two values called `name`."""
+        """The mismatches of two values, which are what is at `place` of what is called `name`."""
         if surely_agree(expected, actual, self.tolerance, check_values=self.check_values):
             return []
         if type(expected) is not type(actual):
-            return [self._unlike(name, expected, actual), *self._inside(name, expected, actual)]
+            return [self._unlike(name, expected, actual), *self._as_lists(name, expected, actual)]
         if type(expected) is TensorValue:
             return self._tensors(name, expected, actual)
         if isinstance(expected, (tuple, list)):
@@ -216,7 +213,7 @@ class Comparison:
                 told = f"expected {len(expected)} items, actual {len(actual)}"
                 return [self._mismatch(name, "structure", "another number of items", told, detail="length")]
             pairs = enumerate(zip(expected, actual, strict=True))
-            return [found for at, (one, other) in pairs for found in self.compare(f"{name}[{at}]", one, other)]
+            return [found for at, (one, other) in pairs for found in self._inside(f"[{at}]").compare(name, one, other)]
         if isinstance(expected, dict):
             wanted, got = list(expected), list(actual)
             # Their order counts: whoever walks through a dict sees it. Types too, since 1 == True.
@@ -224,20 +221,26 @@ class Comparison:
                 told = f"expected keys {_told(wanted)}, actual {_told(got)}"
                 return [self._mismatch(name, "structure", "other keys", told, detail="keys")]
             return [
-                found for key in wanted for found in self.compare(f"{name}[{_told(key)}]", expected[key], actual[key])
+                found
+                for key in wanted
+                for found in self._inside(f"[{_told(key)}]").compare(name, expected[key], actual[key])
             ]
         if isinstance(expected, (np.ndarray, np.generic)):
             return self._compare_arrays(name, np.asarray(expected), np.asarray(actual))
         return self._plain(name, expected, actual)
 
-    def _inside(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
+    def _inside(self, step: str) -> Comparison:
+        """The same for an item of what is compared."""
+        return dataclasses.replace(self, place=self.place + step)
+
+    def _as_lists(self, name: str, expected: Any, actual: Any) -> list[Mismatch]:
         """What differs in a list and a tuple of as many items, of which their types hide nothing."""
         if not all(type(side) in (tuple, list) for side in (expected, actual)) or len(expected) != len(actual):
             return []
         return self.compare(name, list(expected), list(actual))
 
     def _unlike(self, name: str, expected: Any, actual: Any) -> Mismatch:
-        if is_gradient(name) and (expected is None or actual is None):
+        if is_gradient(name + self.place) and (expected is None or actual is None):
             having, lacking = self.sides if actual is None else self.sides[::-1]
             what = f"only the {'reference' if actual is None else 'candidate'} has a gradient"
             told = f"{having} has a gradient, {lacking} has none"
@@ -310,11 +313,23 @@ class Comparison:
         *,
         detail: Detail = "",
     ) -> Mismatch:
-        """That `what` differs in the item called `name`; `told` says it to people, with what is of this trial."""
+        """That `what` differs there; `told` says it to people, with what is of this trial."""
+        name += self.place
         if symptom == "value" and (is_gradient(name) or self.stage == "backward"):
             symptom = "gradient"
         message = f"{name}: {told or what}. expected={self.sides[0]} actual={self.sides[1]}"
-        return Mismatch(name, self.slot, symptom, self.stage, "candidate", message, numbers, detail=detail, what=what)
+        return Mismatch(
+            name,
+            self.slot,
+            symptom,
+            self.stage,
+            "candidate",
+            message,
+            numbers,
+            detail=detail,
+            what=what,
+            place=self.place,
+        )
 
 
 def _how_much(found: Statistics) -> str:

@@ -20,6 +20,7 @@ from autotest.diagnosis.locating import locate
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Captured, Program, Ref, map_operand, refs
 from autotest.program.calls import first_use
+from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class
 from autotest.recording.recorder import Recorder
@@ -193,7 +194,7 @@ def _overwritten(program: Program, call: Call, place: Place, agreement: Agreemen
     if suffix:
         if not is_class(program.calls[slot]):
             return None
-        written = Call("load_state", "", (Ref(slot), {suffix.lstrip("."): content}), {}, len(program.calls))
+        written = Call("load_state", "", (Ref(slot), {member_of(suffix): content}), {}, len(program.calls))
     else:
         written = Call("overwrite", "", (Ref(slot), content), {}, len(program.calls))
     calls = [*program.calls[: call.slot + 1], written, *program.calls[call.slot + 1 :]]

@@ -15,7 +15,7 @@ from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref
-from autotest.program.paths import indices_of, is_gradient, owner_of_gradient
+from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import backward_arguments, is_backward, returns_gradients
 from autotest.replaying.replay import replay
@@ -100,7 +100,7 @@ def _leaf(program: Program, place: Place) -> int | None:
     """The captured array that the gradient at `place` belongs to."""
     slot, suffix = place
     call = program.calls[slot]
-    name = owner_of_gradient(suffix)
+    name = member_of(owner_of_gradient(suffix))
     if returns_gradients(call):
         inputs = call.args[1] if len(call.args) > 1 else call.kwargs.get("inputs")
         indices = indices_of(suffix)
@@ -114,8 +114,8 @@ def _leaf(program: Program, place: Place) -> int | None:
         index: int = call.args[0].index
         return index
     for later in program.calls:
-        if later.kind == "load_state" and later.args[0] == Ref(slot) and name[1:] in later.args[1]:
-            return int(later.args[1][name[1:]].index)
+        if later.kind == "load_state" and later.args[0] == Ref(slot) and name in later.args[1]:
+            return int(later.args[1][name].index)
     return None
 
 

@@ -22,11 +22,11 @@ def own_script(finding: Finding, pair: Pair) -> str | None:
     elsewhere = isinstance(candidate, Interpreter)
     own = names(program).get(first.slot)
     # What a call that raises would have given has a name, too.
-    name = own if first.symptom == "exception" and own is not None else first.name
-    if not (elsewhere or candidate.translates) or own is None or not name.startswith(own):
+    name = own if first.symptom == "exception" else first.name
+    if not (elsewhere or candidate.translates) or own is None or name != own + first.place:
         return None
     try:
-        terms = _terms(program, pair, first.slot, name[len(own) :])
+        terms = _terms(program, pair, first.slot, first.place)
         if terms is None and not (elsewhere and candidate.inner == "torch"):  # type: ignore[attr-defined]
             return None
         reference, other = pair.sides

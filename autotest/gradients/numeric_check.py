@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
@@ -51,7 +51,7 @@ def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
     larger: Enlarged | None = None
     for side, framework in zip(sides[: 1 if same else 2], (pair.reference, pair.candidate), strict=False):
         try:
-            found, slots = _checked(program, framework, settings)
+            found, places = _checked(program, framework, settings)
         except NotNumeric as error:
             result.unchecked = str(error)
             continue
@@ -61,17 +61,19 @@ def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
         told = _smallness(small)
         if larger is not None and found.passed and str(larger):
             try:
-                found, slots = _checked(larger.program, framework, settings)
+                found, places = _checked(larger.program, framework, settings)
                 told = f"\n(on larger inputs: {larger}){told}"
             except NotNumeric as error:
                 small = below_enough(larger.before)
                 told = f"\n(only as it was drawn; on larger inputs {error})"
         result.small += [name for name in small if name not in result.small]
-        result.mismatches += mismatches_of(found, slots, side, framework, told)
+        result.mismatches += mismatches_of(found, places, side, framework, told)
     return result
 
 
-def _checked(program: Program, framework: Framework, settings: Settings) -> tuple[GradcheckResult, dict[str, int]]:
+def _checked(
+    program: Program, framework: Framework, settings: Settings
+) -> tuple[GradcheckResult, Mapping[str, tuple[int, str]]]:
     forward = settings.check_grad == "forward"
     return check_program(program, framework, RULE, order=settings.grad_order, forward=forward)
 
@@ -81,18 +83,18 @@ def _smallness(small: Sequence[str]) -> str:
 
 
 def mismatches_of(
-    found: GradcheckResult, slots: dict[str, int], side: Side, framework: Framework, told: str = ""
+    found: GradcheckResult, places: Mapping[str, tuple[int, str]], side: Side, framework: Framework, told: str = ""
 ) -> list[Mismatch]:
     """A mismatch for each row that failed; `told` is added to what it says."""
     failed = [row for row in found.rows if not row.passed]
     mismatches: list[Mismatch] = []
     for row in failed:
         rows = [row, *(other for other in found.rows if other is not row)]
-        name = gradient_of(row.input)
+        name, (slot, place) = gradient_of(row.input), places[row.input]
         table = report.failure(rows, f"{name} of {framework.name}")
         message = f"{table}\n(of its own forward, by central differences in float64){told}"
         mismatches.append(
-            Mismatch(name, slots[row.input], "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE)
+            Mismatch(name, slot, "gradient", "replay", side, message, what=NOT_THE_DERIVATIVE, place=gradient_of(place))
         )
     return mismatches
 

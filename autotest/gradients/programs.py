@@ -34,7 +34,7 @@ class VariedLeaf:
 @warnings_shown()  # forward mode of newer torch warns of its own making
 def check_program(
     program: Program, framework: Framework, rule: Rule, *, order: int = 1, forward: bool = False
-) -> tuple[GradcheckResult, dict[str, int]]:
+) -> tuple[GradcheckResult, dict[str, tuple[int, str]]]:
     """Hold the gradients that `framework` gives for `program` against differences of it.
 
     Args:
@@ -42,7 +42,7 @@ def check_program(
         forward: check forward mode too, where the framework has it.
 
     Returns:
-        what was found, and for each input that a row names, its slot in `program`.
+        what was found, and for each input that a row names, its slot in `program` and what of its value it is.
 
     Raises:
         NotNumeric: the program computes with undefined contents, or cannot run in double precision on this framework.
@@ -58,26 +58,26 @@ def check_program(
         runner = ProgramFunction(wide, upto, roots, framework)
         varied = runner.leaves
         inputs = [leaf.tensor for leaf in varied]
-        slots = {shown[back[leaf.slot]] + leaf.suffix: back[leaf.slot] for leaf in varied}
+        places = {shown[back[leaf.slot]] + leaf.suffix: (back[leaf.slot], leaf.suffix) for leaf in varied}
         function = FunctionOfInputs(framework, runner, inputs)
-        found = check(function, rule, (list(slots), outputs))
+        found = check(function, rule, (list(places), outputs))
         if forward:
             substituted = [position for position, leaf in enumerate(varied) if not leaf.suffix]
-            found.rows += forward_rows(function, rule, (list(slots), outputs), substituted)
+            found.rows += forward_rows(function, rule, (list(places), outputs), substituted)
         if order == 2 and found.passed:
             cotangents = made_cotangents(framework, runner, inputs)
-            slots.update({f"cotangent of {shown[back[slot]]}": back[slot] for slot in roots})
+            places.update({f"cotangent of {shown[back[slot]]}": (back[slot], "") for slot in roots})
             twice = second_order(framework, runner, len(inputs))
             again = FunctionOfInputs(framework, twice, [*inputs, *cotangents])
             second = [f"gradient {position}" for position in range(len(again.outputs()))]
-            more = check(again, rule, (list(slots), second))
+            more = check(again, rule, (list(places), second))
             found.rows += more.rows
             found.warnings += more.warnings
     except Exception as error:
         lines = str(error).strip().splitlines() or [""]
         said = f"{type(error).__name__}: {lines[-1][:200]}"
         raise NotNumeric(f"{framework.name} cannot run it in double precision ({said})") from error
-    return found, slots
+    return found, places
 
 
 class DifferentiatedProgram(NamedTuple):

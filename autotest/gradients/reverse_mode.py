@@ -15,6 +15,7 @@ from autotest.gradients.exemptions import Rule
 from autotest.gradients.function import Real, from_reals, overlaps, real_shape, reals
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.program import Array, Call, Captured, Program, Ref, leaves
+from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.program.semantics import backward_arguments, pushes_gradients, returns_gradients
 from autotest.replaying.replay import Replayed, replay
@@ -161,7 +162,7 @@ class _Pushed:
         for leaf in _captured_leaves(self._program):
             tensor = self._run.values[leaf.slot]
             if leaf.suffix:
-                tensor = self._framework.parameters(tensor).get(leaf.suffix[1:])
+                tensor = self._framework.parameters(tensor).get(member_of(leaf.suffix))
             if tensor is None or not self._framework.can_backpropagate(tensor):
                 continue
             row = self._row(leaf, tensor, own[leaf.slot] + leaf.suffix)

@@ -20,6 +20,11 @@ def indices_of(path: str) -> tuple[int, ...] | None:
     return None if found is None else tuple(map(int, re.findall(r"\d+", path)))
 
 
+def member_of(path: str) -> str:
+    """The name by which a module knows the parameter or buffer at `path`: ``0.weight`` of ``.0.weight``."""
+    return path.removeprefix(".")
+
+
 def gradient_of(path: str) -> str:
     """The path of the gradient of what is at `path`."""
     return path + _GRADIENT
@@ -35,4 +40,4 @@ def owner_of_gradient(path: str) -> str:
     return path.removesuffix(_GRADIENT)
 
 
-__all__ = ["gradient_of", "indices_of", "is_gradient", "item_path", "owner_of_gradient"]
+__all__ = ["gradient_of", "indices_of", "is_gradient", "item_path", "member_of", "owner_of_gradient"]

@@ -151,8 +151,9 @@ def _compare(trial: Observed, expected: Sequence[Any], actual: Sequence[Any], se
             settings.check_dtype,
             check_values and pairing.defined,
             record.pair.sides,
+            pairing.suffix,
         )
-        found += compare_values(named[pairing.slot] + pairing.suffix, expected[index], actual[index], how)
+        found += compare_values(named[pairing.slot], expected[index], actual[index], how)
     found = [_of_operand(record, item) if item.stage == "backward" else item for item in found]
     return _ordered(record, [*record.mismatches, *marked(record, found)])
 

@@ -17,7 +17,7 @@ from autotest.frameworks.requests import Given, NotGraphed, telling
 from autotest.program import operator_of
 from autotest.program.paths import gradient_of, is_gradient, item_path
 from autotest.recording.record import Record
-from autotest.replaying.graph_capture import GraphResult, StagedProgram, stage
+from autotest.replaying.graph_capture import StagedProgram, stage
 from autotest.replaying.graph_setup import CannotStage
 
 #: How many programs go into one graph at most: what more of them save is little, and the last trial waits for all.
@@ -89,8 +89,8 @@ def alone(record: Record, settings: Settings) -> list[Mismatch]:
 def results(staged: StagedProgram) -> list[tuple[str, str]]:
     """Name and dtype of everything of a program that is compared."""
     framework = staged.framework
-    values = framework.values(_eager(staged))
-    return [(name, value.dtype) for (_, name), value in zip(_places(staged), values, strict=True)]
+    own, values = names(staged.record.snapshot()), framework.values(_eager(staged))
+    return [(own[slot] + place, value.dtype) for (slot, place), value in zip(_places(staged), values, strict=True)]
 
 
 def _alike(stages: Sequence[StagedProgram]) -> list[ProgramGroup]:
@@ -198,16 +198,19 @@ def _differing(staged: StagedProgram, actual: Sequence[TensorValue | None], sett
     found: list[Mismatch] = []
     eager = framework.values(_eager(staged))
     dtypes = {value.dtype for value in eager}
-    for (slot, name), one, other in zip(_places(staged), eager, actual, strict=True):
-        gradient = is_gradient(name)
+    own = names(record.snapshot())
+    for (slot, place), one, other in zip(_places(staged), eager, actual, strict=True):
+        gradient = is_gradient(place)
         stage: Stage = "backward" if gradient else "forward"
         undefined = record.backward_undefined if gradient else record.is_undefined(slot)
         # Of eager and graph there is no double precision that tells rounding of small numbers from a difference.
         tolerance = dataclasses.replace(settings.tolerance_at(stage).no_more_exact_than(dtypes), by_scale=False)
-        how = Comparison(stage, tolerance, slot, check_values=settings.check_values and not undefined, sides=sides)
+        how = Comparison(
+            stage, tolerance, slot, check_values=settings.check_values and not undefined, sides=sides, place=place
+        )
         # Whether a result of a graph requires grad is not told outside of it.
         told = None if other is None else dataclasses.replace(other, requires_grad=one.requires_grad)
-        for item in compare_values(name, one, told, how):
+        for item in compare_values(own[slot], one, told, how):
             operator = operator_of(record.calls, slot)
             message = f"{operator}: {framework.graph_mode} disagrees with eager: {item.message}"
             found.append(dataclasses.replace(item, symptom="graph", stage="replay", message=message))
@@ -222,18 +225,13 @@ def _eager(staged: StagedProgram) -> list[Any]:
 
 
 def _places(staged: StagedProgram) -> Iterator[tuple[int, str]]:
-    """Slot and name of everything that is compared, in the order of the graph's results."""
-    own = names(staged.record.snapshot())
+    """Slot of everything that is compared and what of its value it is, in the order of the graph's results."""
     for result in staged.results:
-        yield result.slot, own[result.slot] + _suffix(result)
+        yield result.slot, item_path(result.path)
     for slot in staged.leaves:
-        yield slot, gradient_of(own[slot])
+        yield slot, gradient_of("")
     for slot, name, *_ in staged.trained:
-        yield slot, gradient_of(f"{own[slot]}.{name}")
-
-
-def _suffix(result: GraphResult) -> str:
-    return item_path(result.path)
+        yield slot, gradient_of(f".{name}")
 
 
 def _failed(built: StagedProgram, staged: StagedProgram, error: Exception) -> Mismatch:

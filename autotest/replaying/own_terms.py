@@ -15,10 +15,10 @@ from autotest.frameworks.peer import START
 from autotest.frameworks.traced import NAME, TracedGradient, Transcript
 from autotest.frameworks.wire import AnsweringEnd
 from autotest.program import Program
+from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.replaying.replay import perform
 
 _TEMPORARY = re.compile(r"t\d+")
-_STEP = re.compile(r"\[(\d+)\]|\.([A-Za-z_][\w.]*)")
 
 
 def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "") -> OwnTerms | None:
@@ -44,18 +44,20 @@ def in_own_terms(program: Program, side: Framework, slot: int, suffix: str = "")
                 raise
             return OwnTerms(written.imports, tuple(_flat(written.statements)), written.statements[-1][0])
         written.rename(adapter.text_of(values[-1]), own[call.slot])
-    value = values[slot]
-    for index, attribute in _STEP.findall(suffix):
-        if index:
-            value = value[int(index)]
-        else:
-            name, _, rest = attribute.rpartition(".")
-            if attribute != "grad" and rest != "grad":
-                name, rest = attribute, ""
-            value = adapter.parameters(value)[name] if name else value
-            value = adapter.gradient(value) if rest == "grad" else value
-    result = written.text(adapter.text_of(value))
+    result = written.text(adapter.text_of(_at(values[slot], suffix, adapter)))
     return OwnTerms(written.imports, tuple(_rendered(written, result)), result)
+
+
+def _at(value: Any, place: str, adapter: Framework) -> Any:
+    """What of `value` is at `place`: an item, a parameter of a module, or the gradient of one of these."""
+    owner = owner_of_gradient(place)
+    indices = indices_of(owner)
+    if indices is None:
+        value = adapter.parameters(value)[member_of(owner)]
+    else:
+        for index in indices:
+            value = value[index]
+    return adapter.gradient(value) if is_gradient(place) else value
 
 
 def _rendered(written: Transcript, result: str) -> list[str]:

@@ -74,7 +74,7 @@ def is_told_before(mismatch: Mismatch, mismatches: Sequence[Mismatch], observed:
     if type(owner) is not Ref or not isinstance(record.expected[owner.slot], (tuple, list)):
         return False
     return any(
-        item.slot == owner.slot and item.symptom == mismatch.symptom and item.name.endswith(f"[{index}]")
+        item.slot == owner.slot and item.symptom == mismatch.symptom and item.place == f"[{index}]"
         for item in mismatches
     )
 

@@ -103,7 +103,9 @@ def test_items_are_compared_at_any_depth_and_named_by_their_path(tensor, compare
 
 def test_none_among_the_items_does_not_end_the_comparison(tensor, compare):
     (found,) = compare((None, tensor([1])), (None, tensor([2])), "v3")
-    assert found.name == "v3[1]"
+    assert (found.name, found.place) == ("v3[1]", "[1]")
+    (found,) = compare({"a": [tensor([1])]}, {"a": [tensor([2])]}, "m0", place=".held")
+    assert (found.name, found.place) == ("m0.held['a'][0]", ".held['a'][0]")
 
 
 def test_a_gradient_on_one_side_only_is_a_mismatch_and_says_whose(tensor, compare):

@@ -103,15 +103,15 @@ def test_findings_that_differ_in_numbers_only_have_one_key(tensor, compare):
 
 
 def test_findings_of_another_kind_have_another_key(tensor, compare):
-    def key(*args):
-        return compare(*args)[0].key
+    def key(*args, **how):
+        return compare(*args, **how)[0].key
 
     one = tensor([1.0])
     keys = [
         key(one, tensor([2.0])),
         key(one, tensor([[1.0]])),
-        key(one, tensor([2.0]), "v1.grad"),
-        key(one, tensor([2.0]), "v1.weight.grad"),
+        key(one, tensor([2.0]), place=".grad"),
+        key(one, tensor([2.0]), place=".weight.grad"),
         key(one, tensor([1.0], "float64")),
         key(one, tensor([1], "int64")),
         key(one, None),

@@ -88,6 +88,15 @@ def test_what_nobody_looks_at_is_left_out():
     assert not any("exponential" in line for line in in_own_terms(program(*calls), adapter, 2).lines)
 
 
+def test_a_parameter_of_a_numbered_layer_is_read_by_its_whole_name():
+    adapter = otherwise.framework()
+    calls = (("function", "nn.Linear", (3, 2), {}), ("function", "nn.Sequential", (Ref(1),), {}))
+    made = program(*calls)
+    state = Call("load_state", "", (Ref(2), {"0.weight": Captured(1)}), {}, 3)
+    given = Program((*made.calls, state), (*made.arrays, Array(np.full((2, 3), 5, "float32"), "float32")))
+    assert values(in_own_terms(given, adapter, 2, ".0.weight"), adapter) == [[5.0] * 3] * 2
+
+
 def test_a_framework_that_speaks_torch_needs_none_of_this():
     assert in_own_terms(program(*TANH, shapes=((2, 3), (2,))), TorchFramework(), 3) is None
 

@@ -51,15 +51,15 @@ def test_what_tells_failures_apart_stays(name):
 
 
 def test_an_identity_says_what_differs_and_where_in_the_value_and_nothing_of_the_trial():
-    def identity(name, number, candidate="oneflow"):
+    def identity(name, number, place="", candidate="oneflow"):
         what = f"RuntimeError: The expanded size of the tensor ({number}) must match {name}"
         message = f"{name}: torch accepts, {candidate} raised {what}. expected=torch actual={candidate}"
-        mismatch = Mismatch(name, 3, "exception", "forward", "candidate", message, what=what)
+        mismatch = Mismatch(name + place, 3, "exception", "forward", "candidate", message, what=what, place=place)
         return identity_of(mismatch, "expand", Program((), ()), candidate)
 
     assert identity("v3", 9).message == "RuntimeError: The expanded size of the tensor (N) must match it"
     assert identity("v3", 9) == identity("v17", 12)
-    assert identity("m3.weight", 9).message.startswith(".weight RuntimeError")
+    assert identity("m3", 9, ".weight").message.startswith(".weight RuntimeError")
 
 
 def test_where_the_candidate_is_makes_no_other_failure():

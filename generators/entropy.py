@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Any
 
@@ -15,6 +16,8 @@ Words = np.ndarray[Any, np.dtype[np.uint64]]
 HalfWords = np.ndarray[Any, np.dtype[np.uint32]]
 
 _WORD = (1 << 64) - 1
+#: So many numbers are brought into order one by one.
+_MANY = 64
 _THREE_WORDS = struct.Struct("=QQQ")
 _EIGHT, _ELEVEN, _THIRTY_TWO = np.uint32(8), np.uint64(11), np.uint64(32)
 _INT_EIGHT = np.int32(8)
@@ -103,3 +106,14 @@ class Bits:
     def order(self, count: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """A permutation of ``range(count)``, all equally likely."""
         return np.argsort(self.words(count), kind="stable")
+
+    def some(self, count: int, most: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """At most `most` different numbers of ``range(count)``; where these are many, at equal steps around it."""
+        if count <= _MANY:
+            return self.order(count)[:most]
+        # Sorting thousands of words costs more than all else that is drawn. A step that has no divisor in common with
+        # `count` comes to each number once before any comes again.
+        start, step = (int(self.below(count, 1)[0]), 1 + int(self.below(count - 1, 1)[0]))
+        while math.gcd(step, count) != 1:
+            step += 1
+        return (start + step * np.arange(min(most, count), dtype=np.intp)) % count

@@ -161,7 +161,7 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
     edges = _among(level, dtype, met=met)
     if met:
         # Each of them at several places, most of all, where it meets several of another array's.
-        places = bits.order(count)[: count // 2 if level == "infinite" else 3 * count // 4]
+        places = bits.some(count, count // 2 if level == "infinite" else 3 * count // 4)
         values[places] = edges[np.arange(len(places)) % len(edges)]
         if level == "nan":
             values[-1] = math.nan  # also in what is left over after whole blocks
@@ -197,12 +197,12 @@ def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:
     # product a gradient at its zero. Where zeros are many, whole rows are zero, or all of a small array.
     zeros = bool((edges == 0).all())
     alone = (zeros or len(edges) == 1) and turn % 2 == 0
-    many = np.arange(count if count < FEW else 3 * count // 4) if zeros else bits.order(count)[:most]
+    many = np.arange(count if count < FEW else 3 * count // 4) if zeros else bits.some(count, most)
     # Alone, it is in the second half, where what is left over after whole blocks is; a zero is the very last, so that
     # all() hangs on it.
     places = many
     if alone:
-        places = np.array([count - 1]) if zeros else count // 2 + bits.order(count - count // 2)[:1]
+        places = np.array([count - 1]) if zeros else count // 2 + bits.some(count - count // 2, 1)
     picks = bits.below(len(edges), len(places)).astype(np.intp)
     surely = min(len(places), len(edges))
     whole = values.dtype.kind != "f"
@@ -238,7 +238,7 @@ def _wide(bits: Bits, count: int, dtype: str) -> Array:
     unit = bits.unit64(count)
     exponents = least + (greatest - least) * unit
     signs = np.where(bits.half_words(count) >> np.uint32(31), -1.0, 1.0)
-    for place, at in enumerate(bits.order(count)[: 4 if count > 1 else 0]):
+    for place, at in enumerate(bits.some(count, 4 if count > 1 else 0)):
         exponents[at] = greatest - unit[at] if place < 2 else least + unit[at]
         signs[at] = -1.0 if place % 2 else 1.0
     return cast(signs * 10.0**exponents, dtype)

@@ -429,3 +429,14 @@ def test_picks_follow_their_chances() -> None:
 def test_picks_that_cannot_be_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GeneratorError, match=rf"choice_array at .*test_generators_arrays\.py:\d+: {message}|{message}"):
         choice_array(**arguments).value()
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 64, 65, 1000, 4096])
+def test_some_of_a_range_are_different_numbers_out_of_all_of_it(count: int) -> None:
+    for seed in range(30):
+        for most in {1, count // 4, count}:
+            some = Bits(seed).some(count, most)
+            assert len({*some.tolist()}) == most
+            assert all(0 <= number < count for number in some)
+    firsts = {int(Bits(seed).some(count, 1)[0]) for seed in range(200)}
+    assert len(firsts) > min(count, 100) // 2

@@ -77,6 +77,11 @@ def number(program: Program, source: random.Random) -> Program | None:
     )
 
 
+def last_dimension(program: Program, source: random.Random) -> Program | None:
+    """One whole number set to -1: as a dim the last one, in whatever way it was given."""
+    return _changed(program, source, lambda item: type(item) is int and item != -1, lambda old: (-1,))
+
+
 def moved(program: Program, source: random.Random) -> Program | None:
     """In a list of whole numbers nothing in place of one, and another one greater by it: some lists must keep a sum."""
     places = [

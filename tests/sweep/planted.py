@@ -266,6 +266,14 @@ def without(name: str) -> Callable[[Any], Any]:
     return lambda kind: lambda *args, **kwargs: kind(*args, **{key: kwargs[key] for key in kwargs if key != name})
 
 
+def takes_the_last_for_the_first(cumprod: Any) -> Any:
+    return lambda x, dim, **k: cumprod(x, 0 if dim == -1 and x.ndim else dim, **k)
+
+
+def counts_indices_from_the_end(index_select: Any) -> Any:
+    return lambda x, dim, index: index_select(x, dim, torch.where(index < 0, index + x.shape[dim], index))
+
+
 #: what is wrong -> candidate, the cell in which it shows, and the check that fails there
 FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "value": (fault("nn.functional.relu", lambda f: lambda *a, **k: f(*a, **k) + 1),
@@ -320,6 +328,9 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "the least integer": (fault("abs", saturates), "abs/function/int32", "value"),
     "dtype that is asked for": (fault("cumsum", forgets_dtype), "cumsum/function/float32", "dtype"),
     "a dim from the end": (fault("stack", counts_from_the_end_wrongly), "stack/function/float32", "shape"),
+    "the last dim from the end": (fault("cumprod", takes_the_last_for_the_first), "cumprod/function/float32", "value"),
+    "an index below zero": (fault("index_select", counts_indices_from_the_end),
+                            "index_select/function/float32", "errors"),
     "the same tensor twice": (fault("addcmul", forgets_one_of_two_alike), "addcmul/function/float32", "gradient"),
     "parts without elements": (fault("split", drops_empty_parts), "split:list_args/function/float32", "shape"),
     "an index twice": (FaultyTorch(tensors={"index_add_": adds_the_last_only}), "index_add/in-place/float32", "value"),

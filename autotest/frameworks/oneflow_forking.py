@@ -6,6 +6,8 @@ OneFlow: asynchronous, with graphs and global tensors. A child forked after the 
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -16,6 +18,8 @@ from types import ModuleType
 
 #: What the package's own `__init__` imports right before it starts the threads, as of OneFlow 0.9.0.
 _LAST_BEFORE_THREADS = "oneflow.framework.session_context"
+#: What it imports of other packages after that, for its documentation, profiler and hub: a fifth of what a child takes.
+_OF_OTHERS = ("doctest", "rich.console", "rich.table", "tqdm.auto")
 
 
 class _Stop(MetaPathFinder, Loader):
@@ -39,6 +43,9 @@ class _Stop(MetaPathFinder, Loader):
         assert self._loader is not None
         self._loader.exec_module(module)
         sys.meta_path.remove(self)
+        for name in _OF_OTHERS:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
         self._then()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import torch
@@ -149,10 +150,16 @@ def odd_inputs(drawer: Drawer) -> list[tuple[Any, ...]]:
     return [(drawer.tensor(shape),) for shape in _ODD_SHAPES]
 
 
-def module_inputs(drawer: Drawer) -> list[tuple[Any, ...]]:
-    """Inputs of modules to try: one tensor, two as losses take, targets, three, indices."""
-    alone = [(drawer.tensor(shape),) for shape in _SHAPES]
-    pairs = [(drawer.tensor(shape), drawer.tensor(shape)) for shape in _SHAPES[:4]]
+def module_inputs(drawer: Drawer, other_sizes: Mapping[int, int] = MappingProxyType({})) -> list[tuple[Any, ...]]:
+    """Inputs of modules to try: one tensor, two as losses take, targets, three, indices.
+
+    With `other_sizes` only those of one tensor and of two, with these sizes in place of those that they have.
+    """
+    shapes = [tuple(other_sizes.get(size, size) for size in shape) for shape in _SHAPES]
+    alone = [(drawer.tensor(shape),) for shape in shapes]
+    pairs = [(drawer.tensor(shape), drawer.tensor(shape)) for shape in shapes[:4]]
+    if other_sizes:
+        return [*alone, *pairs]
     classes = [(drawer.tensor((2, 4)), drawer.whole((2,), 4)), (drawer.tensor((2, 4)), drawer.whole((2, 4)))]
     signs = drawer.whole((2,)) * 2 - 1
     triples = [

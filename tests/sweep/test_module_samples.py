@@ -118,3 +118,42 @@ def test_a_module_with_another_state_shows_it_without_being_called() -> None:
     assert found.check == "shape"
     assert found.program is not None
     assert [call.target for call in found.program.calls] == ["nn.Linear"]
+
+
+def remembers_its_first_result(kind: Any) -> Any:
+    class Wrong(kind):  # type: ignore[misc]
+        def forward(self, input: Any) -> Any:  # noqa: A002 - as torch calls it
+            if not hasattr(self, "first"):
+                self.first = super().forward(input)
+            return self.first
+
+    return Wrong
+
+
+def cannot_be_empty(kind: Any) -> Any:
+    def made(*sizes: int, **options: Any) -> Any:
+        if 0 in sizes:
+            raise ZeroDivisionError("float division by zero")
+        return kind(*sizes, **options)
+
+    return made
+
+
+def takes_any_slope(kind: Any) -> Any:
+    return lambda *args, **options: kind(*args, **{name: value for name, value in options.items() if value is not None})
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+@pytest.mark.parametrize(
+    ("name", "change", "check"),
+    [
+        ("nn.BatchNorm1d", remembers_its_first_result, "value"),
+        ("nn.Linear", cannot_be_empty, "errors"),
+        ("nn.LeakyReLU", takes_any_slope, "errors"),
+    ],
+    ids=["called a second time", "made of nothing", "made of what torch refuses"],
+)
+def test_a_fault_of_a_seldom_use_is_found(name: str, change: Any, check: str) -> None:
+    cell = f"{name}/module/float32"
+    assert check in failing(swept(fault(name, change), cell, "sample"))
+    assert failing(swept(TORCH, cell, "sample")) == set()

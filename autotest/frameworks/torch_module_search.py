@@ -1,0 +1,147 @@
+"""Ways to make and call a module that torch accepts, and some that it refuses, found by trying."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import torch
+
+from autotest.frameworks.torch_options import changed_options, option_values
+from autotest.frameworks.torch_search import CallArguments, Drawer, accepted, given, module_inputs, odd_inputs, telling
+
+#: Constructor arguments that are tried, in this order.
+CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
+    (), (4,), (2,), (4, 4), (2, 4), (4, 6), (4, 4, 3), (4, 4, 4), (4, 2, 2), (2, 2), (4, 2), ((2, 2),), (8, 2),
+    ((3, 3), (2, 2)), (2, 0.5), (-1.0, 1.0),
+)  # fmt: skip
+#: Parameters that torch keeps for old programs only.
+_GIVEN_UP: Final = frozenset(("size_average", "reduce"))
+#: Accepted inputs for one constructor, and constructors of one module.
+_INPUTS, _CONSTRUCTORS = 2, 3
+#: Constructors whose options are changed, pairs of options of one of them, and options that torch refuses.
+_OPTIONED, _PAIRS, _REFUSED = 2, 40, 12
+#: Whole numbers that a layer may be made of, and seldom is.
+_SELDOM: Final = (0, 1)
+
+
+class ModuleUse(NamedTuple):
+    """How one module is made and called."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    inputs: tuple[Any, ...]
+    named: Mapping[str, Any]
+    training: bool
+    #: Whether it is called once more, then for inference: with what the first call left in its buffers.
+    again: bool = False
+    #: Whether it is called at all.
+    called: bool = True
+
+
+def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
+    """Ways to make and call `kind` that torch accepts, then the same with options of the constructor changed."""
+    inputs = module_inputs(drawer)
+    offered = option_values(drawer)
+    found: list[ModuleUse] = []
+    for args in (built for built in CONSTRUCTED if _are_meant(kind, built)):
+        for accepted_inputs in _of_two_ranks(_called(kind, args, inputs, drawer)):
+            found.append(ModuleUse(args, {}, accepted_inputs, {}, True))
+            yield found[-1]
+            yield found[-1]._replace(training=False)
+        if len(found) >= _CONSTRUCTORS * _INPUTS:
+            break
+    yield from (made._replace(again=True) for made in found[:1])
+    yield from (one for made in found[:1] for one in _of_seldom_sizes(kind, made.args, drawer))
+    # What an option does may depend on whether a kernel is odd or even.
+    bases = {made.args: made for made in reversed(found) if len(made.args) == len(found[0].args)}
+    tried = [*inputs, *odd_inputs(drawer)]
+    for base in list(reversed(bases.values()))[:_OPTIONED]:
+        shown: list[ModuleUse] = []
+        silent: list[ModuleUse] = []
+        refused: list[ModuleUse] = []
+        for name, value in changed_options(kind, len(base.args), offered):
+            one = base._replace(kwargs={name: value})
+            taken, tells = _telling(kind, one, base, [base.inputs, *tried], drawer)
+            if taken is None:
+                refused.append(one)
+            else:
+                (shown if tells else silent).append(one._replace(inputs=taken))
+        yield from (*shown, *silent)
+        # Two of them at once: some options matter beside others only.
+        for one, other in itertools.pairwise([*shown, *silent]):
+            both = one._replace(kwargs={**one.kwargs, **other.kwargs})
+            taken, _ = _telling(kind, both, one, [one.inputs, other.inputs], drawer)
+            if taken is not None:
+                yield both._replace(inputs=taken)
+        yield from _beside_another(kind, [*silent, *refused], shown, drawer)
+        yield from (one._replace(inputs=base.inputs) for one in refused[:_REFUSED])
+
+
+def _of_seldom_sizes(kind: Any, args: tuple[Any, ...], drawer: Drawer) -> Iterator[ModuleUse]:
+    """`kind` made with each of its whole numbers as 0 and as 1; called where inputs of such a size fit."""
+    for place, old in enumerate(args):
+        for size in _SELDOM if type(old) is int else ():
+            changed = (*args[:place], size, *args[place + 1 :])
+            inputs = [*module_inputs(drawer, {old: size}), *module_inputs(drawer)]
+            fitting = _called(kind, changed, inputs, drawer)
+            yield ModuleUse(changed, {}, next(iter(fitting), ()), {}, True, called=bool(fitting))
+
+
+def _beside_another(
+    kind: Any, alone: Sequence[ModuleUse], shown: Sequence[ModuleUse], drawer: Drawer
+) -> Iterator[ModuleUse]:
+    """Those options that change nothing `alone`, or are refused, each with the first other one beside which it does."""
+    done: set[int] = set()
+    pairs = ((place, one, other) for other in shown for place, one in enumerate(alone))
+    for place, one, other in itertools.islice(pairs, _PAIRS):
+        if place not in done and one.kwargs.keys().isdisjoint(other.kwargs):
+            both = other._replace(kwargs={**other.kwargs, **one.kwargs})
+            taken, tells = _telling(kind, both, other, [other.inputs, one.inputs], drawer)
+            if taken is not None and tells:
+                done.add(place)
+                yield both._replace(inputs=taken)
+
+
+def _telling(
+    kind: Any, made: ModuleUse, plain: ModuleUse, inputs: Sequence[tuple[Any, ...]], drawer: Drawer
+) -> tuple[tuple[Any, ...] | None, bool]:
+    """The first of `inputs` for which `made` gives something else than `plain`, as `telling` says."""
+    modules: list[Any] = []
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one in (made, plain):
+            # With the same parameters.
+            torch.default_generator.manual_seed(0)
+            modules.append(kind(*one.args, **one.kwargs).to(drawer.dtype))
+        candidates: list[CallArguments] = [(given_inputs, {}) for given_inputs in inputs]
+        index, tells = telling(modules[0], lambda index: given(modules[1], candidates[index]), candidates)
+        return None if index is None else inputs[index], tells
+    return None, False
+
+
+def _are_meant(kind: Any, args: tuple[Any, ...]) -> bool:
+    """Whether somebody would write these arguments of a constructor: none is a flag, or what torch has given up."""
+    with contextlib.suppress(ValueError, TypeError):
+        given = zip(inspect.signature(kind).parameters.values(), args, strict=False)
+        return not any(type(parameter.default) is bool or parameter.name in _GIVEN_UP for parameter, _ in given)
+    return True
+
+
+def _called(
+    kind: Any, args: tuple[Any, ...], inputs: Sequence[tuple[Any, ...]], drawer: Drawer
+) -> list[tuple[Any, ...]]:
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return accepted(kind(*args).to(drawer.dtype), inputs)
+    return []
+
+
+def _of_two_ranks(found: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The first of `found` and one whose first tensor has another rank, if there is any, or the second."""
+    others = [given for given in found[1:] if given[0].ndim != found[0][0].ndim]
+    return [*found[:1], *(others or found[1:])[:1]]

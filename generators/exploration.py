@@ -153,7 +153,7 @@ class Exploration:
         if partner == "both" and len(axes) > _FEW_DIMENSIONS:
             # It has a one where the second has none, and in the next such trial the other way round.
             alone = axes[0]
-            axes = axes[1:] if self.turn("partner") % 2 else [alone]
+            axes = axes[len(axes) // 2 :] if self.turn("partner") % 2 else [alone]
             return tuple([1 if axis in axes else size for axis, size in enumerate(common)])
         return self._with_ones(common, dims)
 

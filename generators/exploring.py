@@ -16,7 +16,7 @@ from generators.dtypes import INTEGRAL, dtype_name, float_range
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.exploration import Exploration, open_axes
 from generators.fixed_arrays import fixed_array
-from generators.layouts import check_layout, expanded_dim, fitting
+from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
 from generators.related_numbers import related, with_telling_ends, without_overflow
 from generators.shapes import Shape, given_shape
 from generators.source import current
@@ -85,6 +85,8 @@ def explored_array(
     if layout is None:
         alone = contents is None and filling.level == "zeros" and filling.turn % 2  # the last number, among zeros
         layout = _lying(exploration.level("layout", number), sizes, repeats=contents != "distinct" and not alone)
+        if layout == "transposed" and len(sizes) >= LEAST_RANK["channels_last"] and exploration.turn("layout") % 2:
+            layout = "channels_last"
     layout = fitting(sizes, check_layout(layout))
     seed = source.bits()
     try:
@@ -215,7 +217,7 @@ def _consistent(
         )
     if isinstance(layout, str) and layout != "contiguous":
         rank = ndim if type(ndim) is int else len(shape) if isinstance(shape, (tuple, list)) else None
-        needed = 2 if layout == "transposed" else 1
+        needed = LEAST_RANK.get(layout, 1)
         if rank is not None and rank < needed:
             raise wrong(f"layout={layout!r}", f"expected rank {needed} or more, got {rank}: it can lie in no other way")
 

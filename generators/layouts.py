@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +18,9 @@ __tracebackhide__ = of_the_test
 Step = builtins.tuple[Any, ...]
 Steps = builtins.tuple[Step, ...]
 
-LAYOUTS: Final = ("contiguous", "transposed", "strided", "offset", "expanded")
+LAYOUTS: Final = ("contiguous", "transposed", "channels_last", "strided", "offset", "expanded")
+#: The least rank that an array which lies so can have: of fewer dimensions than four, channels last is transposed.
+LEAST_RANK: Final = MappingProxyType({"transposed": 2, "channels_last": 4, "strided": 1, "offset": 1})
 
 #: What lies in the gaps of a base, where nothing should ever read: finite, held by every dtype, and far from what is
 #: drawn.
@@ -34,14 +37,10 @@ def check_layout(layout: Any) -> str:
 def fitting(shape: builtins.tuple[int, ...], layout: str) -> str:
     """`layout` if an array of `shape` can lie so, else ``"contiguous"``.
 
-    A transposed array needs two dimensions, one that is strided or has an offset one, an expanded one a size above 1.
+    A transposed array needs two dimensions, one with its channels last four, one that is strided or has an offset one,
+    an expanded one a size above 1.
     """
-    rank = len(shape)
-    if (
-        (layout == "transposed" and rank < 2)
-        or (layout in ("strided", "offset") and rank < 1)
-        or (layout == "expanded" and not any(size > 1 for size in shape))
-    ):
+    if len(shape) < LEAST_RANK.get(layout, 0) or (layout == "expanded" and not any(size > 1 for size in shape)):
         return "contiguous"
     return check_layout(layout)
 
@@ -61,6 +60,11 @@ def lay_out(array: Array, layout: str) -> builtins.tuple[Array, Steps]:
     if layout == "transposed":
         last = array.ndim - 1
         return np.ascontiguousarray(array.swapaxes(last - 1, last)), (("transpose", last - 1, last),)
+    if layout == "channels_last":
+        last = array.ndim - 1
+        # Dimension 1 is the last in memory, and those between go back to where they were, one by one.
+        back = tuple(("transpose", dim, last) for dim in range(1, last))
+        return np.ascontiguousarray(np.moveaxis(array, 1, last)), back
     if layout == "strided":
         dim = array.ndim - 1
         base = _gaps(array, dim, 2 * array.shape[dim] + 1)

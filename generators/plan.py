@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -70,12 +71,16 @@ _USELESS: Final = MappingProxyType(
         ("rank", "0"): ("layout",),
     }
 )
+#: What nothing hides: these have greatest and least numbers of their own, and are converted on the way.
+_NARROW: Final = frozenset((("dtype", "half"), ("dtype", "bfloat16")))
 _COST_OF_USELESS: Final = 3.0
 _TRANSPOSED: Final = LEVELS[NAMES.index("layout")].index("transposed")
 
 
 #: Factor, level, another factor, its level.
 FactorPair = tuple[int, int, int, int]
+#: A factor and a level of it, by name.
+FactorLevel = tuple[str, str]
 
 
 class Row(NamedTuple):
@@ -132,14 +137,14 @@ def _turns(block: int, factor: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=2 * _BLOCKS)
-def _block(number: int) -> tuple[tuple[Row, ...], frozenset[FactorPair]]:
+def _block(number: int) -> tuple[tuple[Row, ...], Mapping[FactorPair, int]]:
     """The rows of one block, and the pairs that they and all before them have: those of trial 0 are before any."""
     before = 0 if number == _FIRST_THOROUGH else number - 1
-    covered = set(_block(before)[1]) if number else set()
+    covered = Counter(_block(before)[1]) if number else Counter()
     dealt = _dealt(covered, number)
     # Plain ones first: what they show needs no features to be told of.
     ordered = sorted(dealt, key=_oddness) if number == 0 else dealt
-    return tuple(_with_nan_lying_oddly(ordered)), frozenset(covered)
+    return tuple(_with_nan_lying_oddly(ordered)), MappingProxyType(covered)
 
 
 def _with_nan_lying_oddly(rows: list[Row]) -> Iterator[Row]:
@@ -152,8 +157,8 @@ def _with_nan_lying_oddly(rows: list[Row]) -> Iterator[Row]:
         yield one._replace(layout=_TRANSPOSED) if nan and seen % 2 == 0 and not one.layout else one
 
 
-def _dealt(covered: set[FactorPair], number: int) -> list[Row]:
-    """`BLOCK` rows in which every level is used as often as it should be; adds the pairs they have to `covered`."""
+def _dealt(covered: Counter[FactorPair], number: int) -> list[Row]:
+    """`BLOCK` rows in which every level is used as often as it should be; counts the pairs they have in `covered`."""
     factors = THOROUGH_FACTORS if number >= _FIRST_THOROUGH else FACTORS
     left = [[*levels.values()] for levels in factors.values()]
     rows: list[Row] = []
@@ -174,7 +179,7 @@ def _dealt(covered: set[FactorPair], number: int) -> list[Row]:
 
 
 def _next_row(
-    left: list[list[int]], covered: set[FactorPair], difficult: list[tuple[int, int]], place: int
+    left: list[list[int]], covered: Counter[FactorPair], difficult: list[tuple[int, int]], place: int
 ) -> list[int]:
     while difficult and left[difficult[0][0]][difficult[0][1]] <= 0:
         difficult.pop(0)
@@ -198,7 +203,7 @@ def _next_row(
 
 
 def _best_level(
-    chosen: list[int], factor: int, left: list[list[int]], covered: set[FactorPair], place: int
+    chosen: list[int], factor: int, left: list[list[int]], covered: Counter[FactorPair], place: int
 ) -> tuple[int, float]:
     best, best_score = 0, -math.inf
     for level, remaining in enumerate(left[factor]):
@@ -207,23 +212,32 @@ def _best_level(
         score = remaining / BLOCK + (place * 7 + level * 3 + factor) % 5 * 1e-3  # the most frequent are not left over
         for other, taken in enumerate(chosen):
             if taken >= 0:
-                score += _worth(factor, level, other, taken, covered)
+                score += _worth(factor, level, other, taken, covered, place)
         if score > best_score:
             best, best_score = level, score
     return best, best_score
 
 
-def _worth(factor: int, level: int, other: int, taken: int, covered: set[FactorPair]) -> float:
+def _worth(factor: int, level: int, other: int, taken: int, covered: Counter[FactorPair], place: int) -> float:
     one, two = (NAMES[factor], LEVELS[factor][level]), (NAMES[other], LEVELS[other][taken])
     if (taken and _hides(one, two)) or (level and _hides(two, one)) or (one in _HIDING and two in _HIDING):
         return -_COST_OF_USELESS
     pair = (factor, level, other, taken) if factor < other else (other, taken, factor, level)
-    return 0.0 if pair in covered else 1.0
+    if one in _NARROW:
+        return _evenly(one, two, covered[pair], place)
+    return _evenly(two, one, covered[pair], place) if two in _NARROW else float(not covered[pair])
 
 
-def _hides(one: tuple[str, str], two: tuple[str, str]) -> bool:
+def _evenly(narrow: FactorLevel, other: FactorLevel, times: int, place: int) -> float:
+    """The worth of a pair that is to come as often as its levels are frequent, over as many blocks as there are."""
+    share = THOROUGH_FACTORS[narrow[0]][narrow[1]] / BLOCK
+    wanted = share * THOROUGH_FACTORS[other[0]][other[1]] * (1 + (place - THOROUGH) / BLOCK)
+    return max(-1.0, 1.0 - times / wanted)
+
+
+def _hides(one: FactorLevel, two: FactorLevel) -> bool:
     """Whether feature `one` leaves nothing of feature `two`."""
-    return two[0] in _USELESS.get(one, ())
+    return two[0] in _USELESS.get(one, ()) and two not in _NARROW
 
 
 def _pairs(chosen: list[int]) -> list[FactorPair]:

@@ -26,6 +26,8 @@ WHOLE_REACH = 9
 FAR, _FAR_TURN = (64.0, 65.0), 2
 #: Powers of ten of the least and the greatest magnitude of wide numbers.
 DECADES = (-4.0, 4.0)
+#: Of more numbers than so many some are of each decade without anybody's care.
+EACH_DECADE = 64
 #: The same of numbers near zero, where what goes through exp(x) - 1 or 1 + x keeps few digits; and the dtypes whose
 #: least numbers are still far below these.
 SMALL_DECADES = (-9.0, -5.0)
@@ -233,12 +235,19 @@ def _near_zero(bits: Bits, count: int, dtype: str) -> Array:
 
 def _wide(bits: Bits, count: int, dtype: str) -> Array:
     """Magnitudes over all `DECADES`, of both signs; however few there are, of each sign one from the last decade, and
-    then one from the first."""
+    then one from the first. Where there are few, the others share the decades evenly, and leave out no two of them."""
     least, greatest = DECADES
     unit = bits.unit64(count)
     exponents = least + (greatest - least) * unit
+    sure = 4 if count > 1 else 0
+    if count <= EACH_DECADE:
+        order = bits.order(count)
+        surely, others = order[:sure], order[sure:]
+        exponents[others] = least + (greatest - least) * (np.arange(len(others)) + unit[others]) / max(len(others), 1)
+    else:
+        surely = bits.some(count, sure)
     signs = np.where(bits.half_words(count) >> np.uint32(31), -1.0, 1.0)
-    for place, at in enumerate(bits.some(count, 4 if count > 1 else 0)):
+    for place, at in enumerate(surely):
         exponents[at] = greatest - unit[at] if place < 2 else least + unit[at]
         signs[at] = -1.0 if place % 2 else 1.0
     return cast(signs * 10.0**exponents, dtype)

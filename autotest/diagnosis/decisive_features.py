@@ -23,7 +23,7 @@ class OutOfTime(Exception):
 
 Run: TypeAlias = Callable[[Program], ProgramOutcome]
 
-_LAYOUTS = ("transposed", "strided", "offset", "expanded")
+_LAYOUTS = ("transposed", "channels_last", "strided", "offset", "expanded")
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
 _WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 #: Inputs that are looked at, at most.

@@ -48,7 +48,7 @@ def inputs_of(program: Program, values: Mapping[int, TensorValue]) -> list[Input
         view = _view_of(program, call.slot)
         while view is not None:
             made_by.append(view.slot)
-            layout = layout_of(view) or layout
+            layout = layout_of(view, layout)
             grad = grad or view.target == "requires_grad_"
             view = _view_of(program, view.slot)
         value = next((values[slot] for slot in reversed(made_by) if slot in values), None)
@@ -64,13 +64,15 @@ def _view_of(program: Program, slot: int) -> Call | None:
     return readers[0] if len(readers) == 1 and readers[0].note == LAYOUT else None
 
 
-def layout_of(view: Call) -> str:
-    """How the call `view` lays its operand out in memory; empty where it leaves that as it was."""
+def layout_of(view: Call, before: str) -> str:
+    """How the call `view` lays its operand out in memory, which lay as `before` says."""
     if view.target == "getitem":
-        (*before, last) = view.args[1]
-        whole_rows = not before and last.step in (None, 1)
+        (*earlier, last) = view.args[1]
+        whole_rows = not earlier and last.step in (None, 1)
         return "offset" if whole_rows else "strided"
-    return _LAYOUT_OF.get(view.target, "")
+    if view.target == "transpose" and (before == "channels_last" or view.args[2] - view.args[1] > 1):
+        return "channels_last"
+    return _LAYOUT_OF.get(view.target, before)
 
 
 def with_inputs(program: Program, others: Iterable[Input]) -> Program:

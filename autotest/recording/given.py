@@ -53,7 +53,7 @@ def _inputs(record: Record) -> dict[int, tuple[Array, str]]:
             inputs[call.slot] = (record.arrays[call.args[0].index], "contiguous")
         elif call.note == LAYOUT and type(call.args[0]) is Ref and call.args[0].slot in inputs:
             array, layout = inputs[call.args[0].slot]
-            inputs[call.slot] = (array, layout_of(call) or layout)
+            inputs[call.slot] = (array, layout_of(call, layout))
     return inputs
 
 

@@ -62,6 +62,20 @@ def test_sizes_and_layouts_of_every_kind_within_twenty_trials() -> None:
     assert {one.layout for one in drawn} == {"contiguous", "transposed", "strided", "offset", "expanded"}
 
 
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_numbers_between_the_greatest_and_ordinary_ones_within_twenty_trials(test: int) -> None:
+    finite = abs(numbers(trials(lambda: explored_array(2), test)))
+    for least in (20, 1000):
+        assert ((finite > least) & (finite < 100 * least)).any()
+
+
+@pytest.mark.parametrize("ndim", [4, 5])
+def test_channels_lie_last_in_some_trial(ndim: int) -> None:
+    layouts = [one.layout for one in trials(lambda: explored_array(ndim))]
+    assert {"transposed", "channels_last"} <= {*layouts}
+    assert layouts.count("channels_last") <= layouts.count("transposed")
+
+
 def test_ranks_and_dtypes_where_they_are_open() -> None:
     drawn = trials(explored_array)
     assert {one.data.ndim for one in drawn} == {0, 1, 2, 3, 4}
@@ -150,6 +164,11 @@ def test_arrays_for_which_the_same_is_asked_broadcast_in_every_way() -> None:
     assert any(one != two and np.broadcast_shapes(one, two) == one for one, two in fitting)
     assert any(one != two and np.broadcast_shapes(one, two) == two for one, two in fitting)
     assert any(np.broadcast_shapes(one, two) not in (one, two) for one, two in fitting)
+
+
+def test_two_arrays_of_four_dimensions_have_half_of_them_each_in_some_trial() -> None:
+    ones = trials(lambda: [[size == 1 for size in explored_array(4).data.shape] for _ in range(2)])
+    assert [[False, False, True, True], [True, True, False, False]] in ones
 
 
 def test_arrays_of_open_rank_may_have_fewer_dimensions() -> None:

@@ -34,6 +34,8 @@ def test_each_layout_has_the_strides_it_is_called_for() -> None:
     assert strides("contiguous", (3, 4))[0] == (4, 1)
     assert strides("transposed", (3, 4))[0] == (1, 3)
     assert strides("strided", (3, 4))[0] == (9, 2)
+    assert strides("channels_last", (2, 3, 4, 5))[0] == (60, 1, 15, 3)
+    assert strides("channels_last", (2, 3, 4, 5, 6))[0] == (360, 1, 90, 18, 3)
     assert strides("expanded", (3, 4))[0] == (0, 1)
     offset, base, view = strides("offset", (3, 4))
     assert offset == (4, 1)
@@ -48,6 +50,7 @@ def test_gaps_hold_what_is_never_drawn() -> None:
 def test_a_shape_that_cannot_lie_so_is_contiguous_and_says_so() -> None:
     for layout, shape in [
         ("transposed", (3,)),
+        ("channels_last", (3, 4, 5)),
         ("strided", ()),
         ("offset", ()),
         ("expanded", (1, 1)),
@@ -65,7 +68,7 @@ def test_an_expanded_array_repeats_itself() -> None:
 
 
 def test_the_layout_may_be_drawn() -> None:
-    generator = random_array((3, 4), layout=oneof(*LAYOUTS))
+    generator = random_array((3, 4, 2, 2), layout=oneof(*LAYOUTS))
     drawn = set()
     for seed in range(60):
         with using(Source(seed)):

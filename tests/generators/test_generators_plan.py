@@ -76,6 +76,14 @@ def _drawn(index: int, **said: object) -> str:
         return explored_array(2, **said).dtype
 
 
+@pytest.mark.parametrize("dtype", ["half", "bfloat16"])
+def test_numbers_of_half_precision_are_of_every_kind_and_mostly_ordinary(dtype: str) -> None:
+    rows = [row(THOROUGH + index) for index in range(9 * BLOCK)]
+    kinds = [one.level("values") for one in rows if one.level("dtype") == dtype]
+    assert {*kinds} == {*FACTORS["values"]}
+    assert all(kinds.count(kind) < len(kinds) / 4 for kind in kinds)
+
+
 def test_half_precision_is_drawn_where_the_dtype_is_open() -> None:
     dtypes = [_drawn(THOROUGH + place) for place in range(BLOCK)]
     assert [dtypes.count(name) for name in ("float32", "float64", "float16", "bfloat16")] == [10, 4, 3, 3]

@@ -263,6 +263,10 @@ class Exploration:
                 # Everywhere there, so that two trials have more than half of the pairs of dimensions.
                 return tuple([1 if axis in wide else size for axis, size in enumerate(common)])
             return self._with_ones(common, dims, wide or None)
+        if level == "fewer" and turns == 1 and len(common) > _FEW_DIMENSIONS:
+            # Of a given rank: ones before the channels and after them, as a bias or a scale of each has.
+            around = {axis for axis in open_axes(common, dims) if axis != 1}
+            return tuple([1 if axis in around else size for axis, size in enumerate(common)])
         return self._with_ones(common, dims)
 
     def _with_ones(self, shape: Shape, dims: Sequence[Any], axes: list[int] | None = None) -> Shape:

@@ -171,6 +171,13 @@ def test_two_arrays_of_four_dimensions_have_half_of_them_each_in_some_trial() ->
     assert [[False, False, True, True], [True, True, False, False]] in ones
 
 
+@pytest.mark.parametrize("ndim", [3, 4, 5])
+def test_the_second_of_two_arrays_has_a_number_for_each_channel_in_some_trial(ndim: int) -> None:
+    shapes = trials(lambda: [explored_array(ndim).data.shape for _ in range(2)])
+    channels = [wide[1] for wide, one in shapes if one == (1, wide[1], *[1] * (ndim - 2)) and 1 not in wide]
+    assert any(size > 1 for size in channels)
+
+
 def test_arrays_of_open_rank_may_have_fewer_dimensions() -> None:
     pairs = trials(lambda: (explored_array().data.shape, explored_array().data.shape), count=40)
     assert any(0 < len(two) < len(one) for one, two in pairs)

@@ -25,14 +25,18 @@ _FACTOR: Final = 0.9876543210123
 
 
 def _subjects(program: Program) -> list[int]:
-    """The calls whose arguments are worth changing: those that compute something, and always the last."""
+    """The calls whose arguments are worth changing: those that compute something, and always the last.
+
+    What makes a module is such a call where the module is given no parameters, whose sizes would not fit another one.
+    """
     last = len(program.calls) - 1
+    loads = any(call.kind == "load_state" for call in program.calls)
     found = [
         call.slot
         for call in program.calls[:-1]
         if call.kind in ("function", "method")
         and call.target not in _ARRANGING
-        and not (call.note or is_setting(call) or is_class(call))
+        and not (call.note or is_setting(call) or (loads and is_class(call)))
     ]
     return [*found, last]
 

@@ -338,6 +338,8 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
                            "linalg.vector_norm/function/float32", "gradient"),
     "an option that shows beside another": (fault("nn.AvgPool1d", without("count_include_pad")),
                                             "nn.AvgPool1d/module/float32", "value"),
+    "a number that a module is made with": (fault("nn.Softmax", lambda kind: lambda dim: kind(max(dim, 0))),
+                                            "nn.Softmax/module/float32", "value"),
     "an option that shows on some sizes": (fault("nn.MaxPool1d", without("ceil_mode")),
                                            "nn.MaxPool1d/module/float32", "shape"),
     "an option that no sample gives so": (fault("baddbmm", adds_what_beta_takes_away),

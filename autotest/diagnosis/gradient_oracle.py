@@ -17,7 +17,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Call, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.program.rewriting import with_arrays
-from autotest.program.semantics import backward_arguments, is_backward, returns_gradients
+from autotest.program.semantics import backward_arguments, base_name, is_backward, returns_gradients
 from autotest.replaying.replay import replay
 
 
@@ -79,7 +79,7 @@ def _is_no_derivative(call: Call) -> bool:
 
     An embedding gives the row of padding no gradient, and may divide those of others by how often they are read.
     """
-    name = call.target.rpartition(".")[2].lower().replace("_", "")
+    name = base_name(call).lower().replace("_", "")
     if name not in ("embedding", "embeddingbag"):
         return False
     asked = {"padding_idx", "scale_grad_by_freq"} & {

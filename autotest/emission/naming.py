@@ -21,7 +21,7 @@ import re
 
 from autotest.program import Call, Captured, Program, captured, refs
 from autotest.program.paths import gradient_of
-from autotest.program.semantics import assigns_items, is_backward, is_class, pushes_gradients
+from autotest.program.semantics import assigns_items, is_backward, is_class, makes_optimizer, pushes_gradients
 
 #: Calls that leave no value of their own worth naming in a list of what can be observed.
 _WITHOUT_RESULT = frozenset(("setattr", "load_state", "overwrite", "enter", "exit"))
@@ -54,7 +54,7 @@ def _role(call: Call, entered: set[int], pushed: set[int]) -> Role:
         return Role.INPUT
     if not is_class(call):
         return Role.RESULT
-    return Role.OPTIMIZER if "optim" in call.target.split(".")[:-1] else Role.MODULE
+    return Role.OPTIMIZER if makes_optimizer(call) else Role.MODULE
 
 
 def names(program: Program) -> dict[int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
-from autotest.program.semantics import in_place, is_class, is_holder, is_setting, reparametrizes
+from autotest.program.semantics import in_place, is_holder, is_setting, makes_module, reparametrizes
 
 WIDER: Mapping[str, str] = {
     "float16": "float64",
@@ -181,7 +181,7 @@ def widened(program: Program) -> tuple[Program, dict[int, int]]:
             kwargs = {**kwargs, "dtype": Root("float64")}
         calls.append(call._replace(target=target, args=args, kwargs=kwargs))
         # A parameter is as wide as what it is made of, and what `double` makes of it is another tensor.
-        if is_class(call) and call.target.startswith("nn.") and not is_holder(call) and call.target != "nn.Parameter":
+        if makes_module(call) and not is_holder(call) and call.target != "nn.Parameter":
             calls.append(Call("method", "double", (Ref(call.slot),), {}, extra))
             extra += 1
     arrays = tuple(_wide(array) for array in program.arrays)

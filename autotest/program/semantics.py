@@ -199,6 +199,16 @@ def is_class(call: Call) -> bool:
     return call.kind == "function" and base_name(call)[:1].isupper()
 
 
+def makes_module(call: Call) -> bool:
+    """Whether `call` makes a module, or a parameter, by a class of the framework's."""
+    return is_class(call) and call.target.startswith("nn.")
+
+
+def makes_optimizer(call: Call) -> bool:
+    """Whether `call` makes an optimizer or a scheduler."""
+    return is_class(call) and call.target.startswith("optim.")
+
+
 def is_setting(call: Call) -> bool:
     """Whether `call` tells a module or a tensor something, and computes nothing."""
     return call.kind in ("load_state", "setattr") or (call.kind == "method" and call.target in _SETTINGS)

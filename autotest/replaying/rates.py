@@ -10,6 +10,7 @@ import numpy as np
 
 from autotest.frameworks import Framework
 from autotest.program import Call, Operand, Program, leaves, map_operand
+from autotest.program.semantics import makes_optimizer
 
 
 def with_rates(program: Program, framework: Framework, change: Callable[[str, float], float]) -> Program:
@@ -19,7 +20,7 @@ def with_rates(program: Program, framework: Framework, change: Callable[[str, fl
         return map_operand(value, lambda item: change(name, item) if type(item) is float else item)
 
     def changed(call: Call) -> Call:
-        if not call.target.startswith("optim."):
+        if not makes_optimizer(call):
             return call
         names = [*_parameters(framework.resolve(call.target))][: len(call.args)]
         names += [""] * (len(call.args) - len(names))

@@ -14,6 +14,7 @@ from autotest.frameworks import Framework
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Call, Operand, Program, Ref, leaves, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
+from autotest.program.semantics import makes_optimizer
 from autotest.recording.record import Record
 from autotest.recording.steps import OptimizerStep
 from autotest.replaying.rates import in_single, numbers_by_default, with_rates
@@ -68,7 +69,7 @@ def check_updates(record: Record) -> Updates:
     """Whether an optimizer steps otherwise on the candidate, given the same gradients: the first that does."""
     checked, single, error = True, False, 0.0
     for owner in dict.fromkeys(step.owner for step in record.steps):
-        if not record.calls[owner].target.startswith("optim."):
+        if not makes_optimizer(record.calls[owner]):
             checked = False
             continue
         steps = [step for step in record.steps if step.owner == owner][:_STEPS]

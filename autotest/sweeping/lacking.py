@@ -8,7 +8,7 @@ import numpy as np
 
 from autotest.frameworks import ABSENT, Pair
 from autotest.program import Array, Call, Program, Ref
-from autotest.program.semantics import is_class
+from autotest.program.semantics import is_class, makes_module
 
 
 class Absence(NamedTuple):
@@ -76,4 +76,4 @@ def _is_of_another_object(program: Program, call: Call) -> bool:
     if call.kind not in ("method", "getattr") or not call.args or type(call.args[0]) is not Ref:
         return False
     owner = program.calls[call.args[0].slot]
-    return is_class(owner) and not owner.target.startswith("nn.")
+    return is_class(owner) and not makes_module(owner)

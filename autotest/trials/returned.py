@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from autotest.base.errors import NotDual
+from autotest.program.semantics import base_name
 from autotest.recording.dual import DualObject, Symbol, Value
 from autotest.recording.recorder import Recorder
 
@@ -105,7 +106,7 @@ def told_on_both_sides(recorder: Recorder) -> None:
     kinds = [call.kind for call in recorder.calls]
     if kinds.count("enter") > kinds.count("exit"):
         raise NotDual("entered a context by hand and did not leave it: write `with torch.no_grad():` around the calls")
-    if not any(call.target.rpartition(".")[2] in _MODES for call in recorder.calls):
+    if not any(base_name(call) in _MODES for call in recorder.calls):
         name = recorder.pair.reference.name
         raise NotDual(
             f"told {name} alone to go on otherwise (such as by its own set_default_dtype): write "

@@ -76,13 +76,12 @@ def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, T
     sides, paths = port.pair.sides, port.paths
     own, other = port.modules
     live = [side.state(model) for side, model in zip(port.frameworks, port.models, strict=True)]
-    modes = [
-        (path, mine.training)
-        for path, mine in own.items()
-        if path in paths
-        and {type(mode) for mode in _modes(mine, other[paths[path]])} == {bool}
-        and mine.training != other[paths[path]].training
-    ]
+    modes: list[tuple[str, bool]] = []
+    for path, module in own.items():
+        if path in paths:
+            mode, wanted = map(_mode, port.frameworks, (module, other[paths[path]]))
+            if mode is not None and wanted is not None and mode != wanted:
+                modes.append((path, mode))
     pairs = [(one.reference, states[0][one.reference], states[1][one.candidate]) for one in port.matches.pairs]
     dtypes = [(name, mine.dtype, theirs.dtype) for name, mine, theirs in pairs if mine.dtype != theirs.dtype]
     frozen = [(name, mine.requires_grad) for name, mine, theirs in pairs if mine.requires_grad != theirs.requires_grad]
@@ -98,13 +97,20 @@ def settings(port: Port, states: tuple[Mapping[str, TensorValue], Mapping[str, T
         name, mine, theirs = dtypes[0]
         rest = f" (and {len(dtypes) - 1} more)" if len(dtypes) > 1 else ""
         found.append(f"{name}{rest} is {mine} in the {sides[0]} model and {theirs} in the {sides[1]} model")
-    for side, model, held, others in ((sides[0], own, live[0], live[1]), (sides[1], other, live[1], live[0])):
-        found += [f"{one} and {same} are one in the {side} model" for one, same in _tied(model, held, others)]
+    for framework, side, model, held, others in zip(
+        port.frameworks, sides, port.modules, live, reversed(live), strict=True
+    ):
+        tied = _tied(framework, model, held, others)
+        found += [f"{one} and {same} are one in the {side} model" for one, same in tied]
     return tuple(found)
 
 
-def _modes(*modules: Any) -> Iterator[Any]:
-    return (getattr(module, "training", None) for module in modules)
+def _mode(framework: Framework, module: Any) -> bool | None:
+    """Whether `module` is training; None for one that has no such mode."""
+    try:
+        return framework.is_training(module)
+    except AttributeError:
+        return None
 
 
 def _the_whole_or(names: Sequence[str]) -> str:
@@ -116,13 +122,14 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_LISTED]) + more
 
 
-def _tied(modules: Mapping[str, Any], held: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _tied(
+    framework: Framework, modules: Mapping[str, Any], held: Mapping[str, Any], others: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
     """Names of the other model that are here, too, for what has another name already."""
     for name in others:
         owner, _, last = name.rpartition(".")
         if name in held or owner not in modules:
             continue
-        value = getattr(modules[owner], last, None)
-        for one, tensor in held.items():
-            if value is tensor:
-                yield one, name
+        if framework.provides("getattr", last, modules[owner]):
+            value = framework.invoke("getattr", last, (modules[owner],), {})
+            yield from ((one, name) for one, tensor in held.items() if framework.same(value, tensor))

@@ -126,7 +126,7 @@ def _push_back(framework: Framework, side: str, output: Any, loss: Callable[...,
 
 def _stepping(optimizer: Callable[..., Any], framework: Framework, side: str, parameters: list[Any]) -> Any:
     made = _given("optimizer", optimizer, framework, side, parameters)
-    if not callable(getattr(made, "step", None)):
+    if not framework.provides("method", "step", made):
         raise UsageError(
             f"align(optimizer=...): expected a function that returns an optimizer, got a {type(made).__name__} for "
             f"{side}, which has no step()"

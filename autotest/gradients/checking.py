@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autotest.gradients.exemptions import LOWER, JacobianBlock, Rule
-from autotest.gradients.function import FunctionOfInputs, Real, from_reals, real_shape, reals, slope
+from autotest.gradients.function import FORWARD_MODE, FunctionOfInputs, Real, from_reals, real_shape, reals, slope
 from autotest.program import Array
 from autotest.results.gradient_rows import GradientRow, Jacobians, row_of
 
@@ -161,9 +161,7 @@ def forward_rows(
 ) -> list[GradientRow]:
     """Rows of forward mode along one direction each, for varied `inputs`; none where the framework has no such mode."""
     framework = function.framework
-    try:
-        mode = framework.resolve("autograd.forward_ad")
-    except AttributeError:
+    if not framework.provides("function", f"{FORWARD_MODE}.dual_level", None):
         return []
     rows: list[GradientRow] = []
     for i in inputs:
@@ -172,11 +170,7 @@ def forward_rows(
         numeric = function.derivative(i, along, rule.eps)
         tangent = framework.tensor(Array(from_reals(along, array.data), array.dtype))
         try:
-            with mode.dual_level():
-                duals = list(function.inputs)
-                duals[function.varied[i]] = mode.make_dual(duals[function.varied[i]], tangent)
-                tangents = [mode.unpack_dual(output).tangent for output in function.outputs(duals)]
-                frozen = [None if one is None else framework.values([one])[0] for one in tangents]
+            frozen = function.tangents(function.varied[i], tangent)
         except NotImplementedError:
             continue  # an operator without forward mode
         for o, value in enumerate(frozen):

@@ -10,15 +10,13 @@ import numpy as np
 from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.exemptions import Rule
-from autotest.gradients.function import Real, from_reals, reals, slope
+from autotest.gradients.function import FORWARD_MODE, Real, from_reals, reals, slope
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, is_kink, is_wide
 from autotest.program import Array, Call, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.replaying.replay import replay
 from autotest.results.gradient_rows import Jacobians, failing, row_of
-
-_MODE = "autograd.forward_ad"
 
 
 def in_forward_mode(program: Program, framework: Framework) -> Iterator[Program]:
@@ -45,7 +43,7 @@ def _with_tangent(wide: Program, upto: int, roots: list[int], leaf: Call) -> tup
         return Ref(dual) if item == Ref(leaf.slot) else item
 
     calls = [
-        Call("function", f"{_MODE}.dual_level", (), {}, level),
+        Call("function", f"{FORWARD_MODE}.dual_level", (), {}, level),
         Call("enter", "", (Ref(level),), {}, entered),
     ]
     for call in wide.calls[:upto]:
@@ -56,10 +54,10 @@ def _with_tangent(wide: Program, upto: int, roots: list[int], leaf: Call) -> tup
             calls.append(call._replace(args=args, kwargs=kwargs))
         if call.slot == leaf.slot:
             calls.append(tensor_call(tangent, len(arrays) - 1, arrays[-1], requires_grad=False, note="tangent"))
-            calls.append(Call("function", f"{_MODE}.make_dual", (Ref(leaf.slot), Ref(tangent)), {}, dual))
+            calls.append(Call("function", f"{FORWARD_MODE}.make_dual", (Ref(leaf.slot), Ref(tangent)), {}, dual))
     for at, root in enumerate(roots):
         pair = base + 4 + 2 * at
-        calls.append(Call("function", f"{_MODE}.unpack_dual", (instead(Ref(root)),), {}, pair))
+        calls.append(Call("function", f"{FORWARD_MODE}.unpack_dual", (instead(Ref(root)),), {}, pair))
         calls.append(Call("getattr", "tangent", (Ref(pair),), {}, pair + 1))
     return assembled(calls, arrays)
 
@@ -79,8 +77,8 @@ class ForwardParts:
 
 def parts_of(program: Program) -> ForwardParts | None:
     """What `in_forward_mode` put into `program`; None when shrinking took some of it away."""
-    dual = next((call for call in program.calls if call.target == f"{_MODE}.make_dual"), None)
-    pairs = {call.slot: call.args[0].slot for call in program.calls if call.target == f"{_MODE}.unpack_dual"}
+    dual = next((call for call in program.calls if call.target == f"{FORWARD_MODE}.make_dual"), None)
+    pairs = {call.slot: call.args[0].slot for call in program.calls if call.target == f"{FORWARD_MODE}.unpack_dual"}
     reads = [call for call in program.calls if call.kind == "getattr" and call.target == "tangent"]
     if dual is None or not reads or not any(Ref(dual.slot) in refs(call) for call in program.calls):
         return None

@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from autotest.comparison import TensorValue
 from autotest.frameworks import Framework
 from autotest.program import Array
 from autotest.program.dtypes import is_differentiable
 
 Real = np.ndarray[Any, Any]
+
+
+#: Where a framework has derivatives along a direction.
+FORWARD_MODE = "autograd.forward_ad"
 
 
 class FunctionOfInputs:
@@ -51,6 +56,19 @@ class FunctionOfInputs:
             floating = [at for at, name in enumerate(dtypes) if is_differentiable(name)]
             self._chosen = [at for at in floating if self.framework.can_backpropagate(flat[at])] or floating
         return [flat[at] for at in self._chosen]
+
+    def tangents(self, position: int, tangent: Any) -> list[TensorValue | None]:
+        """The tangents of all outputs where the input at `position` has `tangent`; None for one that has none."""
+        invoke, duals = self.framework.invoke, list(self.inputs)
+        level = invoke("function", f"{FORWARD_MODE}.dual_level", (), {})
+        invoke("enter", "", (level,), {})
+        try:
+            duals[position] = invoke("function", f"{FORWARD_MODE}.make_dual", (duals[position], tangent), {})
+            pairs = [invoke("function", f"{FORWARD_MODE}.unpack_dual", (one,), {}) for one in self.outputs(duals)]
+            tangents = [invoke("getattr", "tangent", (pair,), {}) for pair in pairs]
+            return [None if one is None else self.framework.values([one])[0] for one in tangents]
+        finally:
+            invoke("exit", "", (level,), {})
 
     def values(self) -> list[Real]:
         """What it returns now, as flat arrays of real numbers."""

@@ -187,7 +187,7 @@ def gradgradcheck(
     check_function(framework, fn, given)
     made = made_cotangents(framework, fn, given)
     if gen_non_contig_grad_outputs:
-        made = tuple(_scattered(item) for item in made)
+        made = tuple(_scattered(framework, item) for item in made)
     cotangents = made if grad_outputs is None else as_inputs(grad_outputs)
     types = framework.tensor_types
     shapes, wanted = (
@@ -204,7 +204,7 @@ def gradgradcheck(
         # Forward mode hands in detached inputs, of which nothing could be taken.
         for item, wanted in zip(arguments, varied, strict=False):
             if wanted and not framework.can_backpropagate(item):
-                item.requires_grad_()
+                framework.invoke("method", "requires_grad_", (item,), {})
         return gradients(*arguments)
 
     return gradcheck(
@@ -225,10 +225,13 @@ def gradgradcheck(
     )
 
 
-def _scattered(tensor: Any) -> Any:
+def _scattered(framework: Framework, tensor: Any) -> Any:
     """A leaf of the same numbers, each of them with a gap behind it in memory."""
-    spread = tensor.detach().reshape((*tensor.shape, 1)).repeat(*([1] * len(tensor.shape)), 2)
-    return spread[..., 0].detach().requires_grad_()
+    (value,) = framework.values([tensor])
+    twice = Array(np.repeat(value.data[..., None], 2, axis=-1), value.dtype)
+    spread = framework.tensor(twice, device=value.device)
+    leaf = framework.invoke("method", "detach", (framework.invoke("operator", "getitem", (spread, (..., 0)), {}),), {})
+    return framework.invoke("method", "requires_grad_", (leaf,), {})
 
 
 def made_cotangents(framework: Framework, fn: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:

@@ -301,7 +301,8 @@ class Value(DualObject):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = current() or self._recorder
-        if (function := decorated(self._recorder.calls[self._slot], self._expected, args, _again)) is not None:
+        made, reference = self._recorder.calls[self._slot], self._recorder.pair.reference
+        if (function := decorated(made, reference, self._expected, args, _again)) is not None:
             return function
         lowered = self._lower(recorder)
         return wrap(recorder, recorder.call("method", "__call__", args, kwargs, lowered))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from autotest.base.errors import TrialEnd
@@ -19,9 +18,10 @@ ORDINARY = 1 << 9
 
 def stop_at_large(record: LiveRecord, target: str, expected: Any) -> None:
     """Reject the trial where a result of the reference has more than `MOST_ELEMENTS`, before the candidate makes it."""
+    reference = record.pair.reference
     for item in expected if isinstance(expected, (tuple, list)) else (expected,):
-        if isinstance(item, record.pair.reference.tensor_types):
-            count = math.prod(item.shape)
+        if isinstance(item, reference.tensor_types):
+            count = reference.numel([item])
             if count > MOST_ELEMENTS:
                 said = f"a result of {count} elements, from sizes that were drawn large; {MOST_ELEMENTS} are enough"
                 record.rejection = Rejection(target, TOO_LARGE, said, refusals.place(record.pair.packages))

@@ -165,7 +165,8 @@ def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
                 return both.expected, both.actual, neutral
             return neutral, neutral, neutral
         if isinstance(value, framework.tensor_types):
-            slot = recorder.tensor(framework.values([value])[0].as_array(), requires_grad=value.requires_grad)
+            (read,) = framework.values([value])
+            slot = recorder.tensor(read.as_array(), requires_grad=read.requires_grad)
             return recorder.expected[slot], recorder.actual[slot], Ref(slot)
         if isinstance(value, framework.module_types):
             raise UsageError(

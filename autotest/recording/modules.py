@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from autotest.base.errors import of_the_test
+from autotest.frameworks import Framework
 from autotest.program import Operand, Scope
 from autotest.recording.dual import Value, wrap
 from autotest.recording.gradient_hooks import ModuleHooks, gradient_hooks_of, tensors_in
@@ -51,9 +52,9 @@ class Module(Value):
     def _dual_known(self, name: str) -> Any:
         """The dual object for the member `name`, where there is one already."""
         recorder = self._dual_now()
-        own = getattr(self._expected, name, _MISSING)
+        own = _member(recorder.pair.reference, self._expected, name)
         dual = recorder.modules.duals.get(id(own), _MISSING)
-        if dual is _MISSING or getattr(self._actual, name, None) is not dual._actual:
+        if dual is _MISSING or _member(recorder.pair.candidate, self._actual, name) is not dual._actual:
             return _MISSING
         return dual
 
@@ -277,6 +278,14 @@ class Module(Value):
 
     def _dual_hooks(self) -> Hooks:
         return self._dual_now().modules.hooks.setdefault(id(self._expected), Hooks())
+
+
+def _member(framework: Framework, module: Any, name: str) -> Any:
+    """The member `name` of a module of `framework`'s, or `_MISSING`."""
+    try:
+        return framework.member(module, name)
+    except AttributeError:
+        return _MISSING
 
 
 class Handle:

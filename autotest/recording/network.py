@@ -128,7 +128,8 @@ class Network(Module, metaclass=_Built):
 
     def _dual_registers(self, name: str) -> bool:
         """Whether the reference's module has something of its own under `name`."""
-        return not self._recorder_now().pair.is_method(self._expected, name) and hasattr(self._expected, name)
+        pair = self._recorder_now().pair
+        return not pair.is_method(self._expected, name) and pair.reference.provides("getattr", name, self._expected)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         recorder = self._dual_now()

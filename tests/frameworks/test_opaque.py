@@ -1,0 +1,94 @@
+"""No layer above the adapters touches a framework's object: pairs of frameworks whose objects cannot be touched."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+from autotest import Divergence, align, random_tensor, torch
+from autotest.base.options import Options
+from autotest.base.settings import Settings
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array
+from autotest.running.runner import run_test
+from autotest.trials.context import RunContext
+from autotest.trials.trial import Test as ATest
+from tests.support import running
+from tests.support.faults import wrong_relu
+from tests.support.opaque import Opaque, Touched, framework
+
+#: Test bodies of tests/alignment, as they stand there.
+BODIES = [
+    ("test_activation", "test_function", "gelu"),
+    ("test_activation", "test_module_of_special_values", "ReLU"),
+    ("test_activation", "test_in_place", "ReLU"),
+    ("test_reduction", "test_extremes_with_their_places", "max"),
+    ("test_reduction", "test_along_one_dimension", "mean"),
+    ("test_matmul", "test_linear", True),
+]
+METHODS = [
+    ("test_elementwise", "TestInPlace", "test_copying"),
+    ("test_optimizer", "TestAroundOptimizers", "test_frozen_parameters_stay"),
+    ("test_optimizer", "TestAroundOptimizers", "test_updates_without_autograd"),
+    ("test_reduction", "TestOrder", "test_sort"),
+]
+
+
+@pytest.fixture
+def alignment(monkeypatch):
+    """``alignment(name)``: a module of tests/alignment, both of whose sides cannot be touched."""
+    for side in ("REFERENCE", "CANDIDATE"):
+        monkeypatch.setenv(f"AUTOTEST_{side}", "tests.support.opaque:framework")
+    monkeypatch.setenv("AUTOTEST_N", "3")
+    return lambda name: importlib.import_module(f"tests.alignment.{name}")
+
+
+@pytest.mark.parametrize(("file", "name", "argument"), BODIES)
+def test_a_body_passes_unchanged(alignment, file, name, argument):
+    getattr(alignment(file), name)(argument)
+
+
+@pytest.mark.parametrize(("file", "case", "name"), METHODS)
+def test_a_method_passes_unchanged(alignment, file, case, name):
+    getattr(alignment(file), case)(name).debug()
+
+
+def network():
+    m = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU())
+    return m(random_tensor(shape=(3, 4), low=1, high=2, dtype="float32"))
+
+
+@pytest.mark.parametrize("kind", ["numeric", "forward", "intermediate"])
+def test_gradients_are_held_against_differences(kind):
+    outcome = running.trial(network, framework(), reference=framework(), check_grad=kind, special_values=False)
+    assert running.agrees(outcome)
+
+
+@pytest.mark.parametrize("reference", [TorchFramework, framework])
+@pytest.mark.parametrize(
+    "body", [lambda: torch.relu(network() - 1), lambda: torch.relu(random_tensor(2, low=-1, high=1)) * 2]
+)
+def test_a_fault_is_found_diagnosed_and_shrunk_to_its_call(tmp_path, reference, body):
+    pair = Pair(reference(), Opaque(wrong_relu()))
+    with pytest.raises(Divergence) as raised:
+        run_test(
+            ATest("test_it.py::test_it", body, Settings()), RunContext(pair, Options(directory=tmp_path, verify=False))
+        )
+    found = raised.value.finding
+    assert (found.operator.lower().rpartition(".")[2], found.blame) == ("relu", "candidate")
+    assert len(found.program.calls) <= 4
+    assert found.script
+
+
+def test_models_are_aligned():
+    opaque = framework()
+    one, other = (opaque.invoke("function", "nn.Linear", (3, 2), {}) for _ in range(2))
+    assert align(one, other, np.ones((2, 3), np.float32), pair=Pair(opaque, framework())).passed
+
+
+def test_a_touch_is_told():
+    with pytest.raises(Touched, match="shape"):
+        _ = framework().tensor(Array(np.ones(2), "float64")).shape

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from autotest.program import Call, Program, Ref, Root, leaves, map_operand
@@ -16,6 +17,9 @@ from autotest.sources.mutated_inputs import Mutation
 _ARRANGING: Final = frozenset("clone permute expand as_strided view_as".split())
 #: Fractions that single precision does not hold exactly, limits, and nothing.
 _FRACTIONS: Final = (0.0, 0.1, -0.1, 1.0, -1.0, 0.7, 1.1, 2.5, 1e-30, 1e30, float("inf"), float("-inf"), float("nan"))
+#: What a whole number is seldom and should not be, and whole numbers of one program that are each of them.
+_BOUNDS: Final = (0, -1, 100)
+_BOUNDED: Final = 4
 #: The dtypes that are asked for.
 _DTYPES: Final = ("float32", "float64", "int64", "int32", "bool")
 #: Indices from the end, with a step, of nothing, of several, and of a flag.
@@ -84,6 +88,26 @@ def number(program: Program, source: random.Random) -> Program | None:
 def last_dimension(program: Program, source: random.Random) -> Program | None:
     """One whole number set to -1: as a dim the last one, in whatever way it was given."""
     return _changed(program, source, lambda item: type(item) is int and item != -1, lambda old: (-1,))
+
+
+def at_bounds(program: Program) -> Iterator[Program]:
+    """Each of its first few whole numbers at each of `_BOUNDS`: a size, a count or a dim that is none."""
+    found = 0
+    for slot in _subjects(program):
+        call = program.calls[slot]
+        for place, item in enumerate(leaves((call.args, call.kwargs))):
+            if type(item) is int and found < _BOUNDED:
+                found += 1
+                for bound in _BOUNDS:
+                    if bound != item:
+                        yield _with_leaf(program, call, place, bound)
+
+
+def _with_leaf(program: Program, call: Call, place: int, value: Any) -> Program:
+    """`program` with another leaf at `place` of the operands of `call`."""
+    counted = itertools.count()
+    args, kwargs = map_operand((call.args, call.kwargs), lambda item: value if next(counted) == place else item)
+    return _with_call(program, call._replace(args=args, kwargs=kwargs))
 
 
 def moved(program: Program, source: random.Random) -> Program | None:

@@ -1,7 +1,8 @@
-"""Programs -> the same calls where results and gradients are special: at zero and limits, among equals, beside NaN."""
+"""Programs -> the same calls where results and gradients are special: at zero and limits, among equals, of nothing."""
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from autotest.program import Program, Ref, leaves
+from autotest.sources.mutated_arguments import at_bounds
 from autotest.sources.mutated_inputs import Mutation, inputs, no_rows, scalars, with_array
 
 _Values = np.ndarray[Any, Any]
@@ -56,7 +58,7 @@ FRACTIONAL: Final[Mapping[str, Point]] = {
 _OTHER: Final[Mapping[str, str]] = {"float32": "float64", "float64": "float32", "int64": "int32", "int32": "int64"}
 #: The same for shapes. That no element is there, or no dimension, few samples of modules and of others think of.
 SHAPES: Final[Mapping[str, Mutation]] = {"no rows": no_rows, "no dimensions": scalars}
-#: Calls at most that meet these: what dies of one of them dies in all.
+#: Calls at most that meet these, and whole numbers at their bounds: what dies of one of them dies in all.
 _SHAPED: Final = 2
 #: Calls at most that meet each of the others.
 _CALLS: Final = 16
@@ -75,6 +77,9 @@ def special_points(programs: Sequence[Program]) -> Iterator[tuple[str, Program]]
             changed = change(program, random.Random(0))
             if changed is not None:
                 yield name, changed
+    bounded = [list(at_bounds(program)) for program in unlike]
+    for several in itertools.islice(filter(None, bounded), _SHAPED):
+        yield from (("a whole number at its bounds", changed) for changed in several)
 
 
 def _of_values(program: Program) -> Iterator[tuple[str, Program]]:

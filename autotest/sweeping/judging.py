@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch
+from autotest.comparison import SPECIAL, Mismatch
 from autotest.diagnosis import referee
 from autotest.diagnosis.agreement import Agreement, place_of, raised, refused
 from autotest.diagnosis.ties import ties
@@ -272,7 +272,9 @@ class Judge:
             check = check_of(mismatch, found.program)
             if check in ("value", "nonfinite") and is_left_alone(mismatch.slot, observed):
                 check = "alias"
-            found.fail(check, mismatch.key, mismatch.message, shown)
+            # What is wrong beside NaN hides nothing that is wrong in ordinary numbers.
+            where = f" ({SPECIAL})" if check == "gradient" and mismatch.special else ""
+            found.fail(check, mismatch.key + where, mismatch.message, shown)
         if any(item.symptom in ("exception", "out of memory") and item.stage != "backward" for item in mismatches):
             found.failed = True
 

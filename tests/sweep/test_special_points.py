@@ -48,10 +48,15 @@ def divides_by_zero(floor_divide: Any) -> Any:
     return lambda x, y, **kwargs: floor_divide(x, torch.where(y == 0, 1, y) if torch.is_tensor(y) else y, **kwargs)
 
 
+def takes_what_there_is(topk: Any) -> Any:
+    return lambda x, k, dim=-1, *rest: topk(x, min(k, x.shape[dim]) if x.dim() else k, dim, *rest)
+
+
 FAULTS: dict[str, tuple[str, Callable[[Any], Any], str, str]] = {
     "the greatest number": ("log1p", saturates, "float32", "nonfinite"),
     "the least number, where several are computed at once": ("expm1", saturates_in_long_tensors, "float32", "value"),
     "a number by a subnormal one": ("fmod", nothing_remains_by_subnormal_numbers, "float32", "nonfinite"),
+    "a count beyond what there is": ("topk", takes_what_there_is, "float32", "errors"),
     "a whole number by zero": ("floor_divide", divides_by_zero, "int64", "errors"),
 }
 
@@ -81,8 +86,8 @@ def test_the_gradient_of_what_is_written_into_is_judged_where_the_call_returns_n
 def test_every_argument_that_is_given_meets_every_point() -> None:
     array = numbers(3)
     programs = [called("norm", array, args=order) for order in [(), (), (2,), (1,), (2,)]]
-    made = [(name, one) for name, one in special_points(programs) if name not in SHAPES]
     single = [name for name, point in {**POINTS, **FRACTIONAL}.items() if point.least == 1]
+    made = [(name, one) for name, one in special_points(programs) if name in single]
     assert [name for name, _ in made] == single * 3
     assert [program.calls[-1].args[1:] for _, program in made[:: len(single)]] == [(), (2,), (1,)]
     assert not made[0][1].arrays[0].data.any()
@@ -134,6 +139,22 @@ def test_nothing_and_a_single_number_are_given_to_a_few_calls() -> None:
     made = list(special_points([called("norm", numbers(4), args=(order,)) for order in range(5)]))
     shapes = [program.arrays[0].data.shape for name, program in made if name in SHAPES]
     assert shapes == [(0,), ()] * 2
+
+
+def test_whole_numbers_of_a_few_calls_are_at_their_bounds() -> None:
+    made = special_points([called("roll", numbers(4), args=(1, 0)), called("roll", numbers(4), args=((2, 1), [0]))])
+    given = [program.calls[-1].args[1:] for name, program in made if name == "a whole number at its bounds"]
+    assert given[:5] == [(0, 0), (-1, 0), (100, 0), (1, -1), (1, 100)]
+    assert ((2, 100), [0]) in given
+
+
+def test_a_gradient_that_is_wrong_beside_nan_hides_none_of_ordinary_numbers() -> None:
+    def one_too_much(x: Any) -> Any:
+        return None if x.grad is None else x.grad.nan_to_num() + 1
+
+    cell = swept(FaultyTorch(gradient=one_too_much), "sin/function/float32", "special")
+    keys = {one.key for one in cell.divergences.values() if one.check == "gradient"}
+    assert {"special values" in key for key in keys} == {True, False}
 
 
 def test_long_tensors_meet_them_first() -> None:

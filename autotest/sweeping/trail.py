@@ -35,19 +35,31 @@ class WorkerPosition(NamedTuple):
 
 
 class Trail:
-    """The file of one worker, open for writing."""
+    """The file of one worker, open for writing.
+
+    It is read at any moment. So each number is written at once, and not by `struct`, which writes zeros first; and the
+    time comes first, lest something that has just begun look as if it had begun long ago.
+    """
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), _STATE.size)
+        self._numbers, self._times = memoryview(self._memory).cast("q"), memoryview(self._memory).cast("d")
         self.rest()
 
     def sample(self, unit: int, index: int) -> None:
-        _STATE.pack_into(self._memory, 0, unit, index, Running.NOTHING, time.monotonic())
+        """A sample is made, or has been, and is judged next."""
+        self.over()
+        self._numbers[2], self._numbers[1], self._numbers[0] = Running.NOTHING, index, unit
 
     def runs(self, running: Running) -> None:
         """What is run next, whose time begins now."""
-        struct.pack_into("<qd", self._memory, 16, running, time.monotonic())
+        self.over()
+        self._numbers[2] = running
+
+    def over(self) -> None:
+        """What was run has come to its end: what comes next has a time of its own, and has not begun."""
+        self._times[3] = time.monotonic()
 
     def position(self) -> WorkerPosition:
         """What was written last, by this process or by a fork of it."""
@@ -55,7 +67,7 @@ class Trail:
 
     def rest(self) -> None:
         """No sample is being judged."""
-        _STATE.pack_into(self._memory, 0, -1, -1, Running.NOTHING, time.monotonic())
+        self.sample(-1, -1)
 
 
 def create(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
 import signal
 import time
@@ -19,8 +20,10 @@ from autotest.sweeping.novelty import features
 from autotest.sweeping.trail import Running
 from autotest.sweeping.units import Ended
 
-#: Seconds that the reference may take alone with a sample that ended a process, and how often it is asked.
+#: Seconds that a fork may take with a sample that ended a process, and how often it is run.
 _ALONE, _DAMAGED = 8.0, 4
+#: Seconds that it may take where forks are known to give no answer: waiting says no more than that it is so here, too.
+_UNFORKED: Final = 2.0
 #: Bytes of the largest program that is handed in with a divergence.
 _LARGEST: Final = 1 << 22
 
@@ -61,19 +64,40 @@ def _divergence(
     return CellDivergence(check, key, message, sample, size=elements, program=kept, hangs=hangs)
 
 
-def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell: Cell) -> str:
-    """Count a sample that ended a worker before, which is not run again; returns what of its arguments matters."""
+class _Alone(enum.Enum):
+    """What becomes of a process that runs a sample and nothing else."""
+
+    LIVES = enum.auto()
+    DIES = enum.auto()
+    NO_ANSWER = enum.auto()
+
+
+def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell: Cell, *, forks: bool = True) -> str:
+    """Count a sample that ended a worker before, which is not run again; returns what of its arguments matters.
+
+    `forks` says whether forks of this process answer, as far as is known.
+    """
     # One process for both: it is the reference that finds out what is pushed back, too.
-    if ended.running is Running.REFERENCE or _dies(lambda: results(judge.whole(program)[0], judge.reference)):
+    reference_lives = ended.running is not Running.REFERENCE and (
+        _alone(lambda: results(judge.whole(program)[0], judge.reference)) is _Alone.LIVES
+    )
+    if not reference_lives:
         cell.left_out["the reference ends the process, too"] += 1
         return ""
     operator = operator_of(program.calls, len(program.calls) - 1)
     whole, deadly, refused = judge.whole(program)
-    if not ended.hung and not _dies(lambda: results(whole, judge.candidate)):
-        cell.left_out["ended a process that had run others, and does not end one alone"] += 1
-        return ""
-    if whole is not program and not ended.hung and _dies(lambda: results(program, judge.candidate)):
-        whole = program  # it needs nothing that is pushed back
+    if not ended.hung:
+        seconds = _ALONE if forks else _UNFORKED
+        alone = _alone(lambda: results(whole, judge.candidate), seconds)
+        if alone is _Alone.LIVES:
+            cell.left_out["ended a process that had run others, and does not end one alone"] += 1
+            return ""
+        if (
+            alone is _Alone.DIES
+            and whole is not program
+            and _alone(lambda: results(program, judge.candidate), seconds) is not _Alone.LIVES
+        ):
+            whole = program  # it needs nothing that is pushed back
     cell.refused += refused
     cell.accepted += not refused
     cell.failed += not refused
@@ -86,8 +110,8 @@ def count_death(ended: Ended, sample: str, program: Program, judge: Judge, cell:
     return deadly
 
 
-def _dies(work: Callable[[], object]) -> bool:
-    """Whether a process ends of `work` alone, at once or, its memory damaged, a little later."""
+def _alone(work: Callable[[], object], seconds: float = _ALONE) -> _Alone:
+    """What becomes of a process that does `work` alone; it may die at once or, its memory damaged, a little later."""
     pid = os.fork()
     if pid == 0:
         with contextlib.suppress(BaseException):
@@ -95,12 +119,12 @@ def _dies(work: Callable[[], object]) -> bool:
                 # What works on its own threads may die only while it is read.
                 work()
         os._exit(0)
-    end = time.monotonic() + _ALONE
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
-            return status != 0
+            return _Alone.DIES if status else _Alone.LIVES
         time.sleep(0.002)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    return True
+    return _Alone.NO_ANSWER

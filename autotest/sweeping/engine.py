@@ -22,6 +22,7 @@ from autotest.results.sweep_findings import SweepFinding
 from autotest.sweeping import trail, verifying
 from autotest.sweeping.explaining import explained
 from autotest.sweeping.judged_units import JudgedPart
+from autotest.sweeping.patience import Patience
 from autotest.sweeping.trail import Running
 from autotest.sweeping.units import NO_ANSWER, Ended, Unit, after_end, was_counted
 from autotest.sweeping.worker import Databases, SweepListing, list_entries, work
@@ -49,6 +50,8 @@ class _Worker:
     upto: int = 0
     #: When it was given its unit.
     given: float = 0.0
+    #: Seconds without an answer after which it was ended; 0 where it was not.
+    given_up: float = 0.0
 
 
 def preloaded(own: bool) -> tuple[str, ...]:
@@ -79,7 +82,7 @@ class SweepEngine:
         server: Server | None = None,
     ) -> None:
         self._jobs = jobs
-        self._deadline = deadline
+        self._patience = Patience(deadline)
         self._memory = memory
         self._databases = Databases(own, tuple(databases))
         self.server = server or Server(preloaded(own))
@@ -128,7 +131,7 @@ class SweepEngine:
         #: The rest of units over which a worker died.
         again: collections.deque[Unit] = collections.deque()
         while again or more or self._workers:
-            while (again or more) and len(self._workers) < self._jobs and not stop():
+            while (again or more) and len(self._workers) < self._jobs + self._late() and not stop():
                 unit = again.popleft() if again else next(fresh, None)
                 if unit is None:
                     more = False
@@ -142,7 +145,9 @@ class SweepEngine:
                 if rest is not None:
                     again.appendleft(rest)
             for worker in tuple(self._workers.values()):
-                if self._overdue(worker):
+                seconds, patience = self._waited(worker)
+                if seconds > patience:
+                    worker.given_up = patience
                     worker.process.kill()
 
     @staticmethod
@@ -169,6 +174,8 @@ class SweepEngine:
         deadly = self._deadly.get(unit.key.name)
         if deadly:
             unit = dataclasses.replace(unit, deadly=dict(deadly))
+        if not self._patience.forks(unit):
+            unit = dataclasses.replace(unit, unforked=True)
         worker.unit, worker.upto, worker.given = unit, unit.start, time.monotonic()
         with contextlib.suppress(OSError):  # one that is gone is met when it is listened to
             worker.process.connection.send(unit)
@@ -193,6 +200,7 @@ class SweepEngine:
         except (EOFError, OSError):
             return self._died(worker, report)
         worker.upto = part.upto
+        self._patience.took(worker.unit, part.slowest)
         if part.deadly:
             self._deadly.setdefault(worker.unit.key.name, collections.Counter())[part.deadly] += 1
         report(worker.unit, part.cell, part.done)
@@ -201,28 +209,45 @@ class SweepEngine:
             self._idle.append(worker)
         return None
 
-    def _overdue(self, worker: _Worker) -> bool:
-        position = trail.read(worker.trail)
-        if position.unit == worker.unit.number:
-            return time.monotonic() - position.began > self._deadline
-        # It still starts, or makes samples.
-        return time.monotonic() - worker.given > START_UP
+    def _waited(self, worker: _Worker) -> tuple[float, float]:
+        """For how many seconds a worker has been at one thing, and after how many that is too long."""
+        position, now = trail.read(worker.trail), time.monotonic()
+        if position.unit != worker.unit.number:
+            # It still starts, or makes samples.
+            return now - worker.given, START_UP
+        # It runs a sample, or looks into one that ended a process before.
+        running = position.running is not Running.NOTHING
+        return now - position.began, self._patience.of(worker.unit) if running else START_UP
+
+    def _late(self) -> int:
+        """How many workers seem to hang, in whose place as many others may work until that is sure."""
+        late = 0
+        for worker in self._workers.values():
+            position = trail.read(worker.trail)
+            # Whoever starts, or makes samples, has not come to one.
+            begun = position.unit == worker.unit.number
+            late += begun and time.monotonic() - position.began > self._patience.usual(worker.unit)
+        return min(late, self._jobs)
 
     def _died(self, worker: _Worker, report: OnCell) -> Unit | None:
         del self._workers[worker.number]
         self._died_before = True
-        position, unit = trail.read(worker.trail), worker.unit
-        hung = self._overdue(worker)
-        how = f"{NO_ANSWER} in {self._deadline:g} s" if hung else self._ending(worker.process)
+        position, unit, hung = trail.read(worker.trail), worker.unit, worker.given_up > 0
+        how = f"{NO_ANSWER} in {worker.given_up:.3g} s" if hung else self._ending(worker.process)
         words = "" if hung else _read(worker.log)
         worker.process.close()
+        early = hung and worker.given_up < self._patience.deadline
         if position.unit != unit.number or position.running is Running.NOTHING or was_counted(unit, position.sample):
             # Not over a sample: over the making of them, or of the worker itself.
             cell = Cell()
             cell.left_out[f"its samples could not be made: {how} {words}".strip()] += 1
             report(unit, cell, True)
             return None
-        return after_end(unit, worker.upto, position.sample, Ended(position.running, how, words, hung))
+        if hung:
+            self._patience.gave_up(unit, worker.given_up)
+        if early:
+            how += f": not waited for longer, since others of its operator gave none in {self._patience.deadline:g} s"
+        return after_end(unit, worker.upto, position.sample, Ended(position.running, how, words, hung, early))
 
     @staticmethod
     def _ending(process: Process) -> str:

@@ -41,6 +41,8 @@ class JudgedPart:
     done: bool
     #: What of the arguments matters that ended a worker before; empty where none did.
     deadly: str = ""
+    #: Seconds that the slowest of them took which ran.
+    slowest: float = 0.0
 
 
 def judged(
@@ -70,6 +72,7 @@ def judged_samples(
     judge = Judge(pair, trail.runs if trail is not None else lambda running: None, unit.deadly, lacking)
     cell = Cell()
     handed_in = time.monotonic()
+    slowest = 0.0
     index = -1
     kinds: set[object] = set()
     asking: set[tuple[bool, ...]] = set()
@@ -88,11 +91,17 @@ def judged_samples(
             continue
         if trail is not None:
             trail.sample(unit.number, index)
+        began = time.monotonic()
         killed = _judge_one(unit, index, sample, judge, cell, closely=closely)
-        if killed or time.monotonic() - handed_in > _HAND_IN:
-            yield JudgedPart(index + 1, cell, done=False, deadly=killed)
+        if trail is not None:
+            trail.over()
+        ended = time.monotonic()
+        if index not in unit.ended:  # looking into one that ended a process is nothing that an operator does
+            slowest = max(slowest, ended - began)
+        if killed or ended - handed_in > _HAND_IN:
+            yield JudgedPart(index + 1, cell, done=False, deadly=killed, slowest=slowest)
             cell, handed_in = Cell(), time.monotonic()
-    yield JudgedPart(index + 1, cell, done=True)
+    yield JudgedPart(index + 1, cell, done=True, slowest=slowest)
 
 
 def _kind_of_inputs(program: Program) -> object:
@@ -107,8 +116,10 @@ def _judge_one(unit: Unit, index: int, sample: Sample, judge: Judge, cell: Cell,
     ended = unit.ended.get(index)
     if sample.program is None:
         cell.left_out[sample.left_out] += 1
+    elif ended is not None and ended.early and ended.running is not Running.PROBE:
+        cell.left_out[ended.how] += 1
     elif ended is not None and ended.running is not Running.PROBE:
-        killed = count_death(ended, f"{unit.kind} {index}", sample.program, judge, cell)
+        killed = count_death(ended, f"{unit.kind} {index}", sample.program, judge, cell, forks=not unit.unforked)
         judge.note_deadly(killed)
         return killed
     elif unit.abandoned:

@@ -13,6 +13,8 @@ from autotest.sweeping.trail import Running
 
 #: Deaths in one unit after which the rest of its samples is only counted.
 DEATHS: Final = 12
+#: And those without an answer, each of which costs a wait.
+HANGS: Final = 3
 #: Calls that everything has; the other forms come after them.
 FIRST: Final = frozenset(("function", "module", "reflected", "optimizer"))
 _KINDS: Final[Mapping[SampleKind, int]] = {
@@ -52,6 +54,8 @@ class Ended(NamedTuple):
     words: str
     #: Whether it did not end by itself: it gave no answer.
     hung: bool = False
+    #: Whether less than the whole deadline was waited for it, so that nobody knows whether it would have come to one.
+    early: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,8 +87,16 @@ class Unit:
 
     @property
     def in_forks(self) -> bool:
-        """Whether forks of the worker judge it. What has ended a process once does so again."""
-        return bool(self.ended) and not self.unforked
+        """Whether forks of the worker judge it. What has ended a process once does so again.
+
+        What gave no answer would hardly give one in a fork, and says something only of the worker itself.
+        """
+        return bool(self.ended) and not self.unforked and not self.hung
+
+    @property
+    def hung(self) -> bool:
+        """Whether one of its samples gave no answer."""
+        return any(ended.hung for ended in self.ended.values())
 
     def with_deadly(self, told: str) -> Unit:
         """Itself, when such arguments have ended one process more."""
@@ -100,6 +112,8 @@ def after_death(unit: Unit, start: int, sample: int, ended: Ended, allowed: int 
     """The rest of `unit`, from `start` on, after `sample` ended the process; only counted after `allowed` deaths."""
     known = {**unit.ended, sample: ended}
     abandoned = "not run: samples beside it ended the process" if len(known) >= allowed else ""
+    if sum(one.hung for one in known.values()) >= HANGS:
+        abandoned = "not run: samples beside it gave no answer"
     return dataclasses.replace(unit, start=start, ended=known, abandoned=abandoned)
 
 

@@ -29,6 +29,11 @@ def _loop() -> None:
         pass
 
 
+def _wait() -> None:
+    while True:
+        time.sleep(1.0)
+
+
 def _allocate() -> None:
     import torch
 
@@ -50,6 +55,11 @@ def six() -> FaultyTorch:
         "erf": _exit,
     }
     return FaultyTorch({name: _first(way) for name, way in ways.items()}, origin=f"{__name__}:six")
+
+
+def waiting() -> FaultyTorch:
+    """One operator never answers."""
+    return FaultyTorch({"sinh": _first(_wait)}, origin=f"{__name__}:waiting")
 
 
 def mixed() -> FaultyTorch:

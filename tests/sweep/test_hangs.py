@@ -1,0 +1,117 @@
+"""What gives no answer costs the whole deadline a few times for each operator, and nothing slow is called a hang."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import pytest
+
+from autotest.frameworks import Pair
+from autotest.frameworks.samples import Sample
+from autotest.results.sweep import Cell, CellKey
+from autotest.sweeping.engine import SweepEngine
+from autotest.sweeping.judged_units import judged_samples
+from autotest.sweeping.patience import Patience
+from autotest.sweeping.sampling import samples
+from autotest.sweeping.trail import Running
+from autotest.sweeping.units import HANGS, Ended, Unit, after_end, units
+from tests.sweep.planted import TORCH, databases
+
+HANG = Ended(Running.CANDIDATE, "no answer in 20 s", "", hung=True)
+EARLY = HANG._replace(how="no answer in 3 s", early=True)
+
+
+def unit_of(operator: str, **changes: object) -> Unit:
+    unit = Unit(7, "operators", CellKey(operator, "function", "float32"), "sample", 0)
+    return dataclasses.replace(unit, **changes)  # type: ignore[arg-type]
+
+
+def test_the_first_sample_without_an_answer_is_waited_for_as_long_as_it_takes_to_call_it_a_hang() -> None:
+    assert Patience(20.0).of(unit_of("sort")) == 20.0
+
+
+def test_samples_beside_one_that_gave_no_answer_are_waited_for_as_long_as_their_operator_takes() -> None:
+    patience = Patience(20.0)
+    hung = unit_of("sort", ended={1: HANG})
+    assert patience.of(hung) == 3.0
+    patience.took(unit_of("sort:stable"), 0.4)
+    patience.took(unit_of("sort"), 0.1)
+    assert patience.of(hung) == pytest.approx(8.0)
+    patience.took(unit_of("sort"), 5.0)
+    assert patience.of(hung) == 20.0  # what is slow is never waited for less than that
+
+
+def test_an_operator_that_gave_no_answer_in_several_cells_is_waited_for_no_more() -> None:
+    patience = Patience(20.0)
+    for _ in range(4):
+        assert patience.of(unit_of("sort")) == 20.0
+        patience.gave_up(unit_of("sort"), 20.0)
+    assert patience.of(unit_of("sort")) == 3.0
+    assert patience.of(unit_of("topk")) == 20.0
+
+
+def test_a_fork_that_gives_no_answer_is_not_waited_for_and_no_other_is_made_for_the_operator() -> None:
+    patience = Patience(20.0)
+    forked = unit_of("sort", ended={1: HANG._replace(hung=False)})
+    assert forked.in_forks
+    assert patience.of(forked) == 3.0  # the worker itself judges the sample again, as patiently as any
+    patience.gave_up(forked, 3.0)
+    assert not patience.forks(unit_of("sort"))
+    assert patience.of(unit_of("sort")) == 20.0
+
+
+def test_no_fork_judges_the_rest_of_a_unit_that_gave_no_answer() -> None:
+    assert not after_end(unit_of("sort"), 3, 4, HANG).in_forks
+
+
+def test_after_a_few_hangs_the_rest_of_a_unit_is_only_counted() -> None:
+    unit = unit_of("sort")
+    for sample in range(HANGS):
+        assert not unit.abandoned
+        unit = after_end(unit, sample, sample, HANG if sample == 0 else EARLY)
+    assert unit.abandoned == "not run: samples beside it gave no answer"
+
+
+def test_what_was_not_waited_for_is_counted_and_no_finding() -> None:
+    cell = judged_relu({0: EARLY})
+    assert cell.left_out == {EARLY.how: 1}
+    assert cell.divergences == {}
+    assert list(cell.checks["survives"]) == [cell.accepted, cell.accepted]
+
+
+def test_what_was_waited_for_is_a_finding() -> None:
+    (found,) = judged_relu({0: HANG}).divergences.values()
+    assert found.hangs
+
+
+def judged_relu(ended: dict[int, Ended]) -> Cell:
+    unit = dataclasses.replace(_samples_of("nn.functional.relu"), ended=ended)
+    made: Sequence[Sample] = list(samples(unit, databases()[unit.database]))
+    cell = Cell()
+    for part in judged_samples(unit, made, Pair(TORCH, TORCH)):
+        cell.merge(part.cell)
+    assert cell.samples == len(made)
+    return cell
+
+
+def _samples_of(operator: str, kind: str = "sample") -> Unit:
+    entries = [entry for database in databases().values() for entry in database.entries()]
+    every = units(entries, lambda key: key == f"{operator}/function/float32", 0)
+    return next(unit for unit in every if unit.kind == kind)
+
+
+def test_an_operator_that_never_answers_is_found_and_the_rest_of_its_samples_is_counted(
+    monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None
+) -> None:
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:waiting")
+    unit, cell = _samples_of("sinh", "mutation"), Cell()
+    with SweepEngine(1, deadline=1.0) as engine:
+        engine.listed()
+        engine.run([unit], lambda _, part, done: cell.merge(part))
+    (found,) = [one for one in cell.divergences.values() if one.check == "survives"]
+    assert found.key == "dies: no answer in 1 s"
+    _, total = cell.checks["survives"]
+    assert total <= HANGS
+    assert "not run: samples beside it gave no answer" in cell.left_out
+    assert cell.samples == len([*samples(unit, databases()[unit.database])])

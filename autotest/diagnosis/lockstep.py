@@ -156,13 +156,16 @@ class _Lockstep:
         """
         reference, candidate = self._pair.reference, self._pair.candidate
         complete = True
+        found: list[tuple[Any, Any]] = []
         for own, other in self._trained():
             gradients = reference.gradient(own), candidate.gradient(other)
             if any(one is None for one in gradients):
                 complete = complete and gradients[0] is gradients[1]
-                continue
-            mine, theirs = freeze(reference, [gradients[0]])[0], freeze(candidate, [gradients[1]])[0]
-            self._put_right(gradients[1], mine, theirs)
+            else:
+                found.append(gradients)
+        mine, theirs = freeze(reference, [one for one, _ in found]), freeze(candidate, [one for _, one in found])
+        for (_, live), one, other in zip(found, mine, theirs, strict=True):
+            self._put_right(live, one, other)
         return complete
 
     def _trained(self) -> Iterator[tuple[Any, Any]]:

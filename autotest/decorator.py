@@ -328,8 +328,7 @@ def _run(test: Test, context: RunContext) -> None:
     if elsewhere is None:
         run_test(test, context)
     else:
-        with context.pair.around_trials():
-            elsewhere(test, context)
+        elsewhere(test, context)
 
 
 @contextlib.contextmanager

@@ -289,9 +289,14 @@ class Guard:
 
 def _call(where: Where, drive: Driver) -> str:
     """Call the test as unittest or pytest would, with `drive` for its loop; the text of what it raised."""
+
+    def around(test: Test, context: RunContext) -> None:
+        with context.pair.around_trials():
+            drive(test, context)
+
     item = collection.find(where.file, where.test)
     try:
-        with driven_by(drive, where.test):
+        with driven_by(around, where.test):
             item.call()
     except FrameworkMissing:
         raise

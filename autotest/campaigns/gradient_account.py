@@ -44,19 +44,22 @@ def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
     account = GradientAccount()
 
     def drive(test: Test, context: RunContext) -> None:
-        pair = context.pair
         deadly = context.ledger.deaths(test.id, error_parity=test.settings.check_errors)
         if deadly:
             # It would only cost the process; what it dies of the ledger holds to account.
             account.spared[test.id] = deadly[0].key
             return
-        accepted = 0
         if trail is not None:
             trail.test(test.file, test.id, 0)
+        with context.pair.around_trials():
+            keep(test, context)
+
+    def keep(test: Test, context: RunContext) -> None:
+        accepted = 0
         for index in range(20 * trials):
             if trail is not None:
                 trail.trial(index)
-            outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, pair)
+            outcome = run_trial(test.body, trial_seed(0, test.id, index), test.settings, context.pair)
             if outcome.recorder.rejection is not None:
                 continue
             account.add(test.id, uses(outcome, test.settings, _known(outcome, test, context.ledger)))

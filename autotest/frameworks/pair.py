@@ -113,8 +113,6 @@ class Pair:
     def _suggested(self, path: str) -> str:
         """What the reference has that is spelled nearly like the last part of `path`."""
         parent, _, name = path.rpartition(".")
-        if name.startswith("_"):  # pytest asks every name of a module for `_mock_name`, and tells nobody of the answer
-            return ""
         try:
             owner = self.reference.resolve(parent) if parent else getattr(self.reference, "root", None)
         except AttributeError:

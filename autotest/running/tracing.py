@@ -235,7 +235,7 @@ def _run_part(number: int, part: Ran, attempt: Attempt, conditions: Conditions, 
         settings = dataclasses.replace(test.settings, check_errors=strict)
         if conditions.memory is not None and number == 0:
             limit_memory(pair, conditions.memory)
-        with watched(writer):
+        with pair.around_trials(), watched(writer):
             for turn, index in itertools.product(range(attempt.times if last else 1), indices):
                 (folder / _INDEX).write_text(f"{number} {index} {turn}", encoding="utf-8")
                 outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), settings, pair)

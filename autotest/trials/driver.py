@@ -11,6 +11,8 @@ from typing import TypeAlias
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test
 
+#: What runs the trials of a test: here, inside of `Pair.around_trials`, or in another process, for which no framework
+#: is imported here.
 Driver: TypeAlias = Callable[[Test, RunContext], None]
 
 _driver: ContextVar[Driver | None] = ContextVar("autotest_driver", default=None)

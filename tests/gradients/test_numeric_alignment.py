@@ -58,7 +58,11 @@ def numeric_complaints(item):
                 if item.id not in EXCEPTIONS or outcome.mismatches or outcome.complaint or len(found) == MOST:
                     return
 
-    with driven_by(drive), warnings.catch_warnings():
+    def around(test, context):
+        with context.pair.around_trials():
+            drive(test, context)
+
+    with driven_by(around), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         item.call()
     outcome = found[-1]

@@ -51,6 +51,29 @@ def test_a_run_without_autotests_imports_neither_numpy_nor_a_framework(pytester,
     run_outside(*PLUGIN, "-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
 
+TELLS_WHAT_IS_IMPORTED = """
+import sys
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"imported: {sorted({'torch', 'oneflow'} & set(sys.modules))}")
+"""
+
+
+def test_tests_are_collected_without_a_framework(pytester, run_outside):
+    pytester.makepyfile(
+        """
+        from autotest import autotest, random_tensor, torch
+
+        @autotest()
+        def test_relu():
+            return torch.relu(random_tensor())
+        """
+    )
+    pytester.makeconftest(TELLS_WHAT_IS_IMPORTED)
+    collected = run_outside(*PLUGIN, "-p", "no:hypothesispytest", "--collect-only", "-q")
+    collected.stdout.fnmatch_lines(["*::test_relu", "imported: []"])
+
+
 def test_a_module_that_an_inner_run_loads_is_loaded_once(pytester, run, monkeypatch):
     """Or functions of it are other ones for whoever has it already, which a child process then refuses."""
     monkeypatch.delitem(sys.modules, "wave", raising=False)
@@ -109,7 +132,8 @@ def test_a_worker_that_died_leaves_the_reproducer_of_its_trial(suite, run_outsid
 
 
 @pytest.mark.slow
-def test_an_isolated_trial_that_dies_costs_a_worker_and_not_the_run(suite, run_outside):
+def test_an_isolated_trial_that_dies_costs_a_worker_and_not_the_run(suite, run_outside, pytester):
+    pytester.makeconftest(TELLS_WHAT_IS_IMPORTED)
     suite(
         FATAL
         + AGREES
@@ -132,6 +156,7 @@ def test_wrong():
     )
     result = run_outside(*PLUGIN, "--autotest-isolate", "--autotest-candidate=tests.support.deadly:six")
     result.assert_outcomes(failed=2, passed=3)
+    result.stdout.fnmatch_lines(["imported: []"])
     result.stdout.fnmatch_lines(
         [
             "*trials in a worker process",

@@ -24,9 +24,6 @@ from autotest.recording.steps import keep_step
 
 __tracebackhide__ = of_the_test  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
-#: What pytest asks everything in a module of tests for, when it collects them. Frameworks take seconds to import, which
-#: a run in worker processes does not do at all.
-_ASKED_BY_PYTEST = frozenset(("_mock_name", "_pytestfixturefunction"))
 #: What a call may return that is consumed by being read, and is turned into a list at once.
 _ITERATORS = (types.GeneratorType, map, filter, zip)
 
@@ -157,8 +154,7 @@ class Symbol(DualObject):
         return child
 
     def _child(self, name: str) -> Any:
-        dunder = name.startswith("__") and name.endswith("__") and name != "__version__"
-        if dunder or name in _ASKED_BY_PYTEST:
+        if mistakes.is_asked_by_tools(name):
             raise made_by_the_test(AttributeError(f"a dual {self._path or 'torch'} has no {name}"))
         recorder = self._recorder_now()
         pair = recorder.pair

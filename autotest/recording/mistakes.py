@@ -29,6 +29,15 @@ _UNRECORDABLE: Mapping[str, str] = MappingProxyType(
 )
 
 
+#: What pytest asks everything in a module of tests for, when it collects them.
+_ASKED_BY_PYTEST = frozenset(("_mock_name", "_pytestfixturefunction"))
+
+
+def is_asked_by_tools(name: str) -> bool:
+    """Whether Python or pytest ask any object for `name`: to answer, no framework is to be imported for seconds."""
+    return (name.startswith("__") and name.endswith("__") and name != "__version__") or name in _ASKED_BY_PYTEST
+
+
 def unrecordable(path: str) -> UsageError | None:
     """What to say when a test uses something of the namespace that no trial can record; None for anything else."""
     said = _UNRECORDABLE.get(path.partition(".")[0]) or _INSTEAD.get(path)

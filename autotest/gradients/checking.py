@@ -164,6 +164,7 @@ def forward_rows(
     if not framework.provides("function", f"{FORWARD_MODE}.dual_level", None):
         return []
     rows: list[GradientRow] = []
+    centre = function.values()
     for i in inputs:
         array = function.arrays[i]
         along = _direction(reals(array.data).size, i)
@@ -177,7 +178,8 @@ def forward_rows(
             analytic = np.zeros(numeric[o].size) if value is None else reals(value.data)
             shape = (numeric[o].size,) if value is None else real_shape(value.data)
             pair = Jacobians((names[0][i], names[1][o]), analytic[None], numeric[o][None], ((), shape))
-            rows.append(row_of(pair, rule.atol, rule.rtol, note="forward mode, projected"))
+            exempt = _nowhere(numeric[o], centre[o])[None]
+            rows.append(row_of(pair, rule.atol, rule.rtol, exempt=exempt, note="forward mode, projected"))
     return rows
 
 
@@ -221,8 +223,15 @@ def _elementwise(
                 )
             shapes = real_shape(array.data), real_shape(value.data)
             pair = Jacobians((names[0][i], names[1][o]), analytic[i][o], numeric[o], shapes)
-            rows.append(row_of(pair, rule.atol, rule.rtol, exempt=kinks | coarse, note=note))
+            exempt = kinks | coarse | _nowhere(numeric[o], centre[o])
+            rows.append(row_of(pair, rule.atol, rule.rtol, exempt=exempt, note=note))
     return rows
+
+
+def _nowhere(numeric: Real, centre: Real) -> Real:
+    """Mask of the derivatives that do not exist, since the function itself, `centre`, is no finite number there."""
+    mask: Real = np.isnan(numeric) & ~np.isfinite(centre)
+    return mask
 
 
 def _analytic(function: FunctionOfInputs, sizes: list[int]) -> tuple[list[list[Real]], list[list[bool]]]:

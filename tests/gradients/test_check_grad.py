@@ -73,6 +73,14 @@ def test_programs_of_every_kind_can_be_checked(check_grad, grad_order):
         assert outcome.numeric > 0
 
 
+@pytest.mark.parametrize("check_grad", ["numeric", "forward"])
+def test_where_the_function_is_no_number_no_gradient_is_accused(check_grad):
+    def body():
+        return torch.relu(torch.tensor([float("nan"), 1.0]) + random_tensor(shape=(2,), low=1, high=2)).sum()
+
+    assert passes(body, check_grad=check_grad)
+
+
 def test_forward_mode_is_held_against_numbers_where_there_is_one():
     class Doubles(real.autograd.Function):
         @staticmethod

@@ -34,7 +34,6 @@ EXCEPTIONS = {
     "test_embedding.py::TestEmbedding.test_gradients_are_scaled_by_frequency": "scale_grad_by_freq scales on purpose",
     "test_embedding.py::TestEmbedding.test_padding_gets_no_gradient": "the row at padding_idx gets none on purpose",
     "test_embedding.py::TestEmbedding.test_rows_are_scaled_to_a_greatest_norm": "max_norm scales outside of autograd",
-    "test_loss.py::TestDistances.test_kl_divergence_of_negative_targets": "a NaN has a gradient that is none",
     "test_loss.py::test_binary_cross_entropy[weighted=True]": "the weight of a loss is no input to autograd",
     "test_networks.py::test_spectral_norm_of_a_layer": "a module takes its hook once, and differences run calls again",
     "test_reduction.py::TestReduction.test_nansum": "where() of a branch that holds NaN has a gradient of NaN",

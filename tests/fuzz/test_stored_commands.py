@@ -27,6 +27,14 @@ def with_script(tmp_path, key, script):
     store.save(dataclasses.replace(entry.finding, script=script), entry.report)
 
 
+@pytest.fixture
+def shown(tmp_path, kept):
+    """The same with a script that says at once what the real one, which imports torch, finds out."""
+    first = Store(tmp_path / ".autotest").load(kept).finding.first
+    with_script(tmp_path, kept, f"print('DIFFERS: {first.name} is not close'); raise SystemExit(1)")
+    return kept
+
+
 def test_list_names_every_failure_and_skips_what_is_damaged(command, tmp_path, kept):
     damaged = tmp_path / ".autotest" / "failures" / "broken-entry"
     damaged.mkdir()
@@ -54,7 +62,7 @@ def test_a_misspelt_candidate_of_whom_nothing_could_be_kept_is_told(command):
 
 
 @pytest.mark.parametrize("asked", ["faulty", FAULTY, f"another,{FAULTY}"])
-def test_a_candidate_may_be_named_as_the_run_named_it_or_as_reports_do(command, kept, asked):
+def test_a_candidate_may_be_named_as_the_run_named_it_or_as_reports_do(command, shown, asked):
     for words in (("list",), ("show", "relu"), ("export", "relu"), ("replay", "relu")):
         ended = command(*words, "--candidate", asked)
         assert ended.status == (words[0] == "replay")
@@ -132,10 +140,10 @@ def test_replay_all_passes_over_what_is_damaged(command, tmp_path, kept):
     assert ended.status == 0
 
 
-def test_replay_notes_that_a_failure_is_verified(command, tmp_path, kept):
-    assert not Store(tmp_path / ".autotest").load(kept).finding.verified.tried
-    command("replay", kept)
-    assert Store(tmp_path / ".autotest").load(kept).finding.verified.holds
+def test_replay_notes_that_a_failure_is_verified(command, tmp_path, shown):
+    assert not Store(tmp_path / ".autotest").load(shown).finding.verified.tried
+    command("replay", shown)
+    assert Store(tmp_path / ".autotest").load(shown).finding.verified.holds
 
 
 def test_export_is_a_bug_report_with_versions_expectation_and_script(command, tmp_path, kept):
@@ -146,12 +154,12 @@ def test_export_is_a_bug_report_with_versions_expectation_and_script(command, tm
     assert (tmp_path / "bug.md").read_text() == ended.output
 
 
-def test_merge_takes_what_is_not_here_yet_and_prefers_what_is_verified(command, tmp_path, kept):
+def test_merge_takes_what_is_not_here_yet_and_prefers_what_is_verified(command, tmp_path, shown):
     assert "1 failures and 1 campaigns were new" in command("merge", ".autotest", directory="here").output
     assert "0 failures and 0 campaigns were new" in command("merge", ".autotest", directory="here").output
-    command("replay", kept)
+    command("replay", shown)
     assert "1 failures and 0 campaigns were new" in command("merge", ".autotest", directory="here").output
-    assert Store(tmp_path / "here").load(kept).finding.verified.tried
+    assert Store(tmp_path / "here").load(shown).finding.verified.tried
 
 
 def test_a_ledger_entry_quotes_whatever_is_said_and_brings_its_reproducer(command, tmp_path, kept):

@@ -1,4 +1,7 @@
-"""What one rank of two does; started by the launcher, writes what it saw as JSON into the folder given to it."""
+"""What one rank of two does; started by the launcher, writes what it saw as JSON into the folder given to it.
+
+What else it is given are arguments for pytest, which it runs afterwards, and whose status it ends with.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import json
 import sys
 import warnings
 from pathlib import Path
+
+import pytest
 
 warnings.simplefilter("ignore")
 from autotest.frameworks.preload import import_oneflow  # noqa: E402
@@ -49,4 +54,6 @@ seen: dict[str, list[float]] = {"drawn": []}
 results = {test.__name__: said(test) for test in (agrees, fails_everywhere, fails_on_the_second)}
 results["again"] = said(agrees)
 results["from rank 0"] = util.broadcast(f"rank {flow.env.get_rank()}")
-(Path(sys.argv[1]) / f"{flow.env.get_rank()}.json").write_text(json.dumps([results, seen["drawn"]]), encoding="utf-8")
+folder, *arguments = sys.argv[1:]
+(Path(folder) / f"{flow.env.get_rank()}.json").write_text(json.dumps([results, seen["drawn"]]), encoding="utf-8")
+sys.exit(pytest.main(arguments))

@@ -52,11 +52,24 @@ def launched(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, str], list[float]]]:
-    """What each rank saw."""
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """Where two ranks wrote what they saw, and how they ended: with the test files of what is global, run by pytest."""
     folder = tmp_path_factory.mktemp("ranks")
-    done = launched(folder, str(Path(__file__).with_name("on_two_ranks.py")), str(folder))
-    assert done.returncode == 0, done.stderr[-2000:]
+    files = [str(path) for path in sorted(STYLE.glob("test_global_*.py"))]
+    assert len(files) == 3
+    # What the garbage collector says of unclosed files fails a test of this suite; on one rank alone it would leave the
+    # other one waiting for it in a collective, for ever.
+    quiet = ("-p", "no:cacheprovider", "-p", "no:unraisableexception", "-W", "ignore::ResourceWarning")
+    quiet += ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # of what the script has imported already
+    script = str(Path(__file__).with_name("on_two_ranks.py"))
+    return folder, launched(folder, script, str(folder), "-q", *quiet, *files)
+
+
+@pytest.fixture(scope="module")
+def ranks(ended: tuple[Path, subprocess.CompletedProcess[str]]) -> list[tuple[dict[str, str], list[float]]]:
+    """What each rank saw."""
+    folder, done = ended
+    assert len([*folder.glob("*.json")]) == 2, done.stderr[-2000:]
     seen: list[Any] = [json.loads((folder / f"{rank}.json").read_text(encoding="utf-8")) for rank in (0, 1)]
     return seen
 
@@ -101,12 +114,7 @@ def test_on_one_rank_the_way_to_global_and_back_has_the_gradient_of_none() -> No
     round_trip(None)
 
 
-def test_the_global_test_files_pass_on_two_ranks(tmp_path: Path) -> None:
-    files = [str(path) for path in sorted(STYLE.glob("test_global_*.py"))]
-    assert len(files) == 3
-    # What the garbage collector says of unclosed files fails a test of this suite; on one rank alone it would leave the
-    # other one waiting for it in a collective, for ever.
-    quiet = ("-p", "no:cacheprovider", "-p", "no:unraisableexception", "-W", "ignore::ResourceWarning")
-    done = launched(tmp_path, "-m", "pytest", "-q", *quiet, *files)
+def test_the_global_test_files_pass_on_two_ranks(ended: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    _, done = ended
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     assert done.stdout.count("4 passed") == 2

@@ -23,6 +23,7 @@ from autotest.base.options import Options, from_environment
 from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
 from autotest.frameworks import Pair, all_chosen
+from autotest.frameworks.registry import takes_own
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several import against_each, run_against_several
@@ -217,8 +218,7 @@ def _found(
     try:
         return pair()
     except (UsageError, FrameworkMissing) as error:
-        own = bool(candidate) and repr(candidate) in str(error)
-        said = f"{where_it_is(written)}: autotest({candidate=}): {error}" if own else str(error)
+        said = f"{where_it_is(written)}: autotest({candidate=}): {error}" if takes_own(candidate) else str(error)
         raise type(error)(said) from None
 
 

@@ -57,14 +57,12 @@ class Port:
         """Both models hold what the reference's held when `step` began, until the block is left."""
         after = [state_of(side, model) for side, model in zip(self.frameworks, self.models, strict=True)]
         try:
-            self.pair.reference.load_state(
-                self.models[0], {name: value.as_array() for name, value in step.before.items()}
-            )
+            _put(self.pair.reference, self.models[0], step.before)
             self._carry(step.before)
             yield
         finally:
             for side, model, state in zip(self.frameworks, self.models, after, strict=True):
-                side.load_state(model, {name: value.as_array() for name, value in state.items()})
+                _put(side, model, state)
 
     def in_double_precision(self) -> Port | None:
         """Copies of both models in which what is only rounding is gone; None where they cannot be copied or widened."""
@@ -76,3 +74,8 @@ class Port:
         except Exception:  # noqa: BLE001 - they are compared as they are then
             return None
         return dataclasses.replace(self, models=(own, other))
+
+
+def _put(framework: Framework, model: Any, state: Mapping[str, TensorValue]) -> None:
+    """Have `model` hold `state`."""
+    framework.load_state(model, {name: value.as_array() for name, value in state.items()})

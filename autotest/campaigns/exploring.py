@@ -12,7 +12,6 @@ from autotest.base.options import DEFAULT_PAIR, Options
 from autotest.campaigns.signatures import signature
 from autotest.comparison import Side
 from autotest.comparison.rejection import Rejection
-from autotest.diagnosis.beyond_known import look_beyond
 from autotest.diagnosis.failed_trial import FailedTrial, scripted
 from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
@@ -52,7 +51,6 @@ from autotest.trials.judgement import (
     GradientMissing,
     Judgement,
     identity_of_trial,
-    judge,
 )
 from autotest.trials.trial import Outcome, Test, run_trial
 
@@ -145,15 +143,15 @@ class _Tally:
 
     def _judged(self, outcome: Outcome, index: int) -> Judgement:
         """What a trial came to, with what differs added."""
-        test, result, pair, ledger = self.test, self.result, self.context.pair, self.context.ledger
+        result, trial = self.result, FailedTrial(self.test, outcome, self.context.pair)
 
         def is_rounding() -> bool:
             # Judging costs many replays: not again for what was found to be no rounding a moment ago.
             identity = identity_of_trial(outcome)
             known = any(other.identity == identity for other in result.suspects)
-            return not known and FailedTrial(test, outcome, pair).cleared() is not None
+            return not known and trial.cleared() is not None
 
-        judgement = judge(test, outcome, ledger, is_rounding, lambda: look_beyond(test, outcome, pair, ledger))
+        judgement = trial.judged(self.context.ledger, is_rounding)
         match judgement:
             case Expected():
                 result.expected.update(entry.key for entry in judgement.entries)
@@ -215,7 +213,7 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 trial.cleared()  # which leaves what counts, for the finding to be named after
                 return False
 
-            judge(test, outcome, context.ledger, is_rounding, lambda: look_beyond(test, outcome, pair, context.ledger))
+            trial.judged(context.ledger, is_rounding)
             if task.thorough and task.shrink:
                 finding = trial.diagnosed(context, task.index)
             else:

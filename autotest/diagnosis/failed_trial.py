@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -70,13 +70,16 @@ class FailedTrial:
             self._opinion = first, examine(agreement, self.pair, self._settings)
         return self._opinion[1]
 
-    def judged(self, ledger: Ledger) -> Judgement:
-        """What the trial came to, by the `ledger` of divergences that are known."""
+    def judged(self, ledger: Ledger, is_rounding: Callable[[], bool] | None = None) -> Judgement:
+        """What the trial came to, by the `ledger` of divergences that are known.
+
+        `is_rounding` answers instead of replays whether all of it is rounding, for who knows better.
+        """
         return judge(
             self.test,
             self.outcome,
             ledger,
-            lambda: self.cleared() is not None,
+            is_rounding or (lambda: self.cleared() is not None),
             lambda: look_beyond(self.test, self.outcome, self.pair, ledger),
         )
 

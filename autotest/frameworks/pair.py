@@ -142,10 +142,15 @@ class Pair:
         return known
 
     @contextlib.contextmanager
-    def around_trials(self) -> Iterator[None]:
-        """What either side wants to hold while trials run."""
-        with self.reference.around_trials(), self.candidate.around_trials(), warnings_shown():
-            yield
+    def around_trials(self, patience: float | None = None) -> Iterator[None]:
+        """What either side wants to hold while trials run; `patience` is the candidate's until they are over."""
+        candidate, before = self.candidate, self.candidate.patience
+        with self.reference.around_trials(), candidate.around_trials(), warnings_shown():
+            candidate.patience = patience
+            try:
+                yield
+            finally:
+                candidate.patience = before
 
     def scripts(self, program: Program) -> tuple[Script, Script]:
         """How the reproducer of `program` gets at both sides."""

@@ -177,6 +177,11 @@ def all_chosen_names(candidate: str = "") -> tuple[str, tuple[str, ...]]:
     return given.get("AUTOTEST_REFERENCE") or "torch", candidates_in(asked)
 
 
+def takes_own(candidate: str) -> bool:
+    """Whether `candidate`, which a test says, is what it gets: the process goes before that."""
+    return bool(candidate) and not os.environ.get("AUTOTEST_CANDIDATE")
+
+
 def candidates_in(asked: str) -> tuple[str, ...]:
     """The names in ``NAME,OTHER``, each once; raises `UsageError` where there is none."""
     names = tuple(dict.fromkeys(name.strip() for name in asked.split(",") if name.strip()))

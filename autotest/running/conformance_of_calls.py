@@ -19,7 +19,7 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "float64 keeps every digit", _fractions
     yield "numbers as operands keep every digit", _numbers
     yield "complex numbers keep both parts", _complex
-    yield "round trip of an array in another order", _order
+    yield "round trip of an array in another order", _array_in_columns
     yield "strides are told", _strides
     yield "operands by position and by name", _operands
     yield "each of several results", _several_results
@@ -28,7 +28,7 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "what is overwritten is seen through views", _overwritten_views
     yield "Python's own functions", _builtins
     yield "numbers of tensors", _numbers_of_tensors
-    yield "attributes are set", _attributes
+    yield "attributes are set", _attributes_set
     yield "attributes are read", _attributes_read
     yield "random numbers come again after the same seed", _seeds
     yield "cotangents are pushed back", _cotangents
@@ -83,7 +83,7 @@ def _complex(framework: Framework) -> None:
     same(read(framework, tensor), data, "complex64")
 
 
-def _order(framework: Framework) -> None:
+def _array_in_columns(framework: Framework) -> None:
     data = np.asfortranarray(np.arange(6, dtype="float32").reshape(2, 3))
     same(read(framework, framework.tensor(Array(data, "float32"))), data, "of an array in columns")
 
@@ -158,7 +158,7 @@ def _numbers_of_tensors(framework: Framework) -> None:
     need(found == [[1, 2]], f"[[1, 2]] as a list: got {found!r}")
 
 
-def _attributes(framework: Framework) -> None:
+def _attributes_set(framework: Framework) -> None:
     x = tensor_of(framework, [1.0])
     framework.invoke("setattr", "requires_grad", (x, True), {})
     need(framework.values([x])[0].requires_grad, "x.requires_grad = True is not seen")

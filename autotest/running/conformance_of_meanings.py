@@ -35,17 +35,17 @@ _INDICES: Final[tuple[tuple[str, Any], ...]] = (
 
 def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     """Each check with its name."""
-    yield "each operator", _operators
+    yield "each operator", _operators_with_numbers
     yield "indices", _indices
     yield "functions along a dimension", _dimensions
     yield "numbers of Python keep the dtype they should", _promotion
     yield "a conversion to integers cuts off", _cut_off
     yield "truth", _truth
-    yield "special values of each floating dtype", _special
+    yield "special values of each floating dtype", _special_of_other_dtypes
     yield "tensors without dimensions or elements", _odd_shapes
     yield "clones are copies", _clones
     yield "a call in place on a view reaches its base", _view_to_base
-    yield "what is overwritten, by dtype and layout", _overwritten
+    yield "what is overwritten, by dtype and layout", _overwritten_through_views
     yield "gradients through views", _through_views
     yield "several outputs are pushed back together", _together
     yield "a graph that is kept is pushed back through twice", _kept_graph
@@ -55,7 +55,7 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "a module's own state", _own_state
 
 
-def _operators(framework: Framework) -> None:
+def _operators_with_numbers(framework: Framework) -> None:
     lacking: Absent | None = None
     for name, operands, wanted in _OPERATORS:
         given = [tensor_of(framework, one) if isinstance(one, list) else one for one in operands]
@@ -107,7 +107,7 @@ def _truth(framework: Framework) -> None:
     need(told == [False, True], f"bool() of 0 and 2: expected [False, True], got {told}")
 
 
-def _special(framework: Framework) -> None:
+def _special_of_other_dtypes(framework: Framework) -> None:
     for dtype in ("float16", "float64"):
         data = np.array([-0.0, np.inf, -np.inf, np.nan], dtype)
         try:
@@ -142,7 +142,7 @@ def _view_to_base(framework: Framework) -> None:
     same(read(framework, x), [[1, 2], [13, 14]], "x after x[1].add_(10)")
 
 
-def _overwritten(framework: Framework) -> None:
+def _overwritten_through_views(framework: Framework) -> None:
     both, turned = np.array([True, False]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "float32")
     mask = tensor_of(framework, [False, False], "bool")
     framework.overwrite(mask, Array(both, "bool"))

@@ -22,7 +22,7 @@ def checks() -> Iterator[tuple[str, Callable[[Framework], None]]]:
     yield "a cotangent of another shape is refused", _refused_cotangent
     yield "elements chosen by a mask", _mask
     yield "a tensor is written into another", _written
-    yield "parameters come in their order", _order
+    yield "parameters come in their order", _order_of_parameters
     yield "training and evaluation", _training
     yield "what is a tensor is told", _tensors
 
@@ -108,7 +108,7 @@ def _written(framework: Framework) -> None:
     same(read(framework, x), [[0, 5, 0], [0, 6, 0]], "x after x[:, 1] = tensor")
 
 
-def _order(framework: Framework) -> None:
+def _order_of_parameters(framework: Framework) -> None:
     module = framework.invoke("function", "nn.Linear", (2, 3), {})
     listed = framework.invoke("builtin", "list", (call(framework, "method", "parameters", module),), {})
     shapes = [framework.shape(one) for one in framework.known(listed)]

@@ -69,10 +69,7 @@ class JudgedTrials:
     _examined: FailedTrial | None = None
 
     def __post_init__(self) -> None:
-        options, own = self.context.options, self.test.settings
-        self.needed = options.trials(own.n)
-        asked = own.deadline is not None or "deadline" in options.asked
-        self.context.pair.candidate.patience = options.deadline if asked else None
+        self.needed = self.context.options.trials(self.test.settings.n)
 
     @property
     def enough(self) -> bool:

@@ -46,11 +46,16 @@ def run_test(test: Test, context: RunContext) -> Tally:
         TooFewAccepted: the reference refused nearly everything.
         StaleLedgerEntry: the ledger expects a divergence that did not happen.
     """
-    with context.pair.around_trials():
+    with context.pair.around_trials(patience(test, context.options)):
         judged, lethal = prepared(test, context)
         with leaving_trail(context.options) as trail:
             _run(judged, lethal, trail)
     return judged.tally
+
+
+def patience(test: Test, options: Options) -> float | None:
+    """Within how many seconds a candidate in a process of its own has to answer, where the test or the run says so."""
+    return options.deadline if test.settings.deadline is not None or "deadline" in options.asked else None
 
 
 def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:

@@ -64,7 +64,7 @@ def run_against_several(test: Test, context: RunContext) -> None:
     """
     with contextlib.ExitStack() as stack:
         for each in context.each:
-            stack.enter_context(each.pair.around_trials())
+            stack.enter_context(each.pair.around_trials(runner.patience(test, each.options)))
         candidates: list[_Candidate] = []
         lethal: set[int] = set()
         for each in context.each:

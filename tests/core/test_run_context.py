@@ -74,3 +74,18 @@ def test_models_are_aligned_by_the_pair_that_was_handed_in():
     pair = pair_with(faults.none())
     resolved = pair.reference.resolve("nn.Linear")
     assert align(resolved(3, 2), resolved(3, 2), np.ones((1, 3), np.float32), pair=pair).passed
+
+
+def test_a_candidate_is_as_patient_as_a_test_asks_for_as_long_as_its_trials_run(tmp_path):
+    pair, seen = pair_with(faults.none()), []
+
+    def noting():
+        seen.append(pair.candidate.patience)
+        return body()
+
+    for deadline in (3.0, None):
+        options = Options(directory=tmp_path, deadline=deadline or 20.0)
+        run_test(ATest("test_it.py::test_it", noting, Settings(n=1, deadline=deadline)), RunContext(pair, options))
+    assert set(seen[:1]) == {3.0}
+    assert seen[-1] is None
+    assert pair.candidate.patience is None

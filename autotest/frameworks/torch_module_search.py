@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import itertools
 import warnings
@@ -17,7 +18,7 @@ from autotest.frameworks.torch_search import CallArguments, Drawer, accepted, gi
 #: Constructor arguments that are tried, in this order.
 CONSTRUCTED: Final[tuple[tuple[Any, ...], ...]] = (
     (), (4,), (2,), (4, 4), (2, 4), (4, 6), (4, 4, 3), (4, 4, 4), (4, 2, 2), (2, 2), (4, 2), ((2, 2),), (8, 2),
-    ((3, 3), (2, 2)), (2, 0.5), (-1.0, 1.0),
+    ((4, 4),), ((3, 3), (2, 2)), (2, 0.5), (-1.0, 1.0), ((0, 1),), ((1, 0, 0, 1),), ((1, 0, 0, 1, 1, 0),),
 )  # fmt: skip
 #: Parameters that torch keeps for old programs only.
 _GIVEN_UP: Final = frozenset(("size_average", "reduce"))
@@ -49,12 +50,12 @@ def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
     offered = option_values(drawer)
     found: list[ModuleUse] = []
     for args in (built for built in CONSTRUCTED if _are_meant(kind, built)):
+        if len(found) >= _CONSTRUCTORS * _INPUTS and any(_are_alike(args, made.args) for made in found):
+            continue  # of arguments of other types there may still be some
         for accepted_inputs in _of_two_ranks(_called(kind, args, inputs, drawer)):
             found.append(ModuleUse(args, {}, accepted_inputs, {}, True))
             yield found[-1]
             yield found[-1]._replace(training=False)
-        if len(found) >= _CONSTRUCTORS * _INPUTS:
-            break
     yield from (made._replace(again=True) for made in found[:1])
     yield from (one for made in found[:1] for one in _of_seldom_sizes(kind, made.args, drawer))
     # What an option does may depend on whether a kernel is odd or even.
@@ -80,6 +81,22 @@ def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
                 yield both._replace(inputs=taken)
         yield from _beside_another(kind, [*silent, *refused], shown, drawer)
         yield from (one._replace(inputs=base.inputs) for one in refused[:_REFUSED])
+        yield from _called_with_options(kind, base, offered, drawer)
+
+
+def _called_with_options(kind: Any, base: ModuleUse, offered: tuple[Any, ...], drawer: Drawer) -> Iterator[ModuleUse]:
+    """The module of `base` called with one optional argument besides, where that changes what it gives."""
+    module, arguments = _built(kind, base, drawer), (base.inputs, base.named)
+    plain = functools.cache(lambda _: given(module, arguments))
+    for name, value in changed_options(kind.forward, 1 + len(base.inputs), offered):
+        if telling(functools.partial(module, **{name: value}), plain, [arguments])[1]:
+            yield base._replace(named={**base.named, name: value})
+
+
+def _built(kind: Any, use: ModuleUse, drawer: Drawer) -> Any:
+    """The module of `use`, with the parameters that every other one made here has."""
+    torch.default_generator.manual_seed(0)
+    return kind(*use.args, **use.kwargs).to(drawer.dtype)
 
 
 def _of_seldom_sizes(kind: Any, args: tuple[Any, ...], drawer: Drawer) -> Iterator[ModuleUse]:
@@ -114,10 +131,7 @@ def _telling(
     modules: list[Any] = []
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for one in (made, plain):
-            # With the same parameters.
-            torch.default_generator.manual_seed(0)
-            modules.append(kind(*one.args, **one.kwargs).to(drawer.dtype))
+        modules += [_built(kind, one, drawer) for one in (made, plain)]
         candidates: list[CallArguments] = [(given_inputs, {}) for given_inputs in inputs]
         index, tells = telling(modules[0], lambda index: given(modules[1], candidates[index]), candidates)
         return None if index is None else inputs[index], tells
@@ -130,6 +144,15 @@ def _are_meant(kind: Any, args: tuple[Any, ...]) -> bool:
         given = zip(inspect.signature(kind).parameters.values(), args, strict=False)
         return not any(type(parameter.default) is bool or parameter.name in _GIVEN_UP for parameter, _ in given)
     return True
+
+
+def _are_alike(args: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    """Whether both are of the same types, and lists of the same length."""
+
+    def types(given: tuple[Any, ...]) -> list[Any]:
+        return [len(item) if isinstance(item, tuple) else type(item) for item in given]
+
+    return types(args) == types(others)
 
 
 def _called(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -25,8 +26,8 @@ from autotest.program import Ref
 _NO_OPERATORS: Final = frozenset(
     "Module Container Sequential ModuleList ModuleDict ParameterList ParameterDict DataParallel".split()
 )
-#: Programs of one module.
-_PROGRAMS: Final = 112
+#: Programs of one module, and about how many of them are of torch's own database.
+_PROGRAMS, _KNOWN = 112, 64
 #: Elements of a state that is too large to be read for nothing but its names.
 _LARGEST_STATE: Final = 1 << 12
 #: What the method that reads the state of a module is called.
@@ -105,18 +106,23 @@ class ModuleDatabase:
                 yield self._lowered(key, one, module, dtype, of_state=True)
 
     def _made(self, key: str, dtype: str, seed: int) -> Iterator[ModuleUse]:
-        info, kind = self._infos.get(key), self._classes[key]
-        own = getattr(torch, dtype)
-        if info is not None:
-            for training in (True, False):
-                with contextlib.suppress(Exception):
-                    for given in info.module_inputs_func(
-                        info, device="cpu", dtype=own, requires_grad=True, training=training
-                    ):
-                        if given.forward_input is not None:
-                            built, called = given.constructor_input, given.forward_input
-                            yield ModuleUse(built.args, built.kwargs, called.args, called.kwargs, training)
-        yield from searched(kind, Drawer(seed, dtype))
+        known = list(self._of_database(key, dtype))
+        # Of hundreds, some that lie far apart, or nothing else would be tried.
+        yield from known[:: math.ceil(len(known) / _KNOWN) or 1]
+        yield from searched(self._classes[key], Drawer(seed, dtype))
+
+    def _of_database(self, key: str, dtype: str) -> Iterator[ModuleUse]:
+        info = self._infos.get(key)
+        if info is None:
+            return
+        for training in (True, False):
+            with contextlib.suppress(Exception):
+                for given in info.module_inputs_func(
+                    info, device="cpu", dtype=getattr(torch, dtype), requires_grad=True, training=training
+                ):
+                    if given.forward_input is not None:
+                        built, called = given.constructor_input, given.forward_input
+                        yield ModuleUse(built.args, built.kwargs, called.args, called.kwargs, training)
 
     def _module(self, key: str, made: ModuleUse, dtype: str) -> Any:
         with contextlib.suppress(Exception), warnings.catch_warnings():

@@ -7,6 +7,7 @@ from typing import Final
 
 from autotest.frameworks.samples import Sample, SampleDatabase
 from autotest.program import Program
+from autotest.program.semantics import is_class
 from autotest.results.sweep import CellKey
 from autotest.sources.hard_inputs import hard_inputs
 from autotest.sources.mutations import CONTENTS, PLACES, mutations
@@ -31,7 +32,9 @@ def samples(unit: Unit, database: SampleDatabase, kept: KeptSamples | None = Non
     if unit.kind not in ("mutation", "special", "hard"):
         yield from database.samples(key.operator, key.form, key.dtype, unit.kind, unit.seed)  # type: ignore[arg-type]
         return
-    programs = [sample.program for sample in kept.ordinary(unit, database) if sample.program is not None]
+    ordinary = [sample.program for sample in kept.ordinary(unit, database) if sample.program is not None]
+    # What makes a module and does nothing else is there because torch refuses it. Accepted, it holds random numbers.
+    programs = [program for program in ordinary if not is_class(program.calls[-1])]
     if unit.kind == "special":
         if unit.optioned:
             optioned = database.samples(key.operator, key.form, key.dtype, "option", unit.seed)  # type: ignore[arg-type]

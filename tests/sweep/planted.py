@@ -274,6 +274,22 @@ def counts_indices_from_the_end(index_select: Any) -> Any:
     return lambda x, dim, index: index_select(x, dim, torch.where(index < 0, index + x.shape[dim], index))
 
 
+def always_averages(kind: Any) -> Any:
+    class Wrong(kind):  # type: ignore[misc]
+        def forward(self, *args: Any, average_attn_weights: bool = True, **kwargs: Any) -> Any:
+            return super().forward(*args, **kwargs)
+
+    return Wrong
+
+
+def wrong_of_several_sizes(kind: Any) -> Any:
+    class Wrong(kind):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return super().forward(x) + (len(self.normalized_shape) > 1)
+
+    return Wrong
+
+
 #: what is wrong -> candidate, the cell in which it shows, and the check that fails there
 FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "value": (fault("nn.functional.relu", lambda f: lambda *a, **k: f(*a, **k) + 1),
@@ -340,6 +356,10 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
                                             "nn.AvgPool1d/module/float32", "value"),
     "a number that a module is made with": (fault("nn.Softmax", lambda kind: lambda dim: kind(max(dim, 0))),
                                             "nn.Softmax/module/float32", "value"),
+    "an option of the call of a module": (fault("nn.MultiheadAttention", always_averages),
+                                          "nn.MultiheadAttention/module/float32", "shape"),
+    "a module of several sizes": (fault("nn.LayerNorm", wrong_of_several_sizes),
+                                  "nn.LayerNorm/module/float32", "value"),
     "an option that shows on some sizes": (fault("nn.MaxPool1d", without("ceil_mode")),
                                            "nn.MaxPool1d/module/float32", "shape"),
     "an option that no sample gives so": (fault("baddbmm", adds_what_beta_takes_away),

@@ -38,6 +38,19 @@ class Observer(Protocol):
         """What was found as `key` is `other`, now that it was looked into: another finding, or one of the ledger."""
 
 
+class IgnoresEvents:
+    """An `Observer` that does nothing; a subclass says what it does with some events."""
+
+    def changed(self, progress: CampaignProgress) -> None:
+        """Nothing is done with it."""
+
+    def found(self, found: Found) -> None:
+        """Nothing is done with it."""
+
+    def renamed(self, key: str, other: str) -> None:
+        """Nothing is done with it."""
+
+
 def diagnosis_slots_for(jobs: int, hangs: int) -> int:
     """How many findings may be diagnosed beside `jobs` workers that explore, while `hangs` of these are hangs."""
     # Most of what they do is to wait for a fresh interpreter; of what hangs, it is all.
@@ -53,4 +66,4 @@ def is_of_hang(task: Any) -> bool:
 SaveProgress = Callable[[CampaignProgress, Mapping[Where, "list[range]"]], None]
 
 
-__all__ = ["Executor", "Observer", "SaveProgress", "diagnosis_slots_for", "is_of_hang"]
+__all__ = ["Executor", "IgnoresEvents", "Observer", "SaveProgress", "diagnosis_slots_for", "is_of_hang"]

@@ -17,6 +17,7 @@ from autotest.base.errors import (
     UsageError,
 )
 from autotest.campaigns.campaign import Campaign, Plan
+from autotest.campaigns.executor import IgnoresEvents
 from autotest.campaigns.workers import Workers
 from autotest.report import text
 from autotest.report.activity import doing
@@ -176,7 +177,7 @@ class _Trials:
         return None
 
 
-class _Telling:
+class _Telling(IgnoresEvents):
     """Tells that something was found, from then on until it is understood."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:
@@ -187,9 +188,3 @@ class _Telling:
         if progress.seen and not self._told:
             self._told = True
             self._stack.enter_context(doing("looking into a failure"))
-
-    def found(self, found: Found) -> None:
-        pass
-
-    def renamed(self, key: str, other: str) -> None:
-        pass

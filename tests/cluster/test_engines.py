@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
+from autotest.campaigns.executor import IgnoresEvents
 from autotest.campaigns.workers import Workers
 from autotest.cli.executors import Prepared
 from autotest.clusters.agent import Agent
@@ -18,8 +19,7 @@ from autotest.clusters.cluster import Cluster
 from autotest.clusters.packing import package
 from autotest.frameworks import chosen_names
 from autotest.results.identity import DEADLY, Identity
-from autotest.results.progress import CampaignProgress
-from autotest.results.tasks import Conditions, Found
+from autotest.results.tasks import Conditions
 from autotest.sources.collection import collect
 from tests.support import processes
 from tests.support.engine_contract import Echo, check
@@ -60,17 +60,6 @@ def test_ray_keeps_the_contract():
     assert told.returncode == 0, told.stdout + told.stderr
 
 
-class _Unseen:
-    def changed(self, progress: CampaignProgress) -> None:
-        pass
-
-    def found(self, found: Found) -> None:
-        pass
-
-    def renamed(self, key: str, other: str) -> None:
-        pass
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("importable_elsewhere", "quick")
@@ -88,7 +77,7 @@ def test_a_campaign_on_agents_in_processes_comes_to_what_one_here_comes_to(tmp_p
         progress = progress_of(collect([Path("test_two.py")]), 7)
         with contextlib.closing(executor):
             executor.prepare()
-            Campaign(progress, Plan(7, trials=12), executor, _Unseen()).run()
+            Campaign(progress, Plan(7, trials=12), executor, IgnoresEvents()).run()
         # How many trials die before a call is set aside, or are under way then, depends on who is asked when.
         dead = {identity: times for identity, times in progress.seen.items() if identity.symptom in DEADLY}
         assert sum(test.died for test in progress.tests) == sum(dead.values())

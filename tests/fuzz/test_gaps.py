@@ -10,6 +10,7 @@ import pytest
 from autotest.base.settings import Settings
 from autotest.campaigns import exploring
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
+from autotest.campaigns.executor import IgnoresEvents
 from autotest.campaigns.gaps import ATTEMPTS, Gaps, closes_gap, taken
 from autotest.processes.client import Server
 from autotest.report.campaign import summary
@@ -46,14 +47,9 @@ class OneAtATime:
         return [(self._task, result)]
 
 
-class Silent:
-    def changed(self, progress):
-        pass
-
-
 def run(plan, executor):
     progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
-    Campaign(progress, plan, executor, Silent()).run()
+    Campaign(progress, plan, executor, IgnoresEvents()).run()
     return progress
 
 

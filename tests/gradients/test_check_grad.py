@@ -7,7 +7,7 @@ import torch as real
 
 from autotest import Divergence, GradientNotCompared, UsageError, autotest, random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
-from tests.gradients.test_gradcheck import PLANTED, needs_oneflow
+from tests.gradients.test_gradcheck import PLANTED, Cubes, needs_oneflow
 from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import agrees, targets, trial, trials
 
@@ -102,17 +102,6 @@ def test_forward_mode_is_held_against_numbers_where_there_is_one():
 
 
 def test_a_wrong_gradient_of_a_gradient_needs_the_second_order():
-    class Cubes(real.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        def backward(ctx, cotangent):
-            (x,) = ctx.saved_tensors
-            return with_gradient(lambda gradient: gradient * 2)(lambda y: y * y)(x) * 3 * cotangent
-
     def body():
         return torch.pow(random_tensor(shape=(4, 4)), 3)
 

@@ -144,18 +144,21 @@ def test_a_gradient_that_changes_from_run_to_run():
     assert checked(noisy, leaf(3), rule=Rule(nondet_tol=1e-3)).passed
 
 
+class Cubes(torch.autograd.Function):
+    """x to the third, whose gradient is right, and the gradient of that is twice what it should be."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        (x,) = ctx.saved_tensors
+        return square_with(lambda gradient: 2 * gradient)(x) * 3 * cotangent
+
+
 def test_a_gradient_of_second_order_alone():
-    class Cubes(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        def backward(ctx, cotangent):
-            (x,) = ctx.saved_tensors
-            return square_with(lambda gradient: 2 * gradient)(x) * 3 * cotangent
-
     assert gradcheck(Cubes.apply, leaf(4, 4))
     with pytest.raises(GradcheckError):
         gradgradcheck(Cubes.apply, leaf(4, 4))

@@ -68,8 +68,10 @@ def _called(reproducer: Path) -> list[str]:
     return []
 
 
-#: What puts a finding's inputs into their places.
-_ARRANGING: Final = frozenset("clone permute expand as_strided view_as getitem".split())
+#: What puts a finding's inputs into their places, and what pushes gradients back.
+_ARRANGING: Final = frozenset(
+    "clone permute expand as_strided view_as getitem backward autograd.backward autograd.grad".split()
+)
 #: What is called around the operator that a reproducer is about.
 _AROUND: Final = frozenset(
     "tensor zeros ones from_numpy backward requires_grad_ detach clone double train eval parameters list no_grad array "
@@ -135,7 +137,9 @@ def _dotted(node: ast.expr) -> str:
 
 def shows(finding: Mapping[str, Any], about: Known) -> bool:
     """Whether `finding`, of a map, is about the same operator and has the same symptom."""
-    names = [finding["operator"].partition(":")[0], *(name for name in finding["calls"] if name not in _ARRANGING)]
+    names = [finding["operator"].partition(":")[0]]
+    if not names[0].startswith("optim."):  # whose programs need gradients, and are about none of what gives these
+        names += [name for name in finding["calls"] if name not in _ARRANGING]
     symptoms = symptoms_of(finding["check"])
     symptom = about.entry.symptom
     message = finding["message"]

@@ -43,6 +43,8 @@ def test_what_puts_inputs_into_their_places_is_not_what_a_finding_is_about() -> 
     about = known(entry("crash", "getitem"), Path())
     assert not shows(finding("relu", "survives", "getitem", "relu"), about)
     assert shows(finding("__getitem__", "survives", "getitem"), about)
+    optimizer = finding("optim.SGD", "gradient", "mul", "backward", "step")
+    assert not shows(optimizer, known(entry("gradient", "mul"), Path()))
 
 
 def test_another_symptom_or_operator_does_not_show_it() -> None:

@@ -35,11 +35,19 @@ def read(path: Path) -> Baseline:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Say before a long run that what it finds could not be written; raises `UsageError`."""
+    """Say before a long run that what it finds could not be written, or over what; raises `UsageError`."""
+    asked: dict[Path, str] = {}
+    # What is blessed takes the place of what it was compared with, and is told apart from it by that word.
+    if arguments.against is not None and arguments.bless is None:
+        asked[arguments.against.resolve()] = "against"
     for option in _OPTIONS:
         path = getattr(arguments, option)
-        if path is not None:
-            must_be_writable(path)
+        if path is None:
+            continue
+        must_be_writable(path)
+        other = asked.setdefault(path.resolve(), option)
+        if other != option:
+            raise UsageError(f"--{other} and --{option} name one file, {path}: give each a file of its own")
 
 
 def write_all(

@@ -186,7 +186,9 @@ def read(path: Path) -> list[LedgerEntry]:
     """The entries of one file; raises `UsageError` that names the file and the entry."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except OSError as error:
+        raise UsageError(f"{path}: no ledger can be read there: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not a ledger, because it is not TOML: {error}") from error
     for name in sorted(set(content) - {*_COMMON, "divergence"}):
         expected = f"expected [[divergence]], or {', '.join(_COMMON)} for all of them"

@@ -81,6 +81,24 @@ def test_a_report_that_is_a_folder_is_told_before_anything_runs(sweep: Sweep, tm
     assert "pages cannot be written: it is a folder; name a file in it" in ended.errors
 
 
+@pytest.mark.parametrize("other", ["--html", "--against"])
+def test_two_options_that_name_one_file_are_told_before_anything_is_lost(
+    sweep: Sweep, tmp_path: Path, other: str
+) -> None:
+    baseline = '{"format": "autotest map", "version": 1, "sides": ["torch", "x"], "versions": {}, "cells": []}'
+    (tmp_path / "map.json").write_text(baseline)
+    ended = sweep("--json", "./map.json", other, "map.json")
+    assert ended.status == 2
+    assert "name one file, " in ended.errors
+    assert (tmp_path / "map.json").read_text() == baseline
+
+
+def test_a_missing_ledger_is_told_before_anything_runs(sweep: Sweep) -> None:
+    ended = sweep("--ledger", "nowhere.toml")
+    assert ended.status == 2
+    assert "nowhere.toml: no ledger can be read there: No such file or directory" in ended.errors
+
+
 def test_a_run_that_could_judge_nothing_is_no_pass_and_says_why(sweep: Sweep) -> None:
     ended = sweep("-k", RELU, "--jobs", 1, candidate="tests.sweep.planted:incomplete")
     assert ended.status == 3

@@ -14,7 +14,7 @@ _VARYING = tuple(
         (r"(?<![\w.])[-+]?(?:\d[\d.e+-]*|inf\b|nan\b)", "N"),
         (r"(?<![A-Za-z\d])\d[\d.e+-]*(?![A-Za-z_])", "N"),  # after a dot, or at the end of a word
         (r"\bN(?:x\d+)+\b", "N"),  # shapes as torch writes them: 2x3
-        (r"\bN(?:,? N)+\b", "N"),  # shapes of any rank
+        (r"\bN(?:[, ] ?N)+\b", "N"),  # shapes of any rank
         (r"\((?:N,? ?)?\)", "(N)"),
     )
 )

@@ -115,8 +115,11 @@ def _unlike(programs: Sequence[Program]) -> list[Program]:
     seen: set[str] = set()
     found: list[Program] = []
     for program in sorted(programs, key=_is_small):
-        if len(found) < _CALLS and _holding_numbers(program, "fi"):
-            told = set(_arguments(program))
+        numbers = _holding_numbers(program, "fi")
+        if len(found) < _CALLS and numbers:
+            # Where shapes are alike other code computes than where they are broadcast.
+            alike = len({program.arrays[index].data.shape for index in numbers}) == 1
+            told = {*_arguments(program), f"shapes alike: {alike}"}
             if not told <= seen:
                 seen |= told
                 found.append(program)

@@ -14,6 +14,10 @@ ALIKE = {
         "LayerNorm: expected input with shape [*, 3,], but got input of size oneflow.Size([3, 6, 6])",
         "LayerNorm: expected input with shape [*, 12,], but got input of size oneflow.Size([4, 9])",
     ),
+    "shapes without blanks": (
+        "Tensor descriptions should have the same shape: expected (0,) but got (5,10,5)",
+        "Tensor descriptions should have the same shape: expected (1,3) but got ()",
+    ),
     "negative numbers": (
         "Dimension out of range (expected to be in range of [-2, 1], but got 4)",
         "Dimension out of range (expected to be in range of [-3, 2], but got -13)",

@@ -141,6 +141,13 @@ def test_nothing_and_a_single_number_are_given_to_a_few_calls() -> None:
     assert shapes == [(0,), ()] * 2
 
 
+def test_inputs_of_one_shape_and_such_that_are_broadcast_meet_them() -> None:
+    single = numbers(1)
+    programs = [called("add", numbers(40), one) for one in (single, single, numbers(40), numbers(40))]
+    shapes = [program.arrays[1].data.shape for name, program in special_points(programs) if name == "zeros"]
+    assert shapes == [(1,), (40,)]
+
+
 def test_whole_numbers_of_a_few_calls_are_at_their_bounds() -> None:
     made = special_points([called("roll", numbers(4), args=(1, 0)), called("roll", numbers(4), args=((2, 1), [0]))])
     given = [program.calls[-1].args[1:] for name, program in made if name == "a whole number at its bounds"]

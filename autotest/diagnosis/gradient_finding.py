@@ -16,7 +16,7 @@ from autotest.diagnosis.verification import verify
 from autotest.emission.derivative import Derivative, derivative_script, forward_script
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.forward_mode import in_forward_mode, parts_of, wrong_tangent
-from autotest.gradients.larger_inputs import enlarged
+from autotest.gradients.larger_inputs import with_larger_inputs
 from autotest.gradients.numeric_check import NOT_THE_DERIVATIVE, RULE, verdict
 from autotest.gradients.reverse_mode import WrongElement, in_reverse_mode, wrong_gradient
 from autotest.program import Program, Ref, leaves
@@ -61,7 +61,7 @@ def _starts(
 ) -> Iterator[tuple[Agreement, AgreementFunction]]:
     """The forms of the recorded program in which the fault shows: as drawn or on larger inputs, of either order."""
     assert finding.program is not None
-    larger = enlarged(finding.program, pair.reference)
+    larger = with_larger_inputs(finding.program, pair.reference)
     judge = _judge(framework, finding.first.side, finite)
     for program in (finding.program, *([larger.program] if larger is not None and str(larger) else [])):
         forms = [in_reverse_mode(program, framework, order) for order in range(1, settings.grad_order + 1)]

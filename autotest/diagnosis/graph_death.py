@@ -15,8 +15,8 @@ from autotest.emission.graph_script import ComparedResult
 from autotest.frameworks import Pair
 from autotest.program import Program, operator_of
 from autotest.replaying import graph_check
-from autotest.replaying.graph_capture import StagedProgram, stage
-from autotest.replaying.graph_setup import CannotStage
+from autotest.replaying.graph_capture import DividedProgram, divide
+from autotest.replaying.graph_setup import CannotDivide
 from autotest.trials.trial import Outcome
 
 _FILE = "graph.json"
@@ -40,10 +40,10 @@ def run_graph(outcome: Outcome, settings: Settings, origin: str, folder: Path) -
     if not record.pair.checks_graph(settings.check_graph) or record.rejection is not None or outcome.mismatches:
         return
     try:
-        staged = stage(record)
-    except CannotStage:
+        divided = divide(record)
+    except CannotDivide:
         return  # there is no graph of it, here or elsewhere
-    left = _left(staged, origin)
+    left = _left(divided, origin)
     (folder / _FILE).write_text(json.dumps(left), encoding="utf-8")
     graph_check.check([record], settings)
     record.pair.candidate.synchronize()
@@ -53,17 +53,17 @@ def run_graph(outcome: Outcome, settings: Settings, origin: str, folder: Path) -
 def of_program(program: Program, pair: Pair, settings: Settings, origin: str) -> GraphDeath:
     """The same of a program that may be run in this process, in eager mode."""
     try:
-        return _left(stage(agree(program, pair, settings).record), origin)
-    except CannotStage as error:
+        return _left(divide(agree(program, pair, settings).record), origin)
+    except CannotDivide as error:
         return GraphDeath(pair.candidate.graph_mode, "", "", f"no script: {error}")
 
 
-def _left(staged: StagedProgram, origin: str) -> GraphDeath:
-    candidate = staged.record.pair.candidate
+def _left(divided: DividedProgram, origin: str) -> GraphDeath:
+    candidate = divided.record.pair.candidate
     mode = candidate.graph_mode
     try:
         if candidate.script().graph:
-            return GraphDeath(mode, _script(staged, ONCE, origin), _script(staged, OFTEN, origin), "")
+            return GraphDeath(mode, _script(divided, ONCE, origin), _script(divided, OFTEN, origin), "")
     except NotReplayable as error:
         return GraphDeath(mode, "", "", str(error))
     return GraphDeath(mode, "", "", f"no script is written for {mode}")
@@ -79,15 +79,15 @@ def read(folder: Path) -> GraphDeath | None:
     return GraphDeath(*json.loads((folder / _FILE).read_text(encoding="utf-8"))) if in_graph(folder) else None
 
 
-def _script(staged: StagedProgram, runs: Runs, origin: str) -> str:
-    record, pair = staged.record, staged.record.pair
-    last = max(call.slot for call in staged.inside)
-    compared = [ComparedResult(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
+def _script(divided: DividedProgram, runs: Runs, origin: str) -> str:
+    record, pair = divided.record, divided.record.pair
+    last = max(call.slot for call in divided.inside)
+    compared = [ComparedResult(name, 0.0, 0.0) for name, _ in graph_check.results(divided)]
     versions = ", ".join(f"{side.name} {side.version}" for side in (pair.reference, pair.candidate))
     mode = f"{pair.candidate.graph_mode} of {pair.candidate.name}"
     title = f"{operator_of(record.calls, last)}: {mode} ends its process, where eager mode returns."
     notes = [f"{versions}; {origin}.", *([often(runs)] if runs.often else [])]
-    return script_of(staged, compared, title, notes, runs)
+    return script_of(divided, compared, title, notes, runs)
 
 
 __all__ = ["GraphDeath", "in_graph", "of_program", "read", "run_graph"]

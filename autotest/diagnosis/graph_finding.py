@@ -24,8 +24,8 @@ from autotest.program import Program, operator_of
 from autotest.program.paths import is_gradient
 from autotest.recording.record import Record
 from autotest.replaying import graph_check
-from autotest.replaying.graph_capture import StagedProgram, pushed_by, stage
-from autotest.replaying.graph_setup import CannotStage
+from autotest.replaying.graph_capture import DividedProgram, divide, pushed_by
+from autotest.replaying.graph_setup import CannotDivide
 from autotest.results.finding import Finding
 from autotest.results.verification import Verification
 from autotest.trials.context import RunContext
@@ -50,7 +50,7 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
         told = (*finding.verdict[:1], *_three_ways(found, pair))
         finding = dataclasses.replace(finding, verdict=told, blame="candidate")
         return _scripted(finding, found, pair, settings, options)
-    except (NotReplayable, CannotStage) as error:
+    except (NotReplayable, CannotDivide) as error:
         return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
         return dataclasses.replace(finding, verified=Verification.lacking(f"{type(error).__name__}: {error}"))
@@ -89,7 +89,7 @@ def _judge(first: Program, wanted: Mismatch) -> AgreementFunction:
             return Agreement(program, eager.record, [], eager.refused or "the eager modes differ")
         try:
             found = graph_check.alone(eager.record, settings)
-        except CannotStage:
+        except CannotDivide:
             found = []
         alike = [item for item in found if _way(item) == _way(wanted)]
         return Agreement(program, eager.record, alike)
@@ -117,10 +117,10 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
     """`finding` with its script, and what a fresh interpreter says of that."""
     if not pair.candidate.script().graph:
         raise NotReplayable(f"none is written for {pair.candidate.graph_mode}")
-    staged = stage(found.record)
+    divided = divide(found.record)
     names = [mismatch.name for mismatch in found.mismatches]
     raised = found.mismatches[0].detail == "raised"
-    results = graph_check.results(staged)
+    results = graph_check.results(divided)
     tolerance = settings.tolerance.no_more_exact_than(dtype for _, dtype in results)
     limits = {name: tolerance.of(dtype) for name, dtype in results}
     compared = [
@@ -129,39 +129,39 @@ def _scripted(finding: Finding, found: Agreement, pair: Pair, settings: Settings
         if raised or name in names
     ]
     title = f"{finding.operator}: {pair.candidate.graph_mode} of {pair.candidate.name} differs from its eager mode."
-    script = script_of(staged, compared, title, [finding.provenance])
+    script = script_of(divided, compared, title, [finding.provenance])
     finding = dataclasses.replace(finding, script=script)
     return dataclasses.replace(finding, verified=verify(script)) if options.verify else finding
 
 
 def script_of(
-    staged: StagedProgram,
+    divided: DividedProgram,
     compared: Sequence[ComparedResult],
     title: str,
     notes: Sequence[str],
     dies: Runs | None = None,
 ) -> str:
-    """The script for a staged program, comparing `compared`; or, with `dies`, telling whether it lives."""
-    pair = staged.record.pair
-    about = About(staged.record.program(), (pair.reference.script(), pair.candidate.script()), title, notes)
-    return graph_script(about, _division(staged), compared, dies)
+    """The script for a divided program, comparing `compared`; or, with `dies`, telling whether it lives."""
+    pair = divided.record.pair
+    about = About(divided.record.program(), (pair.reference.script(), pair.candidate.script()), title, notes)
+    return graph_script(about, _division(divided), compared, dies)
 
 
-def _division(staged: StagedProgram) -> Division:
+def _division(divided: DividedProgram) -> Division:
     first: dict[int, int] = {}
-    for slot, module in staged.modules.items():
+    for slot, module in divided.modules.items():
         first.setdefault(id(module), slot)
-    given = {slot: first[id(module)] for slot, module in staged.modules.items()}
+    given = {slot: first[id(module)] for slot, module in divided.modules.items()}
     return Division(
-        before=staged.before,
-        tensors=[*staged.leaves, *staged.inputs],
-        leaves=[*staged.leaves],
+        before=divided.before,
+        tensors=[*divided.leaves, *divided.inputs],
+        leaves=[*divided.leaves],
         modules=[*first.values()],
-        members=staged.members,
-        aliases={**{slot: one for slot, one in given.items() if slot != one}, **staged.aliases},
-        constants=staged.constants,
-        inside=[call.slot for call in staged.inside],
-        pushed=[pair for call in staged.backward for pair in pushed_by(call)],
+        members=divided.members,
+        aliases={**{slot: one for slot, one in given.items() if slot != one}, **divided.aliases},
+        constants=divided.constants,
+        inside=[call.slot for call in divided.inside],
+        pushed=[pair for call in divided.backward for pair in pushed_by(call)],
     )
 
 

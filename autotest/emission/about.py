@@ -55,7 +55,7 @@ class About(NamedTuple):
         reference, candidate = self.sides
         return {"namespace": candidate.namespace, "reference": reference.name, "candidate": candidate.name}
 
-    def opening(self, statement: str = "") -> str:
+    def imports_then(self, statement: str = "") -> str:
         """Imports both sides, and carries out a `statement` of the reference; 2 is the status where that fails."""
         lines = [*imported_once((*self.sides[0].lines, *self.sides[1].lines)), *([statement] if statement else [])]
         body = textwrap.indent("\n".join(lines), "    ")

@@ -154,7 +154,7 @@ def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
     actual = read.format(about.fields["namespace"])
     check = _COMPARES.format(same=close if is_differentiable(found.dtype) else exact, actual=actual, **about.fields)
     reference = f"expected = np.array({read.format(about.root)})"
-    opening = (_RUN if plain else "") + about.opening(reference)
+    opening = (_RUN if plain else "") + about.imports_then(reference)
     return script(about, expression, opening + check)
 
 
@@ -164,7 +164,7 @@ def differing_plain(about: About, name: str) -> str | None:
     if not _is_plain(call):
         return None
     check = _FACT.format(fact=f"run({about.fields['namespace']})", what="gives", **about.fields)
-    return script(about, expression, _RUN + about.opening(f"expected = run({about.root})") + check)
+    return script(about, expression, _RUN + about.imports_then(f"expected = run({about.root})") + check)
 
 
 def _observed(about: About, name: str) -> tuple[str, Call]:
@@ -187,7 +187,7 @@ def differing_fact(about: About, name: str, symptom: str) -> str | None:
     own = fact.format(namespace=about.fields["namespace"])
     check = _FACT.format(fact=own, what=_CALLED[symptom], **about.fields)
     expression = naming.expression(name, naming.names(about.program))
-    return script(about, expression, about.opening(reference) + check)
+    return script(about, expression, about.imports_then(reference) + check)
 
 
 def refusing_candidate(about: About) -> str | None:
@@ -195,7 +195,7 @@ def refusing_candidate(about: About) -> str | None:
     last = about.program.calls[-1]
     if last.kind not in ("function", "method", "operator", "builtin", "getattr") or is_backward(last):
         return None
-    check = _RUN + about.opening(f"run({about.root})") + _REFUSES.format(**about.fields)
+    check = _RUN + about.imports_then(f"run({about.root})") + _REFUSES.format(**about.fields)
     return script(about, naming.names(about.program)[last.slot], check)
 
 
@@ -204,7 +204,7 @@ def accepting_candidate(about: About) -> str | None:
     last = about.program.calls[-1]
     if last.kind not in OPERATIONS or last.target == "backward":
         return None
-    check = _RUN + about.opening() + _ACCEPTS.format(root=about.root, **about.fields)
+    check = _RUN + about.imports_then() + _ACCEPTS.format(root=about.root, **about.fields)
     return script(about, naming.names(about.program)[last.slot], check)
 
 
@@ -217,7 +217,7 @@ def unlike_module(about: About) -> str | None:
     state = f"{{name: tuple(item.shape) for name, item in [*{module}.named_parameters(), *{module}.named_buffers()]}}"
     namespace = about.fields["namespace"]
     check = _FACT.format(fact=f"program({namespace})", what="gives", **about.fields)
-    return script(about, module, about.opening(f"expected = program({about.root})") + check, state)
+    return script(about, module, about.imports_then(f"expected = program({about.root})") + check, state)
 
 
 def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
@@ -230,7 +230,7 @@ def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
         return None
     # What a call changes in place is read: on one side or the other it may return nothing.
     changed = next(refs(last), None) if in_place(last) else None
-    check = READ + about.opening()
+    check = READ + about.imports_then()
     if runs.forked:
         check += forked.short(about.root, about.fields["namespace"], about.fields["candidate"], runs)
         modules = ("contextlib", "os", "signal", "sys")

@@ -70,7 +70,7 @@ def other_memory(about: About, name: str, operand: int) -> str | None:
 
 def unlike_itself(about: About, name: str) -> str | None:
     """The script for a candidate that gives something else each time for what is called `name`."""
-    check = READ + about.opening() + _REPEATS.format(times=_TIMES, **about.fields)
+    check = READ + about.imports_then() + _REPEATS.format(times=_TIMES, **about.fields)
     expression = naming.expression(name, naming.names(about.program))
     return script(about, expression, check, large=True)
 
@@ -78,4 +78,4 @@ def unlike_itself(about: About, name: str) -> str | None:
 def _state(about: About, fact: str, said: str) -> str:
     """The part that compares what the function `fact` gives of each side, and says so in the words of `said`."""
     check = _STATE.format(fact=fact, said=said, namespace=about.fields["namespace"])
-    return about.opening(f"expected = {fact}({about.root})") + check
+    return about.imports_then(f"expected = {fact}({about.root})") + check

@@ -26,7 +26,7 @@ InputShapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Enlarged:
+class LargerInputs:
     """A program with the same calls on larger arrays, and what became of each input."""
 
     program: Program
@@ -44,7 +44,7 @@ def below_enough(shapes: InputShapes) -> list[str]:
     return [name for name, shape in shapes.items() if math.prod(shape) < ENOUGH]
 
 
-def enlarged(program: Program, framework: Framework) -> Enlarged | None:
+def with_larger_inputs(program: Program, framework: Framework) -> LargerInputs | None:
     """`program` on inputs as large as `framework` accepts them up to `ENOUGH`; None when it has nothing to vary.
 
     The contents stay what they were where they were; new elements lie between old ones.
@@ -64,7 +64,7 @@ def enlarged(program: Program, framework: Framework) -> Enlarged | None:
             if found is not None and math.prod(found.shapes.get(name, ())) >= ENOUGH and _fits(found, start):
                 best, at = candidate, found
                 break
-    return Enlarged(best, start.shapes, at.shapes)
+    return LargerInputs(best, start.shapes, at.shapes)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -178,4 +178,4 @@ def _numbered(program: Program, size: int, new: int) -> list[Program]:
     return [Program(calls, program.arrays, program.undefined)]
 
 
-__all__ = ["ENOUGH", "Enlarged", "below_enough", "enlarged"]
+__all__ = ["ENOUGH", "LargerInputs", "below_enough", "with_larger_inputs"]

@@ -11,7 +11,7 @@ from autotest.comparison import Mismatch, Side
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.checking import GradcheckResult
 from autotest.gradients.exemptions import Rule
-from autotest.gradients.larger_inputs import ENOUGH, Enlarged, below_enough, enlarged
+from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, below_enough, with_larger_inputs
 from autotest.gradients.programs import NotNumeric, check_program
 from autotest.program import Program
 from autotest.program.paths import gradient_of
@@ -48,7 +48,7 @@ def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
         program = record.program()
     except NotReplayable as error:
         return NumericResult(unchecked=str(error))
-    larger: Enlarged | None = None
+    larger: LargerInputs | None = None
     for side, framework in zip(sides[: 1 if same else 2], (pair.reference, pair.candidate), strict=False):
         try:
             found, places = _checked(program, framework, settings)
@@ -56,7 +56,7 @@ def held_against_numbers(record: Record, settings: Settings) -> NumericResult:
             result.unchecked = str(error)
             continue
         result.pairs += len(found.rows)
-        larger = larger or (enlarged(program, pair.reference) if found.rows and found.passed else None)
+        larger = larger or (with_larger_inputs(program, pair.reference) if found.rows and found.passed else None)
         small = [] if larger is None else below_enough(larger.after)
         told = _smallness(small)
         if larger is not None and found.passed and str(larger):

@@ -26,7 +26,7 @@ from autotest.program.semantics import (
     writes,
 )
 from autotest.recording.record import Record
-from autotest.replaying.graph_setup import CannotStage, Reads, contexts, members, setup_calls
+from autotest.replaying.graph_setup import CannotDivide, Reads, contexts, members, setup_calls
 from autotest.replaying.replay import Contexts, perform
 
 #: Methods that, called on what stands outside of the graph, belong there too.
@@ -47,7 +47,7 @@ class GraphResult:
 
 
 @dataclasses.dataclass(slots=True)
-class StagedProgram:
+class DividedProgram:
     """One program, ready to be built into a graph."""
 
     record: Record
@@ -65,7 +65,7 @@ class StagedProgram:
     #: slot -> what is the same inside and outside: plain values, placements
     constants: dict[int, Any] = dataclasses.field(default_factory=dict)
     inside: list[Call] = dataclasses.field(default_factory=list)
-    #: (slot of the module, name of the parameter, parameter of the staged module, its eager gradient)
+    #: (slot of the module, name of the parameter, parameter of the divided module, its eager gradient)
     trained: list[tuple[int, str, Any, Any]] = dataclasses.field(default_factory=list)
     #: What `build` returns first, in its order.
     results: list[GraphResult] = dataclasses.field(default_factory=list)
@@ -119,24 +119,24 @@ class StagedProgram:
         return repr((calls, arrays, results, held, self.constants, self.backward))
 
 
-def stage(record: Record, *, backward: bool = True) -> StagedProgram:
-    """Divide `record`, which ran without a finding; raises `CannotStage` with a reason."""
+def divide(record: Record, *, backward: bool = True) -> DividedProgram:
+    """Divide `record`, which ran without a finding; raises `CannotDivide` with a reason."""
     framework = record.pair.candidate
-    staged = StagedProgram(record, framework)
-    division = _Division(staged)
+    divided = DividedProgram(record, framework)
+    division = _Division(divided)
     with Contexts(framework) as entered:
         for call in record.calls:
             division.place(call, entered)
-    if not staged.inside:
-        raise CannotStage("nothing is left to build")
+    if not divided.inside:
+        raise CannotDivide("nothing is left to build")
     division.finish()
-    _choose_inputs(staged, division.outside, backward)
-    staged.results = [
+    _choose_inputs(divided, division.outside, backward)
+    divided.results = [
         GraphResult(call.slot, path, eager)
-        for call in staged.inside
+        for call in divided.inside
         for path, eager in _tensors(framework, record.actual[call.slot])
     ]
-    return staged
+    return divided
 
 
 class _Part(enum.Enum):
@@ -159,8 +159,8 @@ class _Part(enum.Enum):
 class _Division:
     """Places one call after the other; keeps what stands outside of the graph, fresh copies all of them."""
 
-    def __init__(self, staged: StagedProgram) -> None:
-        self._staged, self._record, self._framework = staged, staged.record, staged.framework
+    def __init__(self, divided: DividedProgram) -> None:
+        self._divided, self._record, self._framework = divided, divided.record, divided.framework
         #: slot -> tensor
         self.outside: dict[int, Any] = {}
         #: slots of random tensors -> the numbers that the reference drew for them
@@ -180,22 +180,22 @@ class _Division:
         self._depth = 0
 
     def place(self, call: Call, entered: Contexts) -> None:
-        """Carry `call` out where it stands before the graph, and note where it goes; may raise `CannotStage`."""
-        staged, slot = self._staged, call.slot
+        """Carry `call` out where it stands before the graph, and note where it goes; may raise `CannotDivide`."""
+        divided, slot = self._divided, call.slot
         part = self._part(call)
         if self._depth and part in (_Part.INSIDE, _Part.BACKWARD):
-            raise CannotStage("context managers")
+            raise CannotDivide("context managers")
         if part is _Part.INSIDE:
             self._reads.note(call)
-            staged.inside.append(call)
+            divided.inside.append(call)
         elif part is _Part.BACKWARD:
-            staged.backward.append(call)
+            divided.backward.append(call)
         elif part is _Part.CONSTANT:
-            staged.constants[slot] = self._values[slot] = self._record.actual[slot]
+            divided.constants[slot] = self._values[slot] = self._record.actual[slot]
             if call.kind == "builtin" or base_name(call) in ("item", "numpy", "tolist"):
-                staged.left_out["values on the host"] += 1
+                divided.left_out["values on the host"] += 1
         else:
-            staged.before.append(slot)
+            divided.before.append(slot)
             if part is _Part.DATA:
                 self.outside[slot] = self._values[slot] = self._framework.tensor(self._array(call))
             elif part is _Part.PLACEMENT:
@@ -214,44 +214,44 @@ class _Division:
             self._values[call.args[0].slot] = None  # OneFlow's no_grad ends only when it is destroyed
 
     def finish(self) -> None:
-        """Find out which modules the graph needs, and which outer tensors it is given; may raise `CannotStage`."""
-        staged, framework = self._staged, self._framework
+        """Find out which modules the graph needs, and which outer tensors it is given; may raise `CannotDivide`."""
+        divided, framework = self._divided, self._framework
         made = {slot: self._values[slot] for slot in self._setup_calls}
-        read = {ref.slot for call in (*staged.inside, *staged.backward) for ref in refs(call)}
-        staged.members = members(framework, made, read)
-        wanted = read | {slot for slot, _ in staged.members.values()}
-        staged.modules = {
+        read = {ref.slot for call in (*divided.inside, *divided.backward) for ref in refs(call)}
+        divided.members = members(framework, made, read)
+        wanted = read | {slot for slot, _ in divided.members.values()}
+        divided.modules = {
             slot: value for slot, value in made.items() if slot in wanted and isinstance(value, framework.module_types)
         }
-        for slot in sorted((read & made.keys()) - staged.members.keys() - staged.modules.keys()):
+        for slot in sorted((read & made.keys()) - divided.members.keys() - divided.modules.keys()):
             value = made[slot]
             if not isinstance(value, framework.tensor_types):
-                staged.constants[slot] = self._record.actual[slot]
+                divided.constants[slot] = self._record.actual[slot]
             elif slot in self.outside or not framework.can_backpropagate(value):
                 self.outside[slot] = value
             elif base_name(self._record.calls[slot]) == "Parameter":  # that no module holds
                 self.outside[slot] = framework.invoke("method", "detach", [value], {})
             else:
-                raise CannotStage("what is computed of parameters before a module is set up")
+                raise CannotDivide("what is computed of parameters before a module is set up")
 
     def _part(self, call: Call) -> _Part:
-        """Where `call` goes; raises `CannotStage` where that is neither outside nor inside."""
+        """Where `call` goes; raises `CannotDivide` where that is neither outside nor inside."""
         if call.kind in ("enter", "exit") or call.slot in self._contexts:
             return _Part.SETUP
         if call.slot in self._setup_calls and call.kind != "tensor":
             return _Part.SETUP
         if call.kind == "overwrite":
             if call.args[0].slot not in self.outside:
-                raise CannotStage("random numbers drawn in place")
+                raise CannotDivide("random numbers drawn in place")
             return _Part.CONTENTS
         if call.kind == "tensor" or (call.slot in self._drawn and call.kind == "function"):
             if is_complex(self._array(call).dtype):
-                raise CannotStage("complex numbers")
+                raise CannotDivide("complex numbers")
             return _Part.DATA
         if is_backward(call):
             return _Part.BACKWARD
         if returns_gradients(call) or reads_gradient(call):
-            raise CannotStage("gradients as values")
+            raise CannotDivide("gradients as values")
         actual = self._record.actual[call.slot]
         for unfit, reason in (
             (is_step(call), "steps of optimizers"),
@@ -260,13 +260,13 @@ class _Division:
             (assigns_items(call), "assignments to items"),
         ):
             if unfit:
-                raise CannotStage(reason)
+                raise CannotDivide(reason)
         if next(_tensors(self._framework, actual), None) is None:
             return _Part.CONSTANT
         if self._is_placement(call):
             return _Part.PLACEMENT
         if writes(call) and self._has_views:
-            raise CannotStage("calls in place, with views")
+            raise CannotDivide("calls in place, with views")
         return _Part.INSIDE
 
     def _array(self, call: Call) -> Array:
@@ -279,7 +279,7 @@ class _Division:
 
     def _is_placement(self, call: Call) -> bool:
         """Whether a call only brings an outer tensor to where it is used."""
-        known = self.outside.keys() | self._staged.constants.keys()
+        known = self.outside.keys() | self._divided.constants.keys()
         if call.note == LAYOUT and call.args[0].slot in known:  # how a tensor lies that the graph is given
             return True
         if call.target in ("requires_grad_", "deepcopy"):
@@ -295,14 +295,14 @@ class _Division:
     def _makes_leaf(self, call: Call) -> bool:
         """Whether `call` makes a tensor of its own of what stands before the graph, or what can be made before it.
 
-        What leads to it is carried out, too: it stays inside, where others may read it. Raises `CannotStage` for a leaf
-        that is made of what the graph alone can compute.
+        What leads to it is carried out, too: it stays inside, where others may read it. Raises `CannotDivide` for a
+        leaf that is made of what the graph alone can compute.
         """
-        staged, framework = self._staged, self._framework
+        divided, framework = self._divided, self._framework
         leaf = self._record.actual[call.slot]
         if framework.can_backpropagate(leaf) and not framework.holds_gradient(leaf):
             return False  # which asked for it before
-        inside = {one.slot: one for one in staged.inside}
+        inside = {one.slot: one for one in divided.inside}
         found: set[int] = set()
         waiting = [ref.slot for ref in refs(call)]
         while waiting:
@@ -312,27 +312,27 @@ class _Division:
                 waiting.extend(ref.slot for ref in refs(inside[slot]))
         leading = [inside[slot] for slot in sorted(found)]
         # Written into may be what is taken for it, by a module as well.
-        if leading and any(writes(one) or is_module_call(one) for one in staged.inside):
-            raise CannotStage("leaves that are made of what the graph computes")
+        if leading and any(writes(one) or is_module_call(one) for one in divided.inside):
+            raise CannotDivide("leaves that are made of what the graph computes")
         for one in leading:
             self._values[one.slot] = self._carried_out(one)
         if leading and framework.can_backpropagate(self._values[call.args[0].slot]):
             return False
-        staged.before.extend(one.slot for one in leading)
+        divided.before.extend(one.slot for one in leading)
         return True
 
 
-def _choose_inputs(staged: StagedProgram, outside: dict[int, Any], backward: bool) -> None:
+def _choose_inputs(divided: DividedProgram, outside: dict[int, Any], backward: bool) -> None:
     """Which outer tensors are leaves whose gradient is looked at, and which are mere inputs."""
-    record, framework = staged.record, staged.framework
-    read = {ref.slot for call in (*staged.inside, *staged.backward) for ref in refs(call)}
-    wanted = backward and bool(staged.backward)
+    record, framework = divided.record, divided.framework
+    read = {ref.slot for call in (*divided.inside, *divided.backward) for ref in refs(call)}
+    wanted = backward and bool(divided.backward)
     given: dict[int, int] = {}  # id in eager mode -> slot
     for slot, tensor in outside.items():
         if slot in read:
             eager = record.actual[slot]
             if given.setdefault(id(eager), slot) != slot:
-                staged.aliases[slot] = given[id(eager)]
+                divided.aliases[slot] = given[id(eager)]
                 continue
             leaf = (
                 wanted
@@ -340,16 +340,16 @@ def _choose_inputs(staged: StagedProgram, outside: dict[int, Any], backward: boo
                 and framework.gradient(eager) is not None
                 and 0 not in framework.shape(eager)
             )
-            (staged.leaves if leaf else staged.inputs)[slot] = tensor
+            (divided.leaves if leaf else divided.inputs)[slot] = tensor
     seen: set[int] = set()
-    for slot, module in staged.modules.items():
+    for slot, module in divided.modules.items():
         eager = framework.parameters(record.actual[slot])
         for name, parameter in framework.parameters(module).items():
             if wanted and id(parameter) not in seen and framework.gradient(eager[name]) is not None:
                 seen.add(id(parameter))
-                staged.trained.append((slot, name, parameter, framework.gradient(eager[name])))
+                divided.trained.append((slot, name, parameter, framework.gradient(eager[name])))
     if not wanted:
-        staged.backward = []
+        divided.backward = []
 
 
 def pushed_by(call: Call) -> Iterator[tuple[int, int | None]]:

@@ -17,8 +17,8 @@ from autotest.frameworks.requests import Given, NotGraphed, telling
 from autotest.program import operator_of
 from autotest.program.paths import gradient_of, is_gradient, item_path
 from autotest.recording.record import Record
-from autotest.replaying.graph_capture import StagedProgram, stage
-from autotest.replaying.graph_setup import CannotStage
+from autotest.replaying.graph_capture import DividedProgram, divide
+from autotest.replaying.graph_setup import CannotDivide
 
 #: How many programs go into one graph at most: what more of them save is little, and the last trial waits for all.
 AT_ONCE = 32
@@ -26,7 +26,7 @@ AT_ONCE = 32
 IN_COMPANY = "seen in one graph with the programs of other trials; alone it agrees"
 
 #: Programs that one part of a graph serves.
-ProgramGroup: TypeAlias = "list[StagedProgram]"
+ProgramGroup: TypeAlias = "list[DividedProgram]"
 
 
 @dataclasses.dataclass(slots=True)
@@ -51,17 +51,17 @@ def check(records: Sequence[Record], settings: Settings) -> GraphReport:
     """Compare graph mode with eager mode; raises `FrameworkMissing` where the candidate has no graphs here at all."""
     report = GraphReport([[] for _ in records], collections.Counter())
     indices: dict[int, int] = {}
-    stages: list[StagedProgram] = []
+    programs: list[DividedProgram] = []
     for index, record in enumerate(records):
         try:
-            staged = stage(record)
-        except CannotStage as reason:  # each program has its own reason
+            divided = divide(record)
+        except CannotDivide as reason:  # each program has its own reason
             report.left_out[str(reason)] += 1
             continue
-        report.left_out += staged.left_out
-        indices[id(staged)] = index
-        stages.append(staged)
-    groups = _alike(stages)
+        report.left_out += divided.left_out
+        indices[id(divided)] = index
+        programs.append(divided)
+    groups = _alike(programs)
     if not groups:
         return report
     try:
@@ -70,45 +70,45 @@ def check(records: Sequence[Record], settings: Settings) -> GraphReport:
         for group in groups:
             # Of what a graph met that could not be built, OneFlow's next one may die, such as a weight that a hook
             # computed: so it meets others. The first ones live on meanwhile, and no other tensor has their address.
-            anew = [stage(staged.record) for staged in group]
-            for staged, (_, mismatches) in zip(group, _in_own_graph(anew, settings, report), strict=True):
-                report.mismatches[indices[id(staged)]] = mismatches
+            anew = [divide(divided.record) for divided in group]
+            for divided, (_, mismatches) in zip(group, _in_own_graph(anew, settings, report), strict=True):
+                report.mismatches[indices[id(divided)]] = mismatches
         return report
-    for staged, mismatches in found:
+    for divided, mismatches in found:
         if mismatches:
-            report.mismatches[indices[id(staged)]] = _confirmed(staged, mismatches, settings)
+            report.mismatches[indices[id(divided)]] = _confirmed(divided, mismatches, settings)
     return report
 
 
 def alone(record: Record, settings: Settings) -> list[Mismatch]:
-    """The mismatches of one program in a graph of its own; raises `CannotStage` when it is none for a graph."""
-    ((_, mismatches),) = _in_own_graph([stage(record)], settings, GraphReport([[]], collections.Counter()))
+    """The mismatches of one program in a graph of its own; raises `CannotDivide` when it is none for a graph."""
+    ((_, mismatches),) = _in_own_graph([divide(record)], settings, GraphReport([[]], collections.Counter()))
     return mismatches
 
 
-def results(staged: StagedProgram) -> list[tuple[str, str]]:
+def results(divided: DividedProgram) -> list[tuple[str, str]]:
     """Name and dtype of everything of a program that is compared."""
-    framework = staged.framework
-    own, values = names(staged.record.snapshot()), framework.values(_eager(staged))
-    return [(own[slot] + place, value.dtype) for (slot, place), value in zip(_places(staged), values, strict=True)]
+    framework = divided.framework
+    own, values = names(divided.record.snapshot()), framework.values(_eager(divided))
+    return [(own[slot] + place, value.dtype) for (slot, place), value in zip(_places(divided), values, strict=True)]
 
 
-def _alike(stages: Sequence[StagedProgram]) -> list[ProgramGroup]:
+def _alike(programs: Sequence[DividedProgram]) -> list[ProgramGroup]:
     groups: dict[str, ProgramGroup] = {}
-    for staged in stages:
-        groups.setdefault(staged.kind(), []).append(staged)
+    for divided in programs:
+        groups.setdefault(divided.kind(), []).append(divided)
     return [*groups.values()]
 
 
-def _confirmed(staged: StagedProgram, mismatches: list[Mismatch], settings: Settings) -> list[Mismatch]:
+def _confirmed(divided: DividedProgram, mismatches: list[Mismatch], settings: Settings) -> list[Mismatch]:
     """What a program that disagreed in company shows alone; a disagreement counts in either case."""
-    own = alone(staged.record, settings)
+    own = alone(divided.record, settings)
     return own or [dataclasses.replace(item, message=f"{item.message} ({IN_COMPANY})") for item in mismatches]
 
 
 def _in_own_graph(
     group: ProgramGroup, settings: Settings, report: GraphReport
-) -> list[tuple[StagedProgram, list[Mismatch]]]:
+) -> list[tuple[DividedProgram, list[Mismatch]]]:
     """One group in a graph of its own: with gradients, and if that cannot be, without."""
     try:
         return _compared([group], settings, report)
@@ -116,24 +116,24 @@ def _in_own_graph(
         error = refused.error
     if isinstance(error, NotGraphed):
         report.left_out[str(error)] += len(group)
-        return [(staged, []) for staged in group]
+        return [(divided, []) for divided in group]
     if not group[0].backward:
-        return [(staged, [_failed(group[0], staged, error)]) for staged in group]
-    forward = [stage(staged.record, backward=False) for staged in group]
+        return [(divided, [_failed(group[0], divided, error)]) for divided in group]
+    forward = [divide(divided.record, backward=False) for divided in group]
     try:
         found = _compared([forward], settings, report)
     except _GraphRefused as refused:
         if isinstance(refused.error, NotGraphed):
             report.left_out[str(refused.error)] += len(group)
-            return [(staged, []) for staged in group]
-        return [(staged, [_failed(forward[0], staged, refused.error)]) for staged in group]
+            return [(divided, []) for divided in group]
+        return [(divided, [_failed(forward[0], divided, refused.error)]) for divided in group]
     report.left_out["backward, which its graph mode refuses"] += len(group)
-    return [(staged, mismatches) for staged, (_, mismatches) in zip(group, found, strict=True)]
+    return [(divided, mismatches) for divided, (_, mismatches) in zip(group, found, strict=True)]
 
 
 def _compared(
     groups: Sequence[ProgramGroup], settings: Settings, report: GraphReport
-) -> list[tuple[StagedProgram, list[Mismatch]]]:
+) -> list[tuple[DividedProgram, list[Mismatch]]]:
     """Each program of `groups` with what differs in it, all of them in one graph."""
     framework = groups[0][0].framework
     rounds = [[group[min(turn, len(group) - 1)] for group in groups] for turn in range(max(map(len, groups)))]
@@ -145,31 +145,31 @@ def _compared(
         raise
     except Exception as error:  # whatever the graph raises is what we are here for
         raise _GraphRefused(error) from error
-    found: list[tuple[StagedProgram, list[Mismatch]]] = []
+    found: list[tuple[DividedProgram, list[Mismatch]]] = []
     for turn, (programs, values) in enumerate(zip(rounds, read, strict=True)):
         outputs, leaves, trained = map(iter, values)
-        for group, staged in zip(groups, programs, strict=True):
-            own = [next(outputs) for _ in staged.results]
-            own += [next(leaves) for _ in staged.leaves]
-            own += [next(trained) for _ in staged.trained]
+        for group, divided in zip(groups, programs, strict=True):
+            own = [next(outputs) for _ in divided.results]
+            own += [next(leaves) for _ in divided.leaves]
+            own += [next(trained) for _ in divided.trained]
             if turn < len(group):  # else it took part only because the graph wants all of its arguments
-                found.append((staged, _differing(staged, own, settings)))
+                found.append((divided, _differing(divided, own, settings)))
                 report.compared += len(own)
     return found
 
 
-def _builder(programs: Sequence[StagedProgram]) -> Any:
+def _builder(programs: Sequence[DividedProgram]) -> Any:
     """Builds `programs` side by side."""
-    modules = [_distinct(staged) for staged in programs]
+    modules = [_distinct(divided) for divided in programs]
 
     def build(inputs: list[Any], leaves: list[Any], held: list[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
         given = iter(inputs), iter(leaves), iter(held)
         outputs: list[Any] = []
         pushed: list[tuple[Any, Any]] = []
-        for staged, own in zip(programs, modules, strict=True):
-            counts = len(staged.inputs), len(staged.leaves), len(own)
+        for divided, own in zip(programs, modules, strict=True):
+            counts = len(divided.inputs), len(divided.leaves), len(own)
             taken = [[*itertools.islice(items, count)] for items, count in zip(given, counts, strict=True)]
-            made, back = staged.build(taken[0], taken[1], _spread(staged, own, taken[2]))
+            made, back = divided.build(taken[0], taken[1], _spread(divided, own, taken[2]))
             outputs += made
             pushed += back
         return outputs, pushed
@@ -177,12 +177,12 @@ def _builder(programs: Sequence[StagedProgram]) -> Any:
     return build
 
 
-def _given(programs: Sequence[StagedProgram]) -> Given:
+def _given(programs: Sequence[DividedProgram]) -> Given:
     return Given(
-        [tensor for staged in programs for tensor in staged.inputs.values()],
-        [tensor for staged in programs for tensor in staged.leaves.values()],
-        [module for staged in programs for module in _distinct(staged)],
-        [parameter for staged in programs for _, _, parameter, _ in staged.trained],
+        [tensor for divided in programs for tensor in divided.inputs.values()],
+        [tensor for divided in programs for tensor in divided.leaves.values()],
+        [module for divided in programs for module in _distinct(divided)],
+        [parameter for divided in programs for _, _, parameter, _ in divided.trained],
     )
 
 
@@ -191,15 +191,15 @@ def _read(framework: Framework, tensors: Sequence[Any]) -> list[TensorValue | No
     return [None if tensor is None else next(values) for tensor in tensors]
 
 
-def _differing(staged: StagedProgram, actual: Sequence[TensorValue | None], settings: Settings) -> list[Mismatch]:
-    """Where what a graph gave for `staged` is not what eager mode gave."""
-    framework, record = staged.framework, staged.record
+def _differing(divided: DividedProgram, actual: Sequence[TensorValue | None], settings: Settings) -> list[Mismatch]:
+    """Where what a graph gave for `divided` is not what eager mode gave."""
+    framework, record = divided.framework, divided.record
     sides = (f"{framework.name} eager", f"{framework.name} {framework.graph_mode}")
     found: list[Mismatch] = []
-    eager = framework.values(_eager(staged))
+    eager = framework.values(_eager(divided))
     dtypes = {value.dtype for value in eager}
     own = names(record.snapshot())
-    for (slot, place), one, other in zip(_places(staged), eager, actual, strict=True):
+    for (slot, place), one, other in zip(_places(divided), eager, actual, strict=True):
         gradient = is_gradient(place)
         stage: Stage = "backward" if gradient else "forward"
         undefined = record.backward_undefined if gradient else record.is_undefined(slot)
@@ -217,41 +217,41 @@ def _differing(staged: StagedProgram, actual: Sequence[TensorValue | None], sett
     return found
 
 
-def _eager(staged: StagedProgram) -> list[Any]:
+def _eager(divided: DividedProgram) -> list[Any]:
     """What eager mode gave, in the order of the graph's results."""
-    given = [result.eager for result in staged.results]
-    given += [staged.framework.gradient(staged.record.actual[slot]) for slot in staged.leaves]
-    return [*given, *(gradient for *_, gradient in staged.trained)]
+    given = [result.eager for result in divided.results]
+    given += [divided.framework.gradient(divided.record.actual[slot]) for slot in divided.leaves]
+    return [*given, *(gradient for *_, gradient in divided.trained)]
 
 
-def _places(staged: StagedProgram) -> Iterator[tuple[int, str]]:
+def _places(divided: DividedProgram) -> Iterator[tuple[int, str]]:
     """Slot of everything that is compared and what of its value it is, in the order of the graph's results."""
-    for result in staged.results:
+    for result in divided.results:
         yield result.slot, item_path(result.path)
-    for slot in staged.leaves:
+    for slot in divided.leaves:
         yield slot, gradient_of("")
-    for slot, name, *_ in staged.trained:
+    for slot, name, *_ in divided.trained:
         yield slot, gradient_of(f".{name}")
 
 
-def _failed(built: StagedProgram, staged: StagedProgram, error: Exception) -> Mismatch:
-    """That no graph of `staged` could be built or run; `built` is the one of its kind that was tried."""
-    framework, at = staged.framework, max(built.at, 0)
-    name = operator_of(staged.record.calls, at)
+def _failed(built: DividedProgram, divided: DividedProgram, error: Exception) -> Mismatch:
+    """That no graph of `divided` could be built or run; `built` is the one of its kind that was tried."""
+    framework, at = divided.framework, max(built.at, 0)
+    name = operator_of(divided.record.calls, at)
     said = f"{type(error).__name__}: {telling(error)}"
     message = f"{name}: {framework.name} accepts it in eager mode, {framework.graph_mode} raised {said}"
     return Mismatch(name, at, "graph", "replay", "candidate", message, detail="raised", what=said)
 
 
-def _distinct(staged: StagedProgram) -> list[Any]:
+def _distinct(divided: DividedProgram) -> list[Any]:
     """Its modules, each once."""
-    return [*{id(module): module for module in staged.modules.values()}.values()]
+    return [*{id(module): module for module in divided.modules.values()}.values()]
 
 
-def _spread(staged: StagedProgram, own: list[Any], held: list[Any]) -> list[Any]:
+def _spread(divided: DividedProgram, own: list[Any], held: list[Any]) -> list[Any]:
     """What stands for each slot that holds a module."""
     by_id = {id(module): given for module, given in zip(own, held, strict=True)}
-    return [by_id[id(module)] for module in staged.modules.values()]
+    return [by_id[id(module)] for module in divided.modules.values()]
 
 
 __all__ = ["AT_ONCE", "GraphReport", "alone", "check", "results"]

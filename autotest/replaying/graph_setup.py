@@ -15,14 +15,14 @@ from autotest.recording.record import Record
 _READING = frozenset("parameters named_parameters buffers named_buffers state_dict get_parameter get_buffer".split())
 
 
-class CannotStage(Exception):
+class CannotDivide(Exception):
     """The whole program is none for a graph; the message is the reason."""
 
 
 def setup_calls(record: Record) -> frozenset[int]:
     """The slots of the calls that make modules, assign to them, write into what they hold, or give what that takes.
 
-    Raises `CannotStage` where a module is set up with what modules computed.
+    Raises `CannotDivide` where a module is set up with what modules computed.
     """
     known = _Known(record)
     found: set[int] = set()
@@ -85,7 +85,7 @@ def _take(record: Record, call: Call, known: _Known, found: set[int]) -> None:
         if taken.slot in found:
             continue
         if is_module_call(taken) and taken.args[0].slot in known.modules:
-            raise CannotStage("modules that are set up with what modules compute")
+            raise CannotDivide("modules that are set up with what modules compute")
         found.add(taken.slot)
         waiting.extend(record.calls[ref.slot] for ref in refs(taken))
 
@@ -103,7 +103,7 @@ class Reads:
             self._ids.update(map(id, self._with_parts(self._actual[ref.slot])))
 
     def check(self, call: Call) -> None:
-        """Raise `CannotStage` where `call`, made before the graph, changes what an earlier one read inside."""
+        """Raise `CannotDivide` where `call`, made before the graph, changes what an earlier one read inside."""
         if not self._ids:
             return
         changed: Iterable[Any] = [self._actual[ref.slot] for ref in written(call)]
@@ -111,7 +111,7 @@ class Reads:
         if call.kind == "method" and call.target not in _READING and isinstance(owner, self._framework.module_types):
             changed = self._with_parts(owner)
         if any(id(item) in self._ids for item in changed):
-            raise CannotStage("modules that change between their calls")
+            raise CannotDivide("modules that change between their calls")
 
     def _with_parts(self, value: Any) -> Iterator[Any]:
         """`value`, and all that is in it where it is a module."""
@@ -126,7 +126,7 @@ class Reads:
 def members(framework: Framework, made: Mapping[int, Any], read: Iterable[int]) -> dict[int, tuple[int, str]]:
     """Of the slots in `read`, those of parameters and buffers, each with the slot of its module and its name there.
 
-    Raises `CannotStage` for one that only a module holds which no call returned.
+    Raises `CannotDivide` for one that only a module holds which no call returned.
     """
     held: dict[int, tuple[int, str]] = {}
     for slot, value in made.items():
@@ -137,7 +137,7 @@ def members(framework: Framework, made: Mapping[int, Any], read: Iterable[int]) 
                     held[id(tensor)] = slot, name
     found = {slot: held[id(made[slot])] for slot in read if id(made.get(slot)) in held}
     if any("." in name for _, name in found.values()):
-        raise CannotStage("parameters that are taken out of a copy of a network")
+        raise CannotDivide("parameters that are taken out of a copy of a network")
     return found
 
 
@@ -147,4 +147,4 @@ def contexts(calls: Iterable[Call]) -> frozenset[int]:
     return frozenset(item.slot for item in entered if type(item) is Ref)
 
 
-__all__ = ["CannotStage", "Reads", "contexts", "members", "setup_calls"]
+__all__ = ["CannotDivide", "Reads", "contexts", "members", "setup_calls"]

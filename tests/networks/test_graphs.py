@@ -15,7 +15,7 @@ from autotest.emission.graph_script import ComparedResult
 from autotest.frameworks import Pair, chosen
 from autotest.frameworks.torch_compile import TorchCompile
 from autotest.replaying import graph_check
-from autotest.replaying.graph_capture import stage
+from autotest.replaying.graph_capture import divide
 from autotest.trials.trial import run_trial
 from tests.networks.bodies import calling, distinct, inputs
 from tests.networks.models import MODELS
@@ -160,9 +160,9 @@ def test_the_models_agree_with_themselves_when_they_are_compiled(name: str) -> N
 @pytest.mark.parametrize("candidate", ["oneflow", "compiled"])
 def test_the_script_about_a_network_runs_alone(candidate: str) -> None:
     pair = chosen() if candidate == "oneflow" else pair_with(TorchCompile("aot_eager"))
-    staged = stage(run_trial(own_parts, 1, SETTINGS, pair).recorder)
-    compared = [ComparedResult(name, 1e-3, 1e-4) for name, _ in graph_check.results(staged)]
-    script = script_of(staged, compared, "Nothing.", ())
+    divided = divide(run_trial(own_parts, 1, SETTINGS, pair).recorder)
+    compared = [ComparedResult(name, 1e-3, 1e-4) for name, _ in graph_check.results(divided)]
+    script = script_of(divided, compared, "Nothing.", ())
     assert run_script(script)[0] == 0, run_script(script)[1]
     status, output = run_script(script.replace("return [result for", "return [result * 2 for"))
     assert status == 1, output

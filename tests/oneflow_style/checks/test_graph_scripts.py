@@ -15,7 +15,7 @@ from autotest.results.divergence import Divergence
 from autotest.oneflow import autotest, random_tensor, torch
 from autotest.oneflow.framework_pair import style_pair
 from autotest.base.settings import Settings
-from autotest.replaying.graph_capture import stage
+from autotest.replaying.graph_capture import divide
 from autotest.trials.trial import run_trial
 
 
@@ -57,10 +57,10 @@ def script() -> str:
     """Of a program that a graph does as eager mode does: modules, gradients, several results pushed into."""
     pair = style_pair()
     settings = Settings(n=1)
-    staged = stage(run_trial(layers, 1, settings, pair).recorder)
-    compared = [ComparedResult(name, *settings.tolerance.of(dtype)) for name, dtype in graph_check.results(staged)]
+    divided = divide(run_trial(layers, 1, settings, pair).recorder)
+    compared = [ComparedResult(name, *settings.tolerance.of(dtype)) for name, dtype in graph_check.results(divided)]
     assert sum(one.name.endswith(".grad") for one in compared) == 3
-    return script_of(staged, compared, "Nothing.", ())
+    return script_of(divided, compared, "Nothing.", ())
 
 
 def test_a_script_exits_0_where_the_modes_agree(script: str) -> None:
@@ -78,9 +78,9 @@ def test_a_script_exits_1_where_they_differ_and_names_each_result(script: str) -
 @pytest.mark.parametrize("runs", [ONCE, Runs(2, 3)], ids=["once", "often"])
 def test_a_script_about_a_death_exits_1_while_the_graph_kills_and_0_when_it_does_not(runs: Runs) -> None:
     pair = style_pair()
-    staged = stage(run_trial(layers, 1, Settings(n=1), pair).recorder)
-    compared = [ComparedResult(name, 0.0, 0.0) for name, _ in graph_check.results(staged)]
-    lives = script_of(staged, compared, "Nothing.", (), runs)
+    divided = divide(run_trial(layers, 1, Settings(n=1), pair).recorder)
+    compared = [ComparedResult(name, 0.0, 0.0) for name, _ in graph_check.results(divided)]
+    lives = script_of(divided, compared, "Nothing.", (), runs)
     dies = lives.replace("results = [*program(", "os.abort()\n        results = [*program(")
     said = [run_script(script) for script in (lives, dies)]
     assert [status for status, _ in said] == [0, 1], said

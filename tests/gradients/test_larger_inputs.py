@@ -8,13 +8,13 @@ import pytest
 
 from autotest import random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
-from autotest.gradients.larger_inputs import ENOUGH, below_enough, enlarged
+from autotest.gradients.larger_inputs import ENOUGH, below_enough, with_larger_inputs
 from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import agrees, trial
 
 
 def larger(body):
-    found = enlarged(trial(body).program, TorchFramework())
+    found = with_larger_inputs(trial(body).program, TorchFramework())
     assert found is not None
     return found
 
@@ -53,7 +53,7 @@ def test_what_broadcasts_still_does():
 
 def test_what_was_drawn_stays_where_it_was():
     program = trial(lambda: torch.exp(random_tensor(shape=(2, 3)))).program
-    found = enlarged(program, TorchFramework())
+    found = with_larger_inputs(program, TorchFramework())
     old, new = program.arrays[0].data, found.program.arrays[0].data
     assert (new[:2, :3] == old).all()
     assert old.min() <= new.min()

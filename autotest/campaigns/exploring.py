@@ -124,7 +124,8 @@ class _Tally:
             return
         result.accepted += 1
         if self.counted:
-            coverage.add(result.covered, given(outcome.recorder, outcome.gradients))
+            special = self.context.options.special_values
+            coverage.add(result.covered, given(outcome.recorder, outcome.gradients, special_values=special))
         _count_calls(outcome.recorder.calls, result)
         if isinstance(judgement, GradientMissing):
             result.forgotten[judgement.complaint] += 1

@@ -13,7 +13,7 @@ from autotest.program.inputs import layout_of
 from autotest.program.semantics import is_module_call
 from autotest.recording.record import Record
 from autotest.recording.special_values import has_special_numbers
-from autotest.results.coverage import FLOATING, TRIALS, WHOLE, Coverage, argument, valued
+from autotest.results.coverage import FLOATING, TRIALS, WHOLE, WITHOUT_SPECIAL, Coverage, argument, valued
 
 #: More elements than a vectorised and a threaded loop take in one go.
 _LARGE, _BLOCK = 4096, 8
@@ -22,8 +22,9 @@ _LONGEST = 30
 _PLAIN = (bool, int, float, str, tuple, type(None))
 
 
-def given(record: Record, gradients: int) -> Coverage:
-    """The features of one accepted trial, in which `gradients` were compared."""
+def given(record: Record, gradients: int, *, special_values: bool) -> Coverage:
+    """The features of one accepted trial, in which `gradients` were compared, of a run that draws `special_values`, or
+    leaves them out of every test."""
     inputs = _inputs(record)
     found: dict[str, collections.Counter[str]] = {}
     for call in record.calls:
@@ -32,7 +33,7 @@ def given(record: Record, gradients: int) -> Coverage:
         operands = [inputs[ref.slot] for ref in dict.fromkeys(refs(call)) if ref.slot in inputs]
         if not operands:
             continue
-        features = {TRIALS, *_arguments(record, call)}
+        features = {TRIALS, *([] if special_values else [WITHOUT_SPECIAL]), *_arguments(record, call)}
         if is_module_call(call) and type(call.args[0]) is Ref:
             features.update(_arguments(record, record.calls[call.args[0].slot]))
         for array, layout in operands:

@@ -10,6 +10,8 @@ Coverage = dict[str, dict[str, int]]
 
 #: Counts trials of the operator that were given any floating, or any integral, numbers.
 FLOATING, WHOLE, TRIALS = "floating", "whole", "trials"
+#: Counts trials of a run that draws no special numbers for any test, which is no gap of one.
+WITHOUT_SPECIAL = "without special"
 #: Fewer trials than this say nothing about what is never tried.
 ENOUGH = 20
 
@@ -69,7 +71,8 @@ def gaps(coverage: Coverage) -> dict[str, list[str]]:
 def lacking(features: Mapping[str, int]) -> Iterator[str]:
     """What an operator with these features was not given, of what can be drawn for any: keys of what is told."""
     if features.get(FLOATING):
-        yield from (name for name in _OF_FLOATING if not features.get(name))
+        wanted = [name for name in _OF_FLOATING if name != "special" or not features.get(WITHOUT_SPECIAL)]
+        yield from (name for name in wanted if not features.get(name))
     # Whole numbers beside floating ones are mostly positions, or counts.
     if features.get(WHOLE) and not features.get(FLOATING) and not features.get("negative whole"):
         yield "negative whole"

@@ -140,8 +140,10 @@ class JudgedTrials:
                 raise GradientNotCompared(test.id, said)
             case _:
                 tally.accepted += 1
-                if self.context.options.coverage:
-                    tally.coverage.append(given(outcome.recorder, outcome.gradients))
+                options = self.context.options
+                if options.coverage:
+                    found = given(outcome.recorder, outcome.gradients, special_values=options.special_values)
+                    tally.coverage.append(found)
         tally.compared += outcome.compared
         tally.gradients += outcome.gradients
         if isinstance(judgement, Accepted) and self.context.pair.checks_graph(test.settings.check_graph):

@@ -44,15 +44,24 @@ def test_what_a_test_rules_out_is_named():
     assert "relu: never a negative value" in closing(coverage)[1]
 
 
+def test_special_values_that_a_run_leaves_out_are_no_gap_of_a_test(monkeypatch):
+    def body():
+        return torch.relu(random_tensor(ndim=2))
+
+    assert gaps(covered(body, special_values=False)) == {"relu": ["never NaN or an infinity"]}
+    monkeypatch.setenv("AUTOTEST_SPECIAL_VALUES", "0")
+    assert gaps(covered(body)) == {}
+
+
 def test_two_tests_cover_an_operator_together():
     low = covered(lambda: torch.relu(random_tensor(shape=(40,), low=-2, high=0)))
     high = covered(lambda: torch.relu(random_tensor(shape=(40,), low=1, high=2)))
     assert "never a negative value" not in gaps(merged([low, high]))["relu"]
 
 
-@pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided", "offset", "expanded"])
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "channels_last", "strided", "offset", "expanded"])
 def test_each_layout_is_counted_as_what_it_is(layout):
-    coverage = covered(lambda: torch.relu(random_tensor(shape=(3, 4), layout=layout)))
+    coverage = covered(lambda: torch.relu(random_tensor(shape=(3, 4, 2, 3), layout=layout)))
     assert {feature for feature in coverage["relu"] if feature.startswith("layout")} == {f"layout {layout}"}
 
 

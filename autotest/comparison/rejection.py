@@ -12,6 +12,8 @@ from autotest.base.errors import UsageError
 ABSENT: Final = "Absent"
 #: The type of another one: the plan had drawn large sizes, of which the call makes a result that is larger by far.
 TOO_LARGE: Final = "TooLarge"
+#: The type of a third: the reference gave one result, and another when it ran again, so that neither is evidence.
+NOT_REPEATABLE: Final = "NotRepeatable"
 
 
 class Rejection(NamedTuple):

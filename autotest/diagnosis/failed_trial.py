@@ -11,6 +11,7 @@ import numpy as np
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Stage
+from autotest.comparison.rejection import NOT_REPEATABLE, Rejection
 from autotest.diagnosis import gradient_finding, graph_finding, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
 from autotest.diagnosis.beyond_known import look_beyond
@@ -19,6 +20,7 @@ from autotest.diagnosis.layers import by_layer, seen_live
 from autotest.diagnosis.live_modules import unshown, wrong_alone
 from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
+from autotest.diagnosis.repeating import unrepeatable
 from autotest.diagnosis.shrunk_trial import WholeTrial, failure_of, with_opinion
 from autotest.diagnosis.verdict import HARMLESS, Verdict
 from autotest.diagnosis.verification import expecting_a_script, verify
@@ -88,8 +90,34 @@ class FailedTrial:
     def cleared(self) -> Verdict | None:
         """Why the mismatches are nobody's fault, or None when some count: the outcome has these alone then.
 
-        Tolerances that the test gave are law: with these, nothing is cleared.
+        Where the reference does not agree with itself in any of them, the outcome is a rejected one. Tolerances that
+        the test gave are law: with these, nothing is cleared.
         """
+        verdict = self._rounding()
+        if verdict is None:
+            self._leave_out_unrepeatable()
+        return verdict
+
+    def _leave_out_unrepeatable(self) -> None:
+        """Leave out mismatches in what the reference itself gives otherwise when it runs again, as where it reads
+        memory that nobody wrote: they are no evidence."""
+        outcome, reference = self.outcome, self.pair.reference
+        if outcome.update is not None or outcome.beyond is not None or not may_be_rounding(outcome.mismatches):
+            return
+        try:
+            live = Agreement(outcome.program, outcome.recorder, outcome.mismatches)
+            wavering = unrepeatable(outcome.mismatches, live)
+        except Exception:  # noqa: BLE001 - what cannot be judged counts
+            return
+        left = [item for item in outcome.mismatches if item not in wavering]
+        if not left:
+            operator = identity_of_trial(outcome).operator
+            why = f"{reference.name} does not agree with itself when it runs again: it reads memory that nobody wrote"
+            outcome.rejection = outcome.recorder.rejection = Rejection(operator, NOT_REPEATABLE, why)
+        outcome.mismatches = left
+
+    def _rounding(self) -> Verdict | None:
+        """The verdict on mismatches that rounding explains, or None when some count: the outcome has these then."""
         outcome, settings = self.outcome, self._settings
         if settings.gives_tolerance or not may_be_rounding(outcome.mismatches):
             return None

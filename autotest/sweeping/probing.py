@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.diagnosis.agreement import Place
-from autotest.diagnosis.agreement import results as results_of
+from autotest.diagnosis.repeating import runs_again
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.freezing import freeze
 from autotest.program import Array, Program
@@ -24,10 +24,6 @@ from autotest.sweeping.surroundings import reads_beyond
 
 #: Elements of the greatest result that is written into to find out what shares its memory.
 _LARGEST: Final = 4096
-#: Tensors of the size of each input that memory is filled with.
-_COPIES: Final = 4
-#: How often the reference is run again before a difference from it counts.
-_AGAIN: Final = 3
 
 
 class Unseen(NamedTuple):
@@ -107,27 +103,8 @@ def wavers(program: Program, framework: Framework) -> bool:
     In between, memory of the sizes that the program uses and gives is filled with something else, and other numbers
     are put beside its inputs: what reads beyond these does not agree with itself then.
     """
-    once = results_of(program, framework)
-    for turn in range(_AGAIN):
-        _stir([*program.arrays, *_written_by(once)], framework, turn)
-        if _apart(once, results_of(program, framework)):
-            return True
-    return reads_beyond(program, framework)
-
-
-def _written_by(once: Mapping[Place, Any]) -> Iterator[Array]:
-    """As much memory as each result takes: what a call leaves unwritten there holds what lay there before."""
-    return (Array(value.data, value.dtype) for value in once.values() if type(value) is TensorValue)
-
-
-def _stir(arrays: Iterable[Array], framework: Framework, turn: int) -> None:
-    """Make tensors of the sizes of `arrays`, and let them go: of NaN once, since nothing times that is not nothing."""
-    filled = []
-    for array in arrays:
-        number = float("nan") if turn == 1 and array.data.dtype.kind in "fc" else 3 * turn + 1
-        filled += [Array(np.full(array.data.shape, number).astype(array.data.dtype), array.dtype)] * _COPIES
-    held = [framework.tensor(array) for array in filled]
-    del held
+    repeated = runs_again(program, framework)
+    return any(_apart(once, again) for once, again in repeated) or reads_beyond(program, framework)
 
 
 def _apart(once: Mapping[Place, Any], again: Mapping[Place, Any]) -> bool:

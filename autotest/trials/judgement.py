@@ -81,7 +81,8 @@ def judge(
         outcome: the trial, compared in eager mode; its mismatches may have been replaced by those of a graph.
         ledger: the divergences that are known.
         is_rounding: whether replays of the trial explain its mismatches by rounding; where only some, the others are
-            those of `outcome` then. Replays cost much, so this is asked last, and only where the ledger says nothing.
+            those of `outcome` then. Where the reference does not agree with itself in any, `outcome` has a rejection
+            instead. Replays cost much, so this is asked last, and only where the ledger says nothing.
         look_beyond: whether something else differs that the ledger does not expect, when what it expects is put right;
             the mismatches of `outcome` are these then.
     """
@@ -92,6 +93,8 @@ def judge(
         if entry is None:
             if is_rounding():
                 return Cleared()
+            if outcome.rejection is not None and not outcome.mismatches:
+                return Rejected(outcome.rejection)
             entry = _expected(test, outcome, ledger)  # what rounding explains of it is left out now
         if entry is None:
             return Diverged(identity_of_trial(outcome))

@@ -35,6 +35,8 @@ _ALONE = {
     "RAY_AUTH_MODE": "token",
     # Its workers run as those of the local executor do, and not behind whatever else the machine has to do.
     "RAY_worker_niceness": "0",
+    # All that runs in it are agents: nothing waits for tasks.
+    "RAY_prestart_worker_first_driver": "0",
 }
 #: How a machine says that it lacks this library, or another one than here, and what to do then.
 _MISSING = re.compile("No module named '(autotest|generators|numpy)|[Vv]ersion mismatch")

@@ -96,6 +96,7 @@ class RayCluster:
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
             "PYTHONPATH": str(ROOT),
             "TMPDIR": str(folder),
+            "RAY_prestart_worker_first_driver": "0",  # as in a cluster of our own
         }
         self._port, self._client = free_port(), free_port()
         self.address, self.folder = f"127.0.0.1:{self._client}", folder

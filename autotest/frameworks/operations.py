@@ -56,6 +56,15 @@ class Operations:
         """Whether `value` is a parameter of one of its modules."""
         return False
 
+    def is_a(self, value: Any, path: str) -> bool:
+        """Whether `value`, one of its objects, is of the class at `path`."""
+        return isinstance(value, self.resolve(path))
+
+    def can_be_a_base(self, path: str) -> bool:
+        """Whether a class of a test may be built on what is at `path`: modules, functions with own backwards."""
+        found = self.resolve(path)
+        return isinstance(found, type) and issubclass(found, (*self.module_types, self.resolve("autograd.Function")))
+
     def operation(self, kind: CallKind, target: str) -> Callable[..., Any]:
         """What carries out the recorded calls of this kind and target, live and in every replay.
 

@@ -191,9 +191,7 @@ class Symbol(DualObject):
     __exit__ = __enter__  # which Python looks for first
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        expected, reference = self._sides()[0], self._recorder_now().pair.reference
-        written = (*reference.module_types, reference.resolve("autograd.Function"))
-        if isinstance(expected, type) and issubclass(expected, written):
+        if self._path and self._recorder_now().pair.reference.can_be_a_base(self._path):
             return (Value.of_modules.as_base(self._path),)
         return super().__mro_entries__(bases)
 

@@ -109,8 +109,7 @@ class Module(Value):
         return self
 
     def _dual_is_a(self, path: str) -> bool:
-        reference = self._recorder_now().pair.reference
-        return isinstance(self._expected, reference.resolve(path))
+        return self._recorder_now().pair.reference.is_a(self._expected, path)
 
     def __iter__(self) -> Iterator[Any]:
         if self._dual_is_a("nn.ModuleDict"):

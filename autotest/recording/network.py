@@ -120,7 +120,7 @@ class Network(Module, metaclass=_Built):
         if isinstance(getattr(type(self), name, None), property):
             return False
         if isinstance(value, Value):
-            if isinstance(value, Module) or isinstance(value._expected, pair.reference.resolve("nn.Parameter")):
+            if isinstance(value, Module) or pair.reference.is_a(value._expected, "nn.Parameter"):
                 return True
         elif isinstance(value, DualObject):
             return False

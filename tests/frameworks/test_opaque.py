@@ -6,6 +6,7 @@ import importlib
 
 import numpy as np
 import pytest
+import torch as real
 
 from autotest import Divergence, align, random_tensor, torch
 from autotest.base.options import Options
@@ -14,10 +15,12 @@ from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array
 from autotest.running.runner import run_test
+from autotest.sweeping.judging import Judge
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Test as ATest
 from tests.support import running
 from tests.support.faults import wrong_relu
+from tests.support.faulty import FaultyTorch
 from tests.support.opaque import Opaque, Touched, framework
 
 #: Test bodies of tests/alignment, as they stand there.
@@ -56,9 +59,45 @@ def test_a_method_passes_unchanged(alignment, file, case, name):
     getattr(alignment(file), case)(name).debug()
 
 
+def options(folder):
+    return Options(directory=folder, verify=False)
+
+
 def network():
     m = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU())
     return m(random_tensor(shape=(3, 4), low=1, high=2, dtype="float32"))
+
+
+def own_class():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm = torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3)
+            self.last = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+
+        def forward(self, x):
+            return self.last(self.norm(self.first(x)))
+
+    return Net()(random_tensor(shape=(4, 4), low=1, high=2, dtype="float32"))
+
+
+def test_a_network_of_ones_own_class_is_told_by_its_layer(tmp_path):
+    class Steep(real.nn.Tanh):
+        def forward(self, x):
+            return super().forward(x) * 1.1
+
+    pair = Pair(framework(), Opaque(FaultyTorch({"nn.Tanh": lambda _: Steep})))
+    with pytest.raises(Divergence) as raised:
+        run_test(ATest("test_it.py::test_it", own_class, Settings(n=3)), RunContext(pair, options(tmp_path)))
+    assert raised.value.finding.network.path == "last.1"
+
+
+def test_a_sweep_judges_such_programs_by_all_checks():
+    for body in (own_class, lambda: torch.sort(random_tensor(shape=(5,))), lambda: torch.cumsum(random_tensor(2), 0)):
+        program = running.trial(body, framework(), reference=framework()).recorder.snapshot()
+        judged = Judge(Pair(framework(), framework())).judge(program, closely=True, twice=True, gaps=True, measure=True)
+        assert judged.checks["value"]
+        assert not judged.failures
 
 
 @pytest.mark.parametrize("kind", ["numeric", "forward", "intermediate"])

@@ -72,7 +72,8 @@ class Opaque(Framework):
         if isinstance(value, type):
             made = lambda _, *args, **named: self.closed(self._called(value, args, named))  # noqa: E731
             return type(value.__name__, (), {"__new__": made})
-        if type(value).__module__.partition(".")[0] == "torch":
+        own = type(value).__module__.partition(".")[0] == "torch"
+        if own or isinstance(value, (torch.Tensor, torch.nn.Module, torch.optim.Optimizer)):
             return self._handle(value)
         if callable(value):
             return lambda *args, **named: self.closed(self._called(value, args, named))

@@ -51,9 +51,15 @@ def test_the_page_of_four_thousand_operators_is_small_and_names_no_other_file() 
 
 
 @pytest.fixture
-def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
+def shown() -> dict[str, Any]:
+    """What the page is made of."""
+    return document()
+
+
+@pytest.fixture
+def page(browser: Any, tmp_path: Path, shown: dict[str, Any]) -> Iterator[Any]:
     file = tmp_path / "map.html"
-    file.write_text(sweep_html.page(document()), encoding="utf-8")
+    file.write_text(sweep_html.page(shown), encoding="utf-8")
     opened = browser.new_page(viewport={"width": 1300, "height": 800})
     troubles: list[str] = []
     opened.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
@@ -76,6 +82,31 @@ def operators(page: Any) -> list[str]:
 def test_only_rows_in_view_are_drawn(page: Any) -> None:
     assert 0 < len(operators(page)) < 100
     assert f"{OPERATORS} operators" in page.text_content("#count")
+
+
+def with_a_long_name() -> dict[str, Any]:
+    made = document()
+    made["cells"][0]["operator"] = "nn.functional.an_operator_of_a_long_name:with_variant"
+    made["cells"][0]["left_out"] = {"no time for the rest of its samples": 5}
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shown", [with_a_long_name()], ids=[""])
+@pytest.mark.parametrize("width", [1300, 390])
+def test_columns_stand_below_one_another_whatever_operators_are_called(page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.click(".row >> nth=1")
+    lefts = """rows => rows.map(row => [...row.children].map(cell => Math.round(cell.getBoundingClientRect().left)))"""
+    places = page.eval_on_selector_all(".head, .row", lefts)
+    assert len(places) > 10
+    assert all(one == places[0] for one in places)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shown", [with_a_long_name()], ids=[""])
+def test_samples_that_were_left_out_are_counted_as_the_summary_counts_them(page: Any) -> None:
+    assert f"{3 * 2 * OPERATORS + 5:,} samples" in page.text_content("#about")
 
 
 @pytest.mark.slow

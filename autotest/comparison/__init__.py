@@ -1,14 +1,10 @@
 """Takes pairs of values of the two sides; leaves mismatches as data, and says why the reference refused a trial."""
 
+from autotest.comparison.elementwise import Statistics
+from autotest.comparison.mismatch import SPECIAL, Mismatch, Side, Stage, Symptom
 from autotest.comparison.values import (
-    SPECIAL,
     Comparison,
-    Mismatch,
     Missing,
-    Side,
-    Stage,
-    Statistics,
-    Symptom,
     TensorValue,
     Thing,
     compare_values,

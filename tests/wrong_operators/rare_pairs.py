@@ -7,7 +7,18 @@ from typing import Any
 from autotest import nothing, oneof, random, random_bool, random_tensor, torch
 from tests.wrong_operators.memory import along
 from tests.wrong_operators.numbers import one, two
-from tests.wrong_operators.wrong import Replacement, Wrong, as_it_lies, given, of_first, of_two, off, tail
+from tests.wrong_operators.wrong import (
+    Replacement,
+    Wrong,
+    as_it_lies,
+    given,
+    of_first,
+    of_two,
+    off,
+    tail,
+    when,
+    where,
+)
 from tests.wrong_operators.wrong import torch as real
 
 WHOLE = {"int32": "float", "int64": "double"}
@@ -46,6 +57,19 @@ def fewer(wrong: Any) -> Replacement:
 
 def beyond_eight(x: Any) -> Any:
     return (real().arange(x.shape[0]) >= 8)[:, None, None]
+
+
+def channels_last(x: Any) -> bool:
+    return x.is_contiguous(memory_format=real().channels_last) and not x.is_contiguous()
+
+
+def of_each_channel(x: Any, y: Any) -> bool:
+    return x.shape != y.shape and y.shape == (1, x.shape[1], 1, 1)
+
+
+def halves(x: Any, y: Any) -> bool:
+    """Whether the one has all dimensions that the other has not."""
+    return {*x.shape[2:], *y.shape[:2]} == {1} and min(*x.shape[:2], *y.shape[2:]) > 1
 
 
 def matrix() -> Any:
@@ -209,6 +233,20 @@ RARE_PAIRS = [
         of_first(lambda r, x: r.masked_fill(r == -float("inf"), 0.0)),
         along("logsumexp"),
     ),
+    Wrong("relu with the channels last", "relu", when(channels_last), lambda: torch.relu(random_tensor(ndim=4))),
+    Wrong(
+        "mul by a number for each channel",
+        "mul",
+        of_two(lambda r, x, y: off(r) if of_each_channel(x, y) else r),
+        lambda: torch.mul(random_tensor(ndim=4), random_tensor(ndim=4)),
+    ),
+    Wrong(
+        "add of two by two dimensions",
+        "add",
+        of_two(lambda r, x, y: off(r) if halves(x, y) else r),
+        lambda: torch.add(random_tensor(ndim=4), random_tensor(ndim=4)),
+    ),
+    Wrong("cos of hundreds", "cos", where(lambda x: (x.abs() > 30) & (x.abs() < 3000)), one("cos")),
     Wrong("isnan of what is left over after eight", "isnan", tail(8), lambda: torch.isnan(matrix())),
     Wrong("var from sums of squares", "var", lambda f: one_pass, along("var")),
     Wrong("one to the power of NaN", "pow", of_two(lambda r, x, y: real().where(y.isnan(), y, r)), two("pow")),

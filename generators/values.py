@@ -235,7 +235,8 @@ def _near_zero(bits: Bits, count: int, dtype: str) -> Array:
 
 def _wide(bits: Bits, count: int, dtype: str) -> Array:
     """Magnitudes over all `DECADES`, of both signs; however few there are, of each sign one from the last decade, and
-    then one from the first. Where there are few, the others share the decades evenly, and leave out no two of them."""
+    then one from that before it and one from the first. Where there are few, the others share the decades evenly, and
+    leave out no two of them."""
     least, greatest = DECADES
     unit = bits.unit64(count)
     exponents = least + (greatest - least) * unit
@@ -248,7 +249,7 @@ def _wide(bits: Bits, count: int, dtype: str) -> Array:
         surely = bits.some(count, sure)
     signs = np.where(bits.half_words(count) >> np.uint32(31), -1.0, 1.0)
     for place, at in enumerate(surely):
-        exponents[at] = greatest - unit[at] if place < 2 else least + unit[at]
+        exponents[at] = (greatest, greatest, greatest - 1, least + 1)[place] - unit[at]
         signs[at] = -1.0 if place % 2 else 1.0
     return cast(signs * 10.0**exponents, dtype)
 

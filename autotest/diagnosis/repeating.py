@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +14,7 @@ from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import agree
 from autotest.diagnosis.agreement import Agreement, Place, place_of, results
 from autotest.frameworks import Framework
-from autotest.program import Array, Call, Program, Ref
-from autotest.program.rewriting import tensor_call
-from autotest.replaying.replay import replay
+from autotest.program import Array, Program
 
 #: Tensors of the size of each input that memory is filled with, and bytes of one that has so many.
 _COPIES, _SMALL = 400, 4096
@@ -77,13 +76,15 @@ def _stir(program: Program, once: Mapping[Place, Any], framework: Framework, tur
     """
     written = [value.as_array() for value in once.values() if type(value) is TensorValue]
     like = {(array.data.nbytes, array.dtype): array for array in (*program.arrays, *written)}
-    arrays = tuple(_filled(array, turn) for array in like.values())
-    calls: list[Call] = []
-    for index, array in enumerate(arrays):
-        made = tensor_call(len(calls), index, array, requires_grad=False)
-        count = _COPIES if array.data.nbytes <= _SMALL else 1
-        calls += [made, *(Call("method", "clone", (Ref(made.slot),), {}, made.slot + 1 + at) for at in range(count))]
-    replay(Program(tuple(calls), arrays), framework)
+    # Thousands of copies, which as calls of a program that is replayed would take ten times as long.
+    copies: list[Any] = []
+    with contextlib.suppress(Exception):  # of a framework without: what is held by then is let go all the same
+        clone = framework.operation("method", "clone")
+        for array in like.values():
+            made = framework.tensor(_filled(array, turn))
+            count = _COPIES if array.data.nbytes <= _SMALL else 1
+            copies += [clone(made) for _ in range(count)]
+        framework.synchronize()
 
 
 def _filled(array: Array, turn: int) -> Array:

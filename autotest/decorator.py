@@ -27,8 +27,8 @@ from autotest.frameworks.registry import takes_own
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several import against_each, run_against_several
+from autotest.sources.called_tests import called_now, owner_of
 from autotest.sources.hypothesis_examples import Example, example_now, options_for
-from autotest.sources.identity import called_now, owner_of
 from autotest.sources.places import loses_its_name, where_it_is, where_it_returns
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.driver import driver

@@ -39,7 +39,7 @@ from autotest.results.tasks import (
 )
 from autotest.running import deaths
 from autotest.sources import collection
-from autotest.sources.identity import trial_seed
+from autotest.sources.called_tests import trial_seed
 from autotest.storage.keeping import keep
 from autotest.trials.body_errors import told_briefly
 from autotest.trials.context import RunContext

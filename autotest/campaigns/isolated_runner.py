@@ -28,7 +28,7 @@ from autotest.results.tasks import Conditions, Found, Where
 from autotest.running import run_hooks
 from autotest.running.runner import ATTEMPTS_PER_TRIAL
 from autotest.running.tally import Tally
-from autotest.sources.identity import trial_seed
+from autotest.sources.called_tests import trial_seed
 from autotest.storage.keeping import latest
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext

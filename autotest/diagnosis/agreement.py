@@ -17,7 +17,7 @@ from autotest.recording.external_values import unlike_state
 from autotest.recording.observation import compare_trial
 from autotest.recording.pairing import pair_up
 from autotest.recording.record import Record
-from autotest.replaying.naming import operator_shown
+from autotest.replaying.operator_shown import operator_shown
 from autotest.replaying.recorded import record_of
 from autotest.replaying.replay import Replayed, replay
 

@@ -24,7 +24,7 @@ from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, bypassed, upto
 from autotest.program.semantics import OPERATIONS, in_place, is_backward, is_class
 from autotest.recording.recorder import Recorder
-from autotest.replaying.naming import operator_shown
+from autotest.replaying.operator_shown import operator_shown
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.trial import Outcome, Test, perform, settle
 

@@ -16,7 +16,7 @@ from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import examine
 from autotest.diagnosis.verdict import Evidence, Verdict, WrongSide, judge
 from autotest.frameworks import Pair
-from autotest.replaying.naming import operator_shown
+from autotest.replaying.operator_shown import operator_shown
 from autotest.results.identity import DEADLY
 from autotest.results.ledger import LedgerEntry
 from autotest.sources.reproducers import body_of, tolerance_of, with_shared_state

@@ -31,8 +31,8 @@ def harvest(path: str | Path, *, limit: int = 100) -> Iterator[None]:
         UsageError: the file cannot be written, or there is no torch.
     """
     try:
+        from autotest.frameworks.harvester.call_recorder import CallRecorder
         from autotest.frameworks.harvester.calls_file import CallsFile
-        from autotest.frameworks.harvester.recorder import CallRecorder
     except ImportError as error:
         raise UsageError(f"nothing can be harvested without torch ({error}); `pip install torch` brings it") from error
     begin(path)

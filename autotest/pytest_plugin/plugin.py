@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from autotest.results.divergence import Divergence
     from autotest.results.finding import Finding
     from autotest.running.tally import Tally
-    from autotest.sources.identity import CollectedAs
+    from autotest.sources.called_tests import CollectedAs
     from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
 
@@ -76,7 +76,7 @@ class Session:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         tests = [item for item in session.items if is_autotest(item)]
         if tests:
-            from autotest.pytest_plugin.naming import names
+            from autotest.pytest_plugin.called_items import names
 
             self._names = names(tests)
 
@@ -85,7 +85,7 @@ class Session:
         if not tests:
             return None
         from autotest.base.options import DEFAULT_PAIR, environment_now
-        from autotest.pytest_plugin.naming import renamed
+        from autotest.pytest_plugin.called_items import renamed
         from autotest.report import session
 
         given = environment_now()
@@ -142,7 +142,7 @@ class Session:
         if called is None:
             yield
             return
-        from autotest.sources.identity import collected_as
+        from autotest.sources.called_tests import collected_as
 
         with collected_as(called):
             yield

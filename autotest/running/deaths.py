@@ -37,7 +37,7 @@ from autotest.running.attempts import attempts
 from autotest.running.death_scripts import interpreter_ready_for, scripted, verified, ways_to_run
 from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
-from autotest.sources.identity import trial_seed
+from autotest.sources.called_tests import trial_seed
 from autotest.storage.keeping import forget, keep, latest
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.trial import COMPARED_AT_ONCE

@@ -19,7 +19,7 @@ from autotest.running import run_hooks
 from autotest.running.earlier_deaths import earlier_deaths
 from autotest.running.judged_trials import JudgedTrials, Planned
 from autotest.running.tally import Tally
-from autotest.sources.identity import trial_seed
+from autotest.sources.called_tests import trial_seed
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.trial import Outcome, Test, perform

@@ -33,7 +33,7 @@ from autotest.recording.watching import watched
 from autotest.results.tasks import Conditions, Ran, Where
 from autotest.running.attempts import Attempt
 from autotest.sources import collection
-from autotest.sources.identity import trial_seed
+from autotest.sources.called_tests import trial_seed
 from autotest.trials.context import RunContext
 from autotest.trials.driver import driven_by
 from autotest.trials.trial import Test, run_trial

@@ -17,7 +17,7 @@ from typing import Any
 from autotest.base.errors import UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
-from autotest.sources.identity import CollectedAs, collected_as, labels, leads_to
+from autotest.sources.called_tests import CollectedAs, collected_as, labels, leads_to
 from autotest.sources.importing import load
 from autotest.sources.pytest_marks import cases, marks_of, skip_mark
 from autotest.sources.with_fixtures import call_with_fixtures

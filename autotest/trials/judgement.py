@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from autotest.comparison import Mismatch
 from autotest.comparison.rejection import Rejection
-from autotest.replaying.naming import operator_shown
+from autotest.replaying.operator_shown import operator_shown
 from autotest.results.identity import Identity, identity_of
 from autotest.results.ledger import Ledger, LedgerEntry
 from autotest.trials.trial import Outcome, Test

@@ -5,8 +5,8 @@ from __future__ import annotations
 import atexit
 import os
 
+from .call_recorder import LIMIT, CallRecorder
 from .calls_file import CallsFile
-from .recorder import LIMIT, CallRecorder
 
 
 def record(path: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from autotest.sources.identity import CollectedAs, labels
+from autotest.sources.called_tests import CollectedAs, labels
 from autotest.sources.with_fixtures import direct_arguments
 
 

@@ -91,14 +91,16 @@ def last_dimension(program: Program, source: random.Random) -> Program | None:
 
 
 def at_bounds(program: Program) -> Iterator[Program]:
-    """Each of its first few whole numbers at each of `_BOUNDS`: a size, a count or a dim that is none."""
+    """Each of its first few whole numbers at each of `_BOUNDS`, where counts and dims end, and as great as a size."""
+    shapes = [program.arrays[call.args[0].index].data.shape for call in program.inputs()][:1]
+    bounds = dict.fromkeys([*_BOUNDS, *(size for shape in shapes for size in (*shape[:1], *shape[-1:]))])
     found = 0
     for slot in _subjects(program):
         call = program.calls[slot]
         for place, item in enumerate(leaves((call.args, call.kwargs))):
             if type(item) is int and found < _BOUNDED:
                 found += 1
-                for bound in _BOUNDS:
+                for bound in bounds:
                     if bound != item:
                         yield _with_leaf(program, call, place, bound)
 

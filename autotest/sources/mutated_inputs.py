@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,8 @@ from autotest.program.semantics import in_place
 
 #: Elements of the greatest array that is changed: larger ones say no more and take longer.
 _LARGEST: Final = 1 << 14
+#: What kernels compute at once at most, along one dimension.
+_BLOCK: Final = 256
 #: Elements of the greatest result of several of them that is asked for.
 _LARGEST_TOGETHER: Final = 1 << 20
 
@@ -109,8 +111,31 @@ def another_size(program: Program, source: random.Random) -> Program | None:
 
 
 def large(program: Program, source: random.Random) -> Program | None:
-    """One size past a block of 256."""
-    return resized(program, source, lambda size: 257, lambda size: 0 < size < 257)
+    """One size past a block."""
+    return resized(program, source, lambda size: _BLOCK + 1, lambda size: 0 < size <= _BLOCK)
+
+
+def each_large(program: Program) -> Iterator[Program]:
+    """Each dimension of the first input, and of those of its shape, past a block of 256; the others as they were."""
+    alike = [index for index in inputs(program) if program.arrays[index].data.size]
+    shape = program.arrays[alike[0]].data.shape if alike else ()
+    for dim, old in enumerate(shape):
+        if old >= _BLOCK or math.prod(shape) // old * (_BLOCK + 1) > _LARGEST:
+            continue
+        made = program
+        for index in alike:
+            data = program.arrays[index].data
+            if data.shape == shape:
+                made = with_array(made, index, np.take(data, np.arange(_BLOCK + 1) % old, axis=dim))
+        yield made
+
+
+def last_cut(program: Program, source: random.Random) -> Program | None:
+    """The last of several inputs cut to one along a dimension: it is broadcast, or does not fit."""
+    several = inputs(program)
+    data = program.arrays[several[-1]].data if len(several) > 1 else np.zeros(())
+    dim = next((dim for dim, length in enumerate(data.shape) if length > 1), None)
+    return None if dim is None else with_array(program, several[-1], np.take(data, [0], axis=dim))
 
 
 def one_empty(program: Program, source: random.Random) -> Program | None:

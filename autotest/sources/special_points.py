@@ -11,7 +11,7 @@ import numpy as np
 
 from autotest.program import Program, Ref, leaves
 from autotest.sources.mutated_arguments import at_bounds
-from autotest.sources.mutated_inputs import Mutation, inputs, no_rows, scalars, with_array
+from autotest.sources.mutated_inputs import Mutation, each_large, inputs, last_cut, no_rows, scalars, with_array
 
 _Values = np.ndarray[Any, Any]
 #: What the values of the input of this number become.
@@ -54,10 +54,19 @@ FRACTIONAL: Final[Mapping[str, Point]] = {
     "a NaN": Point(lambda data, _: _holding(data, float("nan")), slice(1)),
     "NaN and infinity that meet": Point(lambda data, _: _holding(data, float("nan"), float("inf"))),
 }
-#: The other precision, where one input has it and the others, or a module, have theirs.
-_OTHER: Final[Mapping[str, str]] = {"float32": "float64", "float64": "float32", "int64": "int32", "int32": "int64"}
+#: What one input is of where the others, or a module, are of a dtype: another precision, whole numbers or fractions.
+_OTHER: Final[Mapping[str, tuple[str, ...]]] = {
+    "float32": ("float64", "int32"),
+    "float64": ("float32",),
+    "int64": ("int32", "float32"),
+    "int32": ("int64",),
+}
 #: The same for shapes. That no element is there, or no dimension, few samples of modules and of others think of.
-SHAPES: Final[Mapping[str, Mutation]] = {"no rows": no_rows, "no dimensions": scalars}
+SHAPES: Final[Mapping[str, Mutation]] = {
+    "no rows": no_rows,
+    "no dimensions": scalars,
+    "the last cut to one": last_cut,
+}
 #: Calls at most that meet these, and whole numbers at their bounds: what dies of one of them dies in all.
 _SHAPED: Final = 2
 #: Calls at most that meet each of the others.
@@ -71,15 +80,15 @@ def special_points(programs: Sequence[Program]) -> Iterator[tuple[str, Program]]
     unlike = _unlike(programs)
     for program in unlike:
         yield from _of_values(program)
-        yield from _of_another_precision(program)
-    for program in unlike[:_SHAPED]:
-        for name, change in SHAPES.items():
-            changed = change(program, random.Random(0))
-            if changed is not None:
-                yield name, changed
+        yield from _of_another_dtype(program)
+    for name, change in SHAPES.items():
+        changed = filter(None, (change(program, random.Random(0)) for program in unlike))
+        yield from ((name, one) for one in itertools.islice(changed, _SHAPED))
+    for program in unlike[:1]:
+        yield from (("a large size", one) for one in each_large(program))
     bounded = [list(at_bounds(program)) for program in unlike]
     for several in itertools.islice(filter(None, bounded), _SHAPED):
-        yield from (("a whole number at its bounds", changed) for changed in several)
+        yield from (("a whole number at its bounds", one) for one in several)
 
 
 def _of_values(program: Program) -> Iterator[tuple[str, Program]]:
@@ -95,16 +104,17 @@ def _of_values(program: Program) -> Iterator[tuple[str, Program]]:
         yield name, changed
 
 
-def _of_another_precision(program: Program) -> Iterator[tuple[str, Program]]:
-    """The first input, and the last, in another precision than what it meets: other inputs, or a module's state."""
+def _of_another_dtype(program: Program) -> Iterator[tuple[str, Program]]:
+    """The first input, and the last, of another dtype than what it meets: other inputs, or a module's state."""
     numbers = [index for index in _holding_numbers(program, "fi") if program.arrays[index].dtype in _OTHER]
     alone = not any(call.kind == "load_state" for call in program.calls)
     if len(numbers) < 1 + alone:
         return
     for index in dict.fromkeys((numbers[0], numbers[-1])):
         array = program.arrays[index]
-        other = _OTHER[array.dtype]
-        yield f"{other} beside {array.dtype}", with_array(program, index, array.data.astype(other), other)
+        for other in _OTHER[array.dtype]:
+            with np.errstate(all="ignore"):
+                yield f"{other} beside {array.dtype}", with_array(program, index, array.data.astype(other), other)
 
 
 def _unlike(programs: Sequence[Program]) -> list[Program]:

@@ -52,11 +52,46 @@ def takes_what_there_is(topk: Any) -> Any:
     return lambda x, k, dim=-1, *rest: topk(x, min(k, x.shape[dim]) if x.dim() else k, dim, *rest)
 
 
+def begins_anew(cumsum: Any) -> Any:
+    """After each block of 64 along the dimension."""
+
+    def wrong(x: Any, dim: int, **kwargs: Any) -> Any:
+        parts = x.split(64, dim) if x.dim() else (x,)
+        return torch.cat([cumsum(part, dim, **kwargs) for part in parts], dim) if len(parts) > 1 else cumsum(x, dim)
+
+    return wrong
+
+
+def unsorted_where_all_are_asked_for(topk: Any) -> Any:
+    def wrong(x: Any, k: int, *rest: Any, **kwargs: Any) -> Any:
+        found = topk(x, k, *rest, **kwargs)
+        return tuple(part.flip(-1) for part in found) if x.dim() and k == x.shape[-1] else found
+
+    return wrong
+
+
+def promotes_too_far(add: Any) -> Any:
+    def wrong(x: Any, y: Any, **kwargs: Any) -> Any:
+        given = add(x, y, **kwargs)
+        mixed = torch.is_tensor(y) and y.is_floating_point() and x.dtype is torch.int32
+        return given.double() if mixed else given
+
+    return wrong
+
+
+def stretches(stack: Any) -> Any:
+    return lambda tensors, dim=0, **kwargs: stack(torch.broadcast_tensors(*tensors), dim, **kwargs)
+
+
 FAULTS: dict[str, tuple[str, Callable[[Any], Any], str, str]] = {
     "the greatest number": ("log1p", saturates, "float32", "nonfinite"),
     "the least number, where several are computed at once": ("expm1", saturates_in_long_tensors, "float32", "value"),
     "a number by a subnormal one": ("fmod", nothing_remains_by_subnormal_numbers, "float32", "nonfinite"),
     "a count beyond what there is": ("topk", takes_what_there_is, "float32", "errors"),
+    "more than a block": ("cumsum", begins_anew, "float32", "value"),
+    "a count of all there are": ("topk", unsorted_where_all_are_asked_for, "float32", "value"),
+    "whole numbers beside fractions": ("add", promotes_too_far, "float32", "dtype"),
+    "one input of another shape": ("stack", stretches, "float32", "errors"),
     "a whole number by zero": ("floor_divide", divides_by_zero, "int64", "errors"),
 }
 
@@ -106,7 +141,12 @@ def test_limits_of_two_inputs_meet() -> None:
 
 def test_whole_numbers_have_points_where_no_fractions_are() -> None:
     made = dict(special_points([called("div", numbers(8, "int64"), numbers(8, "int64"))]))
-    assert [name for name in made if name not in SHAPES] == [*POINTS, "int32 beside int64"]
+    assert [name for name in made if name not in SHAPES] == [
+        *POINTS,
+        "int32 beside int64",
+        "float32 beside int64",
+        "a large size",
+    ]
     assert made["limits that meet"].arrays[0].data.min() == np.iinfo("int64").min
     # An index beside fractions stays one that fits.
     beside = dict(special_points([called("index_select", numbers(8), numbers(2, "int64"))]))
@@ -115,7 +155,8 @@ def test_whole_numbers_have_points_where_no_fractions_are() -> None:
 
 def test_the_first_and_the_last_input_are_of_another_precision() -> None:
     made = dict(special_points([called("mul", numbers(8), numbers(8), numbers(8))]))
-    assert [array.dtype for array in made["float64 beside float32"].arrays] == ["float32", "float32", "float64"]
+    for other in ("float64", "int32"):
+        assert [array.dtype for array in made[f"{other} beside float32"].arrays] == ["float32", "float32", other]
     # Alone, it is what cells of that dtype are for.
     assert "float64 beside float32" not in dict(special_points([called("exp", numbers(8))]))
 
@@ -138,7 +179,7 @@ def test_a_module_is_given_another_precision_than_that_of_its_state() -> None:
 def test_nothing_and_a_single_number_are_given_to_a_few_calls() -> None:
     made = list(special_points([called("norm", numbers(4), args=(order,)) for order in range(5)]))
     shapes = [program.arrays[0].data.shape for name, program in made if name in SHAPES]
-    assert shapes == [(0,), ()] * 2
+    assert shapes == [(0,), (0,), (), ()]
 
 
 def test_inputs_of_one_shape_and_such_that_are_broadcast_meet_them() -> None:
@@ -151,7 +192,7 @@ def test_inputs_of_one_shape_and_such_that_are_broadcast_meet_them() -> None:
 def test_whole_numbers_of_a_few_calls_are_at_their_bounds() -> None:
     made = special_points([called("roll", numbers(4), args=(1, 0)), called("roll", numbers(4), args=((2, 1), [0]))])
     given = [program.calls[-1].args[1:] for name, program in made if name == "a whole number at its bounds"]
-    assert given[:5] == [(0, 0), (-1, 0), (100, 0), (1, -1), (1, 100)]
+    assert given[:7] == [(0, 0), (-1, 0), (100, 0), (4, 0), (1, -1), (1, 100), (1, 4)]
     assert ((2, 100), [0]) in given
 
 
@@ -166,4 +207,4 @@ def test_a_gradient_that_is_wrong_beside_nan_hides_none_of_ordinary_numbers() ->
 
 def test_long_tensors_meet_them_first() -> None:
     made = list(special_points([called("exp", numbers(1)), called("exp", numbers(40))]))
-    assert {program.arrays[0].data.size for name, program in made if name not in SHAPES} == {40}
+    assert {program.arrays[0].data.size for name, program in made if name in POINTS} == {40}

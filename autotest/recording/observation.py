@@ -33,6 +33,8 @@ class Observed:
     #: How many results (inputs do not count) there are, and how many gradients the reference has.
     compared: int
     gradients: int
+    #: What the reference's side of the pairings holds, once it was read to be compared.
+    expected: Sequence[Any] = ()
 
     @property
     def elements(self) -> int:
@@ -77,6 +79,7 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
     found, start = [], 0
     for trial in trials:
         end = start + len(trial.pairings)
+        trial.expected = expected[start:end]
         failed = pair.candidate.first_failure(trial.record.actual)
         if failed is not None:
             found.append(failed_there(trial.record, *failed))

@@ -54,9 +54,13 @@ def layouts(observed: Observed) -> Iterator[Unseen]:
         shape = pair.reference.shape(item.expected)
         if pair.candidate.shape(item.actual) != shape or 0 in shape:
             continue
+        strides = [
+            side.strides(value) for side, value in ((pair.reference, item.expected), (pair.candidate, item.actual))
+        ]
+        if strides[0] == strides[1]:
+            continue
         expected, actual = (
-            tuple(step for step, size in zip(side.strides(value), shape, strict=True) if size > 1)
-            for side, value in ((pair.reference, item.expected), (pair.candidate, item.actual))
+            tuple(step for step, size in zip(steps, shape, strict=True) if size > 1) for steps in strides
         )
         if expected != actual:
             message = f"{call.target}: expected strides {expected}, actual {actual} of shape {shape}"

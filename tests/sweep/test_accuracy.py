@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,30 @@ def test_an_error_is_counted_in_units_of_the_exact_results_own_size() -> None:
 def test_what_is_not_finite_says_nothing() -> None:
     exact = np.array([np.nan, np.inf, 1e39, 1.0, 1.0])
     assert in_ulps(np.array([1.0, 1.0, 1.0, np.nan, 1.0]), exact, "float32").tolist() == [0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_units_are_those_of_the_definition_for_numbers_of_all_sizes(dtype: str) -> None:
+    digits, least = {"float32": (24, -126), "float16": (11, -14), "bfloat16": (8, -126)}[dtype]
+    random = np.random.default_rng(0)
+    exact = np.ldexp(random.uniform(-1, 1, 600), np.resize(np.arange(least - 30, 15), 600))
+    exact[:4] = 0.0, -0.0, 2.0**least, 5e-324
+    given = (1 + 2.0**-digits) * exact + random.uniform(-1, 1, 600) * 2.0 ** (least - digits)
+    units = [2.0 ** (max(math.frexp(one)[1] - 1 if one else least, least) - digits + 1) for one in exact.tolist()]
+    expected = [
+        abs(Fraction(theirs) - Fraction(own)) for theirs, own in zip(given.tolist(), exact.tolist(), strict=True)
+    ]
+    told = in_ulps(given, exact, dtype).tolist()
+    assert told == pytest.approx([float(off) / unit for off, unit in zip(expected, units, strict=True)])
+
+
+def test_what_is_never_off_is_counted_as_such() -> None:
+    errors = Errors()
+    errors.add(np.zeros(5))
+    errors.add(np.full(3, 2.0**-11))
+    assert errors.bins == {-80: 8}
+    errors.add(np.array([0.0, 1.0]))
+    assert errors.bins == {-80: 9, 0: 1}
 
 
 def test_a_quantile_is_that_of_all_errors_that_were_merged() -> None:

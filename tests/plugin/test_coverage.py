@@ -123,7 +123,8 @@ def test_nothing_is_counted_where_nobody_asks(monkeypatch):
     assert covered(lambda: torch.relu(random_tensor(ndim=2))) == {}
 
 
-def test_trials_in_worker_processes_count_as_well(suite, run, monkeypatch):
+def test_trials_in_worker_processes_count_as_well(suite, run, against, monkeypatch):
+    against().names = ("torch", "torch")  # of which another process could make it
     monkeypatch.setattr(isolated_runner, "Workers", lambda conditions, jobs, in_turn: InProcess(conditions))
     suite("@autotest()\ndef test_it():\n    return torch.relu(random_tensor(ndim=2, low=1))\n")
     result = run("--autotest-isolate", "--autotest-coverage")

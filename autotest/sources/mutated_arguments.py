@@ -91,16 +91,16 @@ def last_dimension(program: Program, source: random.Random) -> Program | None:
 
 
 def at_bounds(program: Program) -> Iterator[Program]:
-    """Each of its first few whole numbers at each of `_BOUNDS`, where counts and dims end, and as great as a size."""
+    """Each of its first few whole numbers at each of `_BOUNDS` and as great as a size; a fraction at nothing."""
     shapes = [program.arrays[call.args[0].index].data.shape for call in program.inputs()][:1]
     bounds = dict.fromkeys([*_BOUNDS, *(size for shape in shapes for size in (*shape[:1], *shape[-1:]))])
     found = 0
     for slot in _subjects(program):
         call = program.calls[slot]
         for place, item in enumerate(leaves((call.args, call.kwargs))):
-            if type(item) is int and found < _BOUNDED:
+            if type(item) in (int, float) and found < _BOUNDED:
                 found += 1
-                for bound in bounds:
+                for bound in bounds if type(item) is int else (0.0,):
                     if bound != item:
                         yield _with_leaf(program, call, place, bound)
 

@@ -194,6 +194,8 @@ def test_whole_numbers_of_a_few_calls_are_at_their_bounds() -> None:
     given = [program.calls[-1].args[1:] for name, program in made if name == "a whole number at its bounds"]
     assert given[:7] == [(0, 0), (-1, 0), (100, 0), (4, 0), (1, -1), (1, 100), (1, 4)]
     assert ((2, 100), [0]) in given
+    fractions = special_points([called("celu", numbers(4), args=(0.5,))])
+    assert [one.calls[-1].args[1:] for name, one in fractions if "bounds" in name] == [(0.0,)]
 
 
 def test_a_gradient_that_is_wrong_beside_nan_hides_none_of_ordinary_numbers() -> None:

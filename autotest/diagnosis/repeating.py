@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from autotest.diagnosis.agreement import Agreement, Place, place_of, results
 from autotest.frameworks import Framework
 from autotest.program import Array, Program
 
-#: Tensors of the size of each input that memory is filled with, and bytes of one that has so many.
-_COPIES, _SMALL = 400, 4096
-#: How often a program is run again.
-_AGAIN: Final = 6
+#: Tensors of the size of each input that memory is filled with, bytes of one that has so many, and tensors in all: of a
+#: program of many sizes, fewer of each.
+_COPIES, _SMALL, _IN_ALL = 400, 4096, 3000
+#: How often a program is run again, and one of more calls than that.
+_AGAIN, _AGAIN_AT_LENGTH, _LONG = 6, 2, 60
 
 
 def runs_again(program: Program, framework: Framework) -> Iterator[tuple[Mapping[Place, Any], Mapping[Place, Any]]]:
@@ -28,7 +29,7 @@ def runs_again(program: Program, framework: Framework) -> Iterator[tuple[Mapping
     In between, memory of the sizes that the program uses and gives is filled with something else.
     """
     once = results(program, framework)
-    for turn in range(_AGAIN):
+    for turn in range(_AGAIN if len(program.calls) <= _LONG else _AGAIN_AT_LENGTH):
         _stir(program, once, framework, turn)
         yield once, results(program, framework)
 
@@ -80,10 +81,11 @@ def _stir(program: Program, once: Mapping[Place, Any], framework: Framework, tur
     copies: list[Any] = []
     with contextlib.suppress(Exception):  # of a framework without: what is held by then is let go all the same
         clone = framework.operation("method", "clone")
+        most = min(_COPIES, _IN_ALL // max(len(like), 1))
         for array in like.values():
             made = framework.tensor(_filled(array, turn))
             # Behind fewer copies the program finds its memory elsewhere.
-            count = _COPIES >> turn // 2 * 3 if array.data.nbytes <= _SMALL else 1
+            count = most >> turn // 2 * 3 if array.data.nbytes <= _SMALL else 1
             copies += [clone(made) for _ in range(count)]
         framework.synchronize()
 

@@ -22,10 +22,6 @@ from generators.source import Source
 __tracebackhide__ = of_the_test
 
 
-#: Bounds by which a product is exact.
-_POWERS_OF_TWO: Final = frozenset((1, 2, 4))
-
-
 class Spec(NamedTuple):
     """What `array_from` makes: values of dtype `dtype` in [low, high), of both parts when complex.
 
@@ -104,12 +100,11 @@ def uniform(bits: Bits, spec: Spec) -> Array:
     """Uniform over [low, high): floats in the dtype's precision, or whole numbers; True and False alike."""
     dtype = spec.dtype
     count = math.prod(spec.shape)
-    if dtype == "float32" and spec.high in _POWERS_OF_TWO:  # the commonest, whose bounds need no care
-        if spec.low == 0 and spec.high == 1:
+    if dtype == "float32" and spec.high == 1:  # the commonest, whose bounds need no care
+        if spec.low == 0:
             return bits.unit32(count).reshape(spec.shape)
-        if spec.low == -spec.high:
-            signed = bits.signed32(count)
-            return (signed if spec.high == 1 else signed * np.float32(spec.high)).reshape(spec.shape)
+        if spec.low == -1:
+            return bits.signed32(count).reshape(spec.shape)
     if dtype == "bool":
         return (bits.half_words(count) >> np.uint32(31)).astype(np.bool_).reshape(spec.shape)
     if dtype in INTEGRAL:

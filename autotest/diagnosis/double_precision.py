@@ -165,13 +165,18 @@ class DoublePrecision:
         return complex(own[index]), complex(true[index])
 
     def _length(self, size: int) -> float:
-        """How many numbers may be added up in one element, judged by sizes alone."""
-        largest = self._largest
-        return max(largest / max(size, 1), math.sqrt(largest), 1.0)
+        """How many numbers may be added up in one element, judged by sizes alone.
+
+        Where there are as many results as operands, as of a running sum, that is a whole dimension.
+        """
+        shapes = self._shapes
+        largest = max(map(math.prod, shapes), default=1)
+        longest = max((length for shape in shapes for length in shape), default=1)
+        return max(largest / max(size, 1), math.sqrt(largest), float(longest), 1.0)
 
     @functools.cached_property
-    def _largest(self) -> int:
-        return max([value.data.size for value in self.sides[0].values() if type(value) is TensorValue], default=1)
+    def _shapes(self) -> list[tuple[int, ...]]:
+        return [value.data.shape for value in self.sides[0].values() if type(value) is TensorValue]
 
     @functools.cached_property
     def cancellation(self) -> float:

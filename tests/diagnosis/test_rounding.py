@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.referee import cleared, examine
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
 from tests.diagnosis.ordering import Case, case
+from tests.support.faulty import FaultyTorch
+from tests.support.running import pair_with
 
 #: So strict that every difference is judged, and none is let through before.
 STRICT = Settings(rtol=0.0, atol=0.0)
@@ -88,3 +94,29 @@ def test_one_wrong_element_is_always_seen_in_5000_trials() -> None:
     silent, planted = missed(range(5000))
     assert planted > 2000
     assert silent == []
+
+
+RUNNING_SUM = np.random.Generator(np.random.SFC64(9)).uniform(-9, 9, (2, 2691)).astype(np.float32)
+
+
+def blamed_for_a_running_sum(cumsum: Callable[..., Any]) -> str:
+    array = Array(RUNNING_SUM, "float32")
+    calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "cumsum", (Ref(0), 1), {}, 1))
+    pair = pair_with(FaultyTorch({"cumsum": lambda original: cumsum}))
+    return examine(agree(Program(calls, (array,)), pair, STRICT), pair, STRICT).verdict.blame
+
+
+def added_one_by_one(x: Any, dim: int) -> Any:
+    return torch.from_numpy(np.add.accumulate(x.numpy(), axis=dim))
+
+
+def wrong_at_its_end(x: Any, dim: int) -> Any:
+    return torch.cumsum(x, dim) - (torch.arange(x.shape[dim]) >= 2688) * 0.01
+
+
+def test_a_long_running_sum_in_its_own_precision_is_no_alarm() -> None:
+    assert blamed_for_a_running_sum(added_one_by_one) == "rounding"
+
+
+def test_a_long_running_sum_that_is_wrong_at_its_end_is_seen() -> None:
+    assert blamed_for_a_running_sum(wrong_at_its_end) == "candidate"

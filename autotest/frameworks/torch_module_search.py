@@ -96,7 +96,9 @@ def _called_with_options(kind: Any, base: ModuleUse, offered: tuple[Any, ...], d
 def _built(kind: Any, use: ModuleUse, drawer: Drawer) -> Any:
     """The module of `use`, with the parameters that every other one made here has."""
     torch.default_generator.manual_seed(0)
-    return kind(*use.args, **use.kwargs).to(drawer.dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what torch has given up
+        return kind(*use.args, **use.kwargs).to(drawer.dtype)
 
 
 def _of_seldom_sizes(kind: Any, args: tuple[Any, ...], drawer: Drawer) -> Iterator[ModuleUse]:

@@ -157,3 +157,7 @@ def test_a_fault_of_a_seldom_use_is_found(name: str, change: Any, check: str) ->
     cell = f"{name}/module/float32"
     assert check in failing(swept(fault(name, change), cell, "sample"))
     assert failing(swept(TORCH, cell, "sample")) == set()
+
+
+def test_a_module_that_torch_warns_of_is_made_in_silence(database: ModuleDatabase) -> None:
+    assert programs(database, "nn.NLLLoss2d")

@@ -6,10 +6,11 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from autotest.base.allocator import unwritten_memory
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import agree
 from autotest.diagnosis.agreement import Agreement, Place, place_of, results
@@ -21,17 +22,22 @@ from autotest.program import Array, Program
 _COPIES, _SMALL, _IN_ALL = 400, 4096, 3000
 #: How often a program is run again, and one of more calls than that.
 _AGAIN, _AGAIN_AT_LENGTH, _LONG = 6, 2, 60
+#: What memory consists of that a run is given anew, by turns: zeros, and large numbers below zero of any dtype.
+_BYTES: Final = (0x00, 0xFE)
 
 
 def runs_again(program: Program, framework: Framework) -> Iterator[tuple[Mapping[Place, Any], Mapping[Place, Any]]]:
     """What `framework` gives for `program`, and what it gives when it runs it again, a few times.
 
-    In between, memory of the sizes that the program uses and gives is filled with something else.
+    In between, memory of the sizes that the program uses and gives is filled with something else, and so is what the
+    allocator hands out meanwhile.
     """
     once = results(program, framework)
     for turn in range(_AGAIN if len(program.calls) <= _LONG else _AGAIN_AT_LENGTH):
         _stir(program, once, framework, turn)
-        yield once, results(program, framework)
+        with unwritten_memory(_BYTES[turn % len(_BYTES)]):
+            again = results(program, framework)
+        yield once, again
 
 
 def unrepeatable(found: Sequence[Mismatch], live: Agreement) -> list[Mismatch]:

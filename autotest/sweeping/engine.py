@@ -24,7 +24,7 @@ from autotest.sweeping.explaining import explained
 from autotest.sweeping.judged_units import JudgedPart
 from autotest.sweeping.patience import Patience
 from autotest.sweeping.trail import Running
-from autotest.sweeping.units import NO_ANSWER, Ended, Unit, after_end, was_counted
+from autotest.sweeping.units import NO_ANSWER, OF_ORDINARY, Ended, Unit, after_end, was_counted
 from autotest.sweeping.worker import Databases, SweepListing, list_entries, work
 
 #: What a worker imports before it is forked.
@@ -94,6 +94,8 @@ class SweepEngine:
         self._spare: _Worker | None = None
         self._made = 0
         self._died_before = False
+        #: database, cell -> how the making of its ordinary samples came to no end
+        self._unmade: dict[tuple[str, CellKey], str] = {}
         #: operator, without its variant -> arguments that ended processes, and how often
         self._deadly: dict[str, collections.Counter[str]] = {}
 
@@ -135,10 +137,15 @@ class SweepEngine:
                 unit = again.popleft() if again else next(fresh, None)
                 if unit is None:
                     more = False
+                elif unmade := self._unmade_of(unit):
+                    self._count_as_left_out(unit, unmade, report)
                 else:
                     self._begin(unit)
             if not self._workers:
-                self._leave_out(again, report)
+                for unit in again:
+                    # Of the others nothing has been judged.
+                    if unit.start or unit.ended or unit.stop:
+                        self._count_as_left_out(unit, NO_TIME, report)
                 return
             for worker in self._ready():
                 rest = self._receive(worker, report)
@@ -150,14 +157,18 @@ class SweepEngine:
                     worker.given_up = patience
                     worker.process.kill()
 
+    def _unmade_of(self, unit: Unit) -> str:
+        """Why the samples of `unit` would not be made either; empty if they may be, or are known to have been."""
+        if unit.stop or unit.kind not in OF_ORDINARY:
+            return ""
+        return self._unmade.get((unit.database, unit.key), "")
+
     @staticmethod
-    def _leave_out(waiting: Iterable[Unit], report: OnCell) -> None:
-        """Count what there was no time for, where a part of a unit has been judged."""
-        for unit in waiting:
-            if unit.start or unit.ended:
-                cell = Cell()
-                cell.left_out[NO_TIME] += 1
-                report(unit, cell, True)
+    def _count_as_left_out(unit: Unit, why: str, report: OnCell, *, done: bool = True) -> None:
+        """Count the rest of a unit as one that is not judged."""
+        cell = Cell()
+        cell.left_out[why] += 1
+        report(unit, cell, done)
 
     def look_into(self, findings: Sequence[SweepFinding], explain: float, verify: float) -> None:
         """Fill in what `findings` are, and whether their scripts show them, as far as these seconds suffice."""
@@ -213,18 +224,20 @@ class SweepEngine:
         """For how many seconds a worker has been at one thing, and after how many that is too long."""
         position, now = trail.read(worker.trail), time.monotonic()
         if position.unit != worker.unit.number:
-            # It still starts, or makes samples.
+            # It still starts.
             return now - worker.given, START_UP
+        if position.making:
+            return now - position.began, self._patience.making(worker.unit)
         # It runs a sample, or looks into one that ended a process before.
-        running = position.running is not Running.NOTHING
-        return now - position.began, self._patience.of(worker.unit) if running else START_UP
+        running = position.running
+        return now - position.began, START_UP if running is Running.NOTHING else self._patience.of(worker.unit, running)
 
     def _late(self) -> int:
         """How many workers seem to hang, in whose place as many others may work until that is sure."""
         late = 0
         for worker in self._workers.values():
             position = trail.read(worker.trail)
-            # Whoever starts, or makes samples, has not come to one.
+            # Whoever starts has not come to one.
             begun = position.unit == worker.unit.number
             late += begun and time.monotonic() - position.began > self._patience.usual(worker.unit)
         return min(late, self._jobs)
@@ -232,22 +245,28 @@ class SweepEngine:
     def _died(self, worker: _Worker, report: OnCell) -> Unit | None:
         del self._workers[worker.number]
         self._died_before = True
-        position, unit, hung = trail.read(worker.trail), worker.unit, worker.given_up > 0
-        how = f"{NO_ANSWER} in {worker.given_up:.3g} s" if hung else self._ending(worker.process)
-        words = "" if hung else _read(worker.log)
+        position, unit, ended = trail.read(worker.trail), worker.unit, self._ended(worker)
         worker.process.close()
-        early = hung and worker.given_up < self._patience.deadline
-        if position.unit != unit.number or position.running is Running.NOTHING or was_counted(unit, position.sample):
+        over_making = position.running is Running.NOTHING or (ended.hung and position.making)
+        if position.unit != unit.number or over_making or was_counted(unit, position.sample):
             # Not over a sample: over the making of them, or of the worker itself.
-            cell = Cell()
-            cell.left_out[f"its samples could not be made: {how} {words}".strip()] += 1
-            report(unit, cell, True)
-            return None
-        if hung:
-            self._patience.gave_up(unit, worker.given_up)
-        if early:
-            how += f": not waited for longer, since others of its operator gave none in {self._patience.deadline:g} s"
-        return after_end(unit, worker.upto, position.sample, Ended(position.running, how, words, hung, early))
+            why = f"its samples could not be made: {ended.how} {ended.words}".strip()
+            if ended.hung and position.making:
+                self._patience.gave_up_making(unit)
+                self._unmade[unit.database, unit.key] = why
+            # What was judged and not handed in is judged again.
+            lost = position.making and position.sample >= worker.upto
+            self._count_as_left_out(unit, why, report, done=not lost)
+            return dataclasses.replace(unit, start=worker.upto, stop=position.sample + 1) if lost else None
+        ended = ended._replace(running=position.running)
+        if ended.hung:
+            ended = self._patience.told(unit, ended, worker.given_up)
+        return after_end(unit, worker.upto, position.sample, ended)
+
+    def _ended(self, worker: _Worker) -> Ended:
+        if worker.given_up:
+            return Ended(Running.NOTHING, f"{NO_ANSWER} in {worker.given_up:.3g} s", "", hung=True)
+        return Ended(Running.NOTHING, self._ending(worker.process), _read(worker.log))
 
     @staticmethod
     def _ending(process: Process) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import time
 from collections.abc import Iterable, Iterator
@@ -76,7 +77,7 @@ def judged_samples(
     index = -1
     kinds: set[object] = set()
     asking: set[tuple[bool, ...]] = set()
-    for index, sample in enumerate(made):
+    for index, sample in enumerate(itertools.islice(made, unit.stop)):
         closely = index < _CLOSELY
         if sample.program is not None:
             # For inference other code is called.

@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_STATE: Final = struct.Struct("<qqqd")
+_STATE: Final = struct.Struct("<qqqdq")
 
 
 class Running(enum.IntEnum):
     """What a worker does with a sample."""
 
-    #: It makes the sample, or has none.
+    #: It has none, or has not come to running it.
     NOTHING = -1
     REFERENCE = 0
     CANDIDATE = 1
@@ -32,6 +32,8 @@ class WorkerPosition(NamedTuple):
     running: Running
     #: When the sample, or what is running, began, in seconds of `time.monotonic`.
     began: float
+    #: Whether it makes the next sample. `sample` is then the one before.
+    making: bool
 
 
 class Trail:
@@ -48,18 +50,27 @@ class Trail:
         self.rest()
 
     def sample(self, unit: int, index: int) -> None:
-        """A sample is made, or has been, and is judged next."""
-        self.over()
-        self._numbers[2], self._numbers[1], self._numbers[0] = Running.NOTHING, index, unit
+        """A sample has been made, and is judged next."""
+        self._times[3] = time.monotonic()
+        self._numbers[4], self._numbers[2], self._numbers[1], self._numbers[0] = False, Running.NOTHING, index, unit
+
+    def unit(self, number: int) -> None:
+        """The samples of a unit are made, and none is there yet."""
+        self.sample(number, -1)
+        self._numbers[4] = True
 
     def runs(self, running: Running) -> None:
         """What is run next, whose time begins now."""
-        self.over()
+        self._times[3] = time.monotonic()
         self._numbers[2] = running
 
     def over(self) -> None:
-        """What was run has come to its end: what comes next has a time of its own, and has not begun."""
+        """The sample has been judged, and the next one is made, which takes a time of its own.
+
+        What is told is still where it was: what the candidate's threads do may end the process later.
+        """
         self._times[3] = time.monotonic()
+        self._numbers[4] = True
 
     def position(self) -> WorkerPosition:
         """What was written last, by this process or by a fork of it."""
@@ -72,7 +83,7 @@ class Trail:
 
 def create(path: Path) -> None:
     """Make the file of a worker; raises `OSError`."""
-    path.write_bytes(_STATE.pack(-1, -1, Running.NOTHING, time.monotonic()))
+    path.write_bytes(_STATE.pack(-1, -1, Running.NOTHING, time.monotonic(), False))
 
 
 def read(path: Path) -> WorkerPosition:
@@ -81,5 +92,5 @@ def read(path: Path) -> WorkerPosition:
 
 
 def _position(written: bytes | mmap.mmap) -> WorkerPosition:
-    unit, sample, running, began = _STATE.unpack_from(written)
-    return WorkerPosition(unit, sample, Running(running), began)
+    unit, sample, running, began, making = _STATE.unpack_from(written)
+    return WorkerPosition(unit, sample, Running(running), began, bool(making))

@@ -38,6 +38,8 @@ _WRITTEN: Final = ("operator", "int64")
 FOUND: Final[tuple[SampleKind, ...]] = ("found",)
 #: What is made of an entry's samples besides.
 _MUTATED: Final[tuple[SampleKind, ...]] = ("mutation", "special", "hard")
+#: Kinds of units that begin with the ordinary samples of their cell.
+OF_ORDINARY: Final[frozenset[str]] = frozenset(("sample", *_MUTATED))
 
 
 #: How the end of a process is told that was waited for too long.
@@ -54,7 +56,8 @@ class Ended(NamedTuple):
     words: str
     #: Whether it did not end by itself: it gave no answer.
     hung: bool = False
-    #: Whether less than the whole deadline was waited for it, so that nobody knows whether it would have come to one.
+    #: Whether nobody knows if the candidate would have come to one: less than the whole deadline was waited for it, or
+    #: it was the reference's turn.
     early: bool = False
 
 
@@ -74,6 +77,8 @@ class Unit:
     optioned: bool = False
     #: The first sample to judge. Those before it have been.
     start: int = 0
+    #: How many of its samples there are; None for all. The making of one after them comes to no end.
+    stop: int | None = None
     #: Mutations are made anew in each turn.
     turn: int = 0
     #: Samples that ended a worker before.

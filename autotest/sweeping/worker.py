@@ -101,6 +101,7 @@ def work(
     with pair.around_trials(), np.errstate(all="ignore"):
         while True:
             unit: Unit = connection.recv()
+            trail.unit(unit.number)
             database = by_name[unit.database]
             if unit.in_forks:
                 parts = supervised(unit, list(samples(unit, database, kept)), pair, trail, log)

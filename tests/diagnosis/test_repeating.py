@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from autotest import Divergence, random_tensor
 from autotest import torch as dual
 from autotest.base.settings import Settings
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.repeating import runs_again
-from autotest.frameworks import Pair
+from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
+from autotest.program import Program
 from autotest.results.ledger import Ledger
 from autotest.trials.judgement import Diverged, Rejected
 from autotest.trials.trial import Test as OneTest
@@ -98,3 +100,18 @@ def test_memory_of_the_sizes_that_a_program_uses_is_filled_before_it_runs_again(
         assert once.keys() == again.keys()
     for shape in ((4, 5), (4,)):
         assert any(np.isnan(data).all() for data in filled if data.shape == shape)
+
+
+def test_memory_of_other_sizes_that_a_call_reads_unwritten_is_another_when_it_runs_again() -> None:
+    workspace = {"exp": lambda exp: lambda x: exp(x) + torch.empty(777, dtype=torch.int32)[5] % 1000}
+    program = run_trial(body, 5, Settings(), Pair(TorchFramework(), TorchFramework())).program
+    assert not _repeats(program, FaultyTorch(workspace))
+    assert _repeats(program, TorchFramework())
+
+
+def _repeats(program: Program, framework: Framework) -> bool:
+    return all(
+        np.array_equal(one.data, again[place].data)
+        for once, again in runs_again(program, framework)
+        for place, one in once.items()
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from autotest.frameworks import Pair
-from autotest.frameworks.samples import Sample
+from autotest.frameworks.samples import DatabaseEntry, Form, Sample, SampleKind
 from autotest.results.sweep import Cell, CellKey
 from autotest.sweeping.engine import SweepEngine
 from autotest.sweeping.judged_units import judged_samples
@@ -28,37 +29,39 @@ def unit_of(operator: str, **changes: object) -> Unit:
 
 
 def test_the_first_sample_without_an_answer_is_waited_for_as_long_as_it_takes_to_call_it_a_hang() -> None:
-    assert Patience(20.0).of(unit_of("sort")) == 20.0
+    assert Patience(20.0).of(unit_of("sort"), Running.CANDIDATE) == 20.0
 
 
 def test_samples_beside_one_that_gave_no_answer_are_waited_for_as_long_as_their_operator_takes() -> None:
     patience = Patience(20.0)
     hung = unit_of("sort", ended={1: HANG})
-    assert patience.of(hung) == 3.0
+    assert patience.of(hung, Running.CANDIDATE) == 3.0
     patience.took(unit_of("sort:stable"), 0.4)
     patience.took(unit_of("sort"), 0.1)
-    assert patience.of(hung) == pytest.approx(8.0)
+    assert patience.of(hung, Running.CANDIDATE) == pytest.approx(8.0)
     patience.took(unit_of("sort"), 5.0)
-    assert patience.of(hung) == 20.0  # what is slow is never waited for less than that
+    assert patience.of(hung, Running.CANDIDATE) == 20.0  # what is slow is never waited for less than that
 
 
 def test_an_operator_that_gave_no_answer_in_several_cells_is_waited_for_no_more() -> None:
     patience = Patience(20.0)
     for _ in range(4):
-        assert patience.of(unit_of("sort")) == 20.0
-        patience.gave_up(unit_of("sort"), 20.0)
-    assert patience.of(unit_of("sort")) == 3.0
-    assert patience.of(unit_of("topk")) == 20.0
+        assert patience.of(unit_of("sort"), Running.CANDIDATE) == 20.0
+        patience.told(unit_of("sort"), HANG, 20.0)
+    assert patience.of(unit_of("sort"), Running.CANDIDATE) == 3.0
+    assert patience.of(unit_of("topk"), Running.CANDIDATE) == 20.0
 
 
 def test_a_fork_that_gives_no_answer_is_not_waited_for_and_no_other_is_made_for_the_operator() -> None:
     patience = Patience(20.0)
     forked = unit_of("sort", ended={1: HANG._replace(hung=False)})
     assert forked.in_forks
-    assert patience.of(forked) == 3.0  # the worker itself judges the sample again, as patiently as any
-    patience.gave_up(forked, 3.0)
+    assert (
+        patience.of(forked, Running.CANDIDATE) == 3.0
+    )  # the worker itself judges the sample again, as patiently as any
+    patience.told(forked, HANG, 3.0)
     assert not patience.forks(unit_of("sort"))
-    assert patience.of(unit_of("sort")) == 20.0
+    assert patience.of(unit_of("sort"), Running.CANDIDATE) == 20.0
 
 
 def test_no_fork_judges_the_rest_of_a_unit_that_gave_no_answer() -> None:
@@ -71,6 +74,24 @@ def test_after_a_few_hangs_the_rest_of_a_unit_is_only_counted() -> None:
         assert not unit.abandoned
         unit = after_end(unit, sample, sample, HANG if sample == 0 else EARLY)
     assert unit.abandoned == "not run: samples beside it gave no answer"
+
+
+def test_the_reference_is_waited_for_as_long_as_its_operator_takes_and_what_it_gives_up_accuses_nobody() -> None:
+    patience = Patience(20.0)
+    assert patience.of(unit_of("sort"), Running.REFERENCE) == 3.0
+    told = patience.told(unit_of("sort"), HANG._replace(running=Running.REFERENCE), 3.0)
+    assert (told.how, told.early) == ("the reference gave no answer in 3 s", True)
+    beside = unit_of("sort", ended={1: told})
+    assert patience.of(beside, Running.CANDIDATE) == 20.0  # which may hang on other samples
+    assert judged_relu({0: told}).left_out == {"the reference gave no answer in 3 s": 1}
+
+
+def test_an_operator_whose_samples_were_not_made_in_time_is_not_waited_for_as_long_in_other_cells() -> None:
+    patience = Patience(20.0)
+    assert patience.making(unit_of("sort")) > 20.0
+    patience.gave_up_making(unit_of("sort"))
+    assert patience.making(unit_of("sort")) == 3.0
+    assert patience.making(unit_of("topk")) > 20.0
 
 
 def test_what_was_not_waited_for_is_counted_and_no_finding() -> None:
@@ -115,3 +136,32 @@ def test_an_operator_that_never_answers_is_found_and_the_rest_of_its_samples_is_
     assert total <= HANGS
     assert "not run: samples beside it gave no answer" in cell.left_out
     assert cell.samples == len([*samples(unit, databases()[unit.database])])
+
+
+class Unending:
+    """A database that makes one sample and never comes to the next."""
+
+    name = "unending"
+
+    def entries(self) -> Sequence[DatabaseEntry]:
+        return [DatabaseEntry(self.name, "relu", "", "other", ("function",), ("float32",), ("sample",), {})]
+
+    def samples(self, key: str, form: Form, dtype: str, kind: SampleKind, seed: int) -> Iterator[Sample]:
+        yield next(iter(samples(_samples_of("nn.functional.relu"), databases()["operators"])))
+        time.sleep(600.0)
+
+
+def test_samples_that_cannot_be_made_in_time_cost_one_wait_for_all_units_of_their_cell(
+    monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None
+) -> None:
+    monkeypatch.setattr("autotest.sweeping.patience._MAKING", 2.0)
+    database = Unending()
+    unmade = list(units(database.entries(), lambda key: True, 0))
+    cells = {unit.kind: Cell() for unit in unmade}
+    with SweepEngine(1, databases=[database]) as engine:
+        engine.listed()
+        engine.run(unmade, lambda unit, part, done: cells[unit.kind].merge(part))
+    why = {"its samples could not be made: no answer in 2 s": 1}
+    assert all(cell.left_out == why for cell in cells.values())  # of those that begin alike nobody waits again
+    assert cells["sample"].divergences == {}
+    assert cells["sample"].accepted == 1  # what was made before is judged

@@ -1,0 +1,34 @@
+"""What the C library's allocator hands out: memory that nobody has written to holds something known."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+from typing import Final
+
+#: `M_PERTURB` of glibc's `malloc.h`.
+_PERTURB: Final = -6
+
+
+@contextlib.contextmanager
+def unwritten_memory(byte: int) -> Iterator[None]:
+    """Let all memory that this process is given meanwhile consist of `byte`, 0 to 254, until it is written to.
+
+    By `mallopt(M_PERTURB, ...)` of glibc, for all threads; elsewhere this does nothing. What an allocator on top of it
+    keeps for later, or takes from a GPU, is not reached. Afterwards memory is left as it is found, also where the
+    environment's `MALLOC_PERTURB_` has asked for something else.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
+        yield
+        return
+    # glibc fills with the complement, and takes 0 for "do not fill".
+    mallopt(_PERTURB, byte ^ 0xFF)
+    try:
+        yield
+    finally:
+        mallopt(_PERTURB, 0)
+
+
+__all__ = ["unwritten_memory"]

@@ -1,0 +1,26 @@
+"""Memory that nobody has written to holds what was asked for, and nothing is filled afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotest.base.allocator import unwritten_memory
+
+
+@pytest.mark.parametrize("byte", [0x00, 0x7F, 0xFE])
+def test_memory_consists_of_that_byte_until_it_is_written_to(byte: int) -> None:
+    with unwritten_memory(byte):
+        # Of an odd size, and small enough to be cut out of what is there, which the system has not cleared.
+        found = np.empty(12_345, np.uint8)
+        assert (found == byte).all()
+        found[:] = 3
+        assert (found == 3).all()
+
+
+def test_what_is_let_go_afterwards_is_left_as_it_is() -> None:
+    with unwritten_memory(0xFE):
+        pass
+    written = [np.full(300, 7, np.uint8) for _ in range(50)]
+    del written
+    assert any((np.empty(300, np.uint8)[64:] == 7).all() for _ in range(50))

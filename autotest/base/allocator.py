@@ -13,7 +13,7 @@ _PERTURB: Final = -6
 
 @contextlib.contextmanager
 def unwritten_memory(byte: int) -> Iterator[None]:
-    """Let all memory that this process is given meanwhile consist of `byte`, 0 to 254, until it is written to.
+    """Let all memory that this process is given meanwhile consist of `byte`, 0 to 255, until it is written to.
 
     By `mallopt(M_PERTURB, ...)` of glibc, for all threads; elsewhere this does nothing. What an allocator on top of it
     keeps for later, or takes from a GPU, is not reached. Afterwards memory is left as it is found, also where the
@@ -23,8 +23,8 @@ def unwritten_memory(byte: int) -> Iterator[None]:
     if mallopt is None:
         yield
         return
-    # glibc fills with the complement, and takes 0 for "do not fill".
-    mallopt(_PERTURB, byte ^ 0xFF)
+    # glibc fills with the complement of the lowest byte, and takes 0 as a whole for "do not fill".
+    mallopt(_PERTURB, 0x100 | byte ^ 0xFF)
     try:
         yield
     finally:

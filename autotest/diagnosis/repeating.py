@@ -22,8 +22,8 @@ from autotest.program import Array, Program
 _COPIES, _SMALL, _IN_ALL = 400, 4096, 3000
 #: How often a program is run again, and one of more calls than that.
 _AGAIN, _AGAIN_AT_LENGTH, _LONG = 6, 2, 60
-#: What memory consists of that a run is given anew, by turns: zeros, and large numbers below zero of any dtype.
-_BYTES: Final = (0x00, 0xFE)
+#: What memory consists of that a run is given anew, by turns: zeros, and NaN, which as a whole number is -1.
+_BYTES: Final = (0x00, 0xFF)
 
 
 def runs_again(program: Program, framework: Framework) -> Iterator[tuple[Mapping[Place, Any], Mapping[Place, Any]]]:

@@ -156,13 +156,14 @@ class Judge:
         return observed, mismatches
 
     def _wavers(self, program: Program, mismatch: Mismatch) -> bool:
-        """Whether the reference does not agree with itself; asked a few times only of what differs in the same way."""
-        if mismatch.symptom not in ("value", "gradient"):
-            key = ("wavers", mismatch.key)
-            if self._examined.get(key, 0) >= _EXAMINED:
-                return False
+        """Whether the reference does not agree with itself; asked a few times only, by what differs, where it does."""
+        key = ("wavers", mismatch.key)
+        if self._examined.get(key, 0) >= _EXAMINED:
+            return False
+        wavers = probing.wavers(program, self._pair.reference)
+        if not wavers and mismatch.symptom not in ("value", "gradient"):
             self._examined[key] = self._examined.get(key, 0) + 1
-        return probing.wavers(program, self._pair.reference)
+        return wavers
 
     def _double_gradient(self, found: SampleJudgement, plain: Program, once: Replayed) -> None:
         """Compare the gradients of the gradients, where the reference has some."""

@@ -8,7 +8,7 @@ import pytest
 from autotest.base.allocator import unwritten_memory
 
 
-@pytest.mark.parametrize("byte", [0x00, 0x7F, 0xFE])
+@pytest.mark.parametrize("byte", [0x00, 0x7F, 0xFF])
 def test_memory_consists_of_that_byte_until_it_is_written_to(byte: int) -> None:
     with unwritten_memory(byte):
         # Of an odd size, and small enough to be cut out of what is there, which the system has not cleared.
@@ -19,7 +19,7 @@ def test_memory_consists_of_that_byte_until_it_is_written_to(byte: int) -> None:
 
 
 def test_what_is_let_go_afterwards_is_left_as_it_is() -> None:
-    with unwritten_memory(0xFE):
+    with unwritten_memory(0xFF):
         pass
     written = [np.full(300, 7, np.uint8) for _ in range(50)]
     del written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,31 @@ def test_memory_of_the_size_of_a_result_is_filled_before_the_reference_is_run_ag
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "sum", (Ref(0),), {}, 1))
     assert not wavers(Program(calls, (array,)), Noting())
     assert () in made
+
+
+def test_a_reference_that_reads_memory_nobody_wrote_into_is_no_evidence_however_often_it_does() -> None:
+    """`baddbmm` of torch 2.0.1 with ``beta=0`` gives NaN where NaN lay, in each of its samples."""
+    shapes = ((10, 5, 5), (10, 5, 10), (10, 10, 5))
+    arrays = tuple(Array(np.ones(shape, "float32"), "float32") for shape in shapes)
+    inputs = [tensor_call(slot, slot, array, requires_grad=False) for slot, array in enumerate(arrays)]
+    call = Call("function", "baddbmm", (Ref(0), Ref(1), Ref(2)), {"beta": 0}, 3)
+    judge = Judge(
+        Pair(TORCH, fault("baddbmm", lambda baddbmm: lambda *args, **named: baddbmm(*args, **named) * math.nan))
+    )
+    for _ in range(5):
+        found = judge.judge(Program((*inputs, call), arrays))
+        assert found.left_out == "torch does not agree with itself"
+        assert not found.failures
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_reference_whose_result_is_infinity_times_what_lies_beyond_is_no_evidence(sign: int) -> None:
+    def one_further(exp: Any) -> Any:
+        return lambda x: sign * math.inf * x.as_strided((1,), (1,), x.storage_offset() + x.numel())
+
+    array = Array(np.ones(3, "float32"), "float32")
+    calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
+    assert reads_beyond(Program(calls, (array,)), fault("exp", one_further))
 
 
 @pytest.mark.parametrize("shape", [(2,), (0,), ()], ids=str)

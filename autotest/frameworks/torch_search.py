@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -151,7 +152,7 @@ def odd_inputs(drawer: Drawer) -> list[tuple[Any, ...]]:
 
 
 def module_inputs(drawer: Drawer, other_sizes: Mapping[int, int] = MappingProxyType({})) -> list[tuple[Any, ...]]:
-    """Inputs of modules to try: one tensor, two as losses take, targets, three, indices.
+    """Inputs of modules to try: one tensor, two as losses take, targets, three, indices, places of maxima.
 
     With `other_sizes` only those of one tensor and of two, with these sizes in place of those that they have.
     """
@@ -175,4 +176,12 @@ def module_inputs(drawer: Drawer, other_sizes: Mapping[int, int] = MappingProxyT
         torch.log_softmax(drawer.tensor((6, 2, 4)).detach(), 2).requires_grad_(),
         drawer.whole((2, 3)) + 1, torch.tensor([6, 6]), torch.tensor([3, 2]),
     )  # fmt: skip
-    return [*alone, (drawer.whole((2, 3)),), *pairs, *probabilities, *classes, *triples, log_probabilities]
+    spaces = ((4, 4), (2, 2, 2))
+    # Where maxima came from: each place once, all of them within any output.
+    places = [(drawer.tensor((2, 4, *space)), _counted(space).expand(2, 4, *space).clone()) for space in spaces]
+    return [*alone, (drawer.whole((2, 3)),), *pairs, *probabilities, *classes, *triples, log_probabilities, *places]
+
+
+def _counted(shape: Sequence[int]) -> Any:
+    """The whole numbers from 0 on."""
+    return torch.arange(math.prod(shape)).reshape(*shape)

@@ -23,11 +23,12 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     """The numbers, and how often each check fails."""
     reference, candidate = swept.sides
     samples = sum(row.cell.samples for row in swept.rows.values())
-    rate = f", {samples / swept.seconds:,.0f} a second" if swept.seconds else ""
+    rate = f", {(samples - swept.earlier) / swept.seconds:,.0f} a second" if swept.seconds else ""
+    earlier = f", {swept.earlier:,} of them before it was resumed" if swept.earlier else ""
     lines = [
         (
             f"{candidate} against {reference}: {samples:,} samples of {len(swept.rows):,} cells (operator/form/dtype) "
-            f"of {len(swept.operators()):,} operators in {swept.seconds:.0f} s{rate}, seed {swept.seed}"
+            f"of {len(swept.operators()):,} operators in {swept.seconds:.0f} s{rate}, seed {swept.seed}{earlier}"
         )
     ]
     if swept.incomplete:

@@ -200,6 +200,8 @@ class SweepMap:
     #: Databases that could not be had, and the like.
     notes: list[str] = dataclasses.field(default_factory=list)
     seconds: float = 0.0
+    #: Samples that an earlier run judged, which this one went on with, in other seconds.
+    earlier: int = 0
     date: str = ""
     #: The public names that both sides have.
     shared: Sequence[str] = ()

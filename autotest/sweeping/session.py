@@ -95,6 +95,7 @@ class SweepSession:
         for unit in self._all:
             for turn in _turns(unit, done):
                 for cell in done[name_of(turn)]:
+                    self.map.earlier += cell.samples
                     self.row(unit.key).cell.merge(cell)
         return len(self._all) - len(self.units)
 

@@ -31,6 +31,12 @@ def test_a_module_is_made_and_called(database: ModuleDatabase, name: str) -> Non
     assert any(replay(program, TORCH).error is None for program in found)
 
 
+@pytest.mark.parametrize("name", ["nn.MaxUnpool1d", "nn.MaxUnpool2d", "nn.MaxUnpool3d"])
+def test_what_undoes_a_maximum_is_given_places_that_fit(database: ModuleDatabase, name: str) -> None:
+    accepted = [program for program in programs(database, name) if replay(program, TORCH).error is None]
+    assert "__call__" in {program.calls[-1].target for program in accepted}
+
+
 @pytest.mark.parametrize("name", ["nn.SELU", "nn.MSELoss"])
 def test_no_number_is_given_by_position_for_a_flag_or_what_torch_has_given_up(
     database: ModuleDatabase, name: str

@@ -117,6 +117,7 @@ def test_a_sweep_without_time_is_gone_on_with(sweep: Sweep, tmp_path: Path) -> N
     assert "resumed: " in second.output
     again = sweep("--resume", "--jobs", 1, "--json", "again.json")
     assert ", 0 are left" in again.output
+    assert ", 0 a second, seed 0, " in again.output  # all that was judged was judged in other seconds
 
     def cells(name: str) -> object:
         return json.loads((tmp_path / name).read_text())["cells"]

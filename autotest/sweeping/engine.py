@@ -247,15 +247,16 @@ class SweepEngine:
         self._died_before = True
         position, unit, ended = trail.read(worker.trail), worker.unit, self._ended(worker)
         worker.process.close()
-        over_making = position.running is Running.NOTHING or (ended.hung and position.making)
-        if position.unit != unit.number or over_making or was_counted(unit, position.sample):
+        endless = ended.hung and position.making
+        nothing = endless or position.running is Running.NOTHING
+        if position.unit != unit.number or nothing or was_counted(unit, position.sample):
             # Not over a sample: over the making of them, or of the worker itself.
             why = f"its samples could not be made: {ended.how} {ended.words}".strip()
-            if ended.hung and position.making:
+            if endless:
                 self._patience.gave_up_making(unit)
                 self._unmade[unit.database, unit.key] = why
             # What was judged and not handed in is judged again.
-            lost = position.making and position.sample >= worker.upto
+            lost = endless and position.sample >= worker.upto
             self._count_as_left_out(unit, why, report, done=not lost)
             return dataclasses.replace(unit, start=worker.upto, stop=position.sample + 1) if lost else None
         ended = ended._replace(running=position.running)

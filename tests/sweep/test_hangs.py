@@ -154,6 +154,7 @@ class Unending:
 def test_samples_that_cannot_be_made_in_time_cost_one_wait_for_all_units_of_their_cell(
     monkeypatch: pytest.MonkeyPatch, importable_elsewhere: None
 ) -> None:
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "torch")
     monkeypatch.setattr("autotest.sweeping.patience._MAKING", 2.0)
     database = Unending()
     unmade = list(units(database.entries(), lambda key: True, 0))

@@ -145,6 +145,9 @@ def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:
     program = Program(calls, (array,))
     assert wavers(program, fault("exp", longer_each_time))
     assert not wavers(program, TORCH)
+    judge = Judge(Pair(fault("exp", longer_each_time), TORCH))
+    judged = [judge.judge(program) for _ in range(5)]
+    assert {found.left_out for found in judged} == {"faulty does not agree with itself"}  # however often that is met
 
 
 @pytest.mark.parametrize("reference", [fault("cosh", other_every_time), TORCH])
@@ -183,21 +186,6 @@ def test_memory_of_the_size_of_a_result_is_filled_before_the_reference_is_run_ag
     calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "sum", (Ref(0),), {}, 1))
     assert not wavers(Program(calls, (array,)), Noting())
     assert () in made
-
-
-def test_a_reference_that_reads_memory_nobody_wrote_into_is_no_evidence_however_often_it_does() -> None:
-    """`baddbmm` of torch 2.0.1 with ``beta=0`` gives NaN where NaN lay, in each of its samples."""
-    shapes = ((10, 5, 5), (10, 5, 10), (10, 10, 5))
-    arrays = tuple(Array(np.ones(shape, "float32"), "float32") for shape in shapes)
-    inputs = [tensor_call(slot, slot, array, requires_grad=False) for slot, array in enumerate(arrays)]
-    call = Call("function", "baddbmm", (Ref(0), Ref(1), Ref(2)), {"beta": 0}, 3)
-    judge = Judge(
-        Pair(TORCH, fault("baddbmm", lambda baddbmm: lambda *args, **named: baddbmm(*args, **named) * math.nan))
-    )
-    for _ in range(5):
-        found = judge.judge(Program((*inputs, call), arrays))
-        assert found.left_out == "torch does not agree with itself"
-        assert not found.failures
 
 
 @pytest.mark.parametrize("sign", [1, -1])

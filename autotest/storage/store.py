@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import functools
 import json
 import os
 import re
@@ -30,6 +31,8 @@ __all__ = ["Damaged", "Store", "StoreUnwritable", "Stored"]
 _KEY = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
 #: Seconds after which a hidden folder belongs to nobody any more.
 _STALE = 24 * 3600
+#: Nanoseconds after which a folder's time of change is sure to tell of the next change: its clock ticks.
+_SETTLED = 2_000_000_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -155,19 +158,28 @@ class Store:
 
     def for_test(self, test: str) -> Sequence[Stored]:
         """The readable failures of one test, by key."""
-        found = []
+        try:
+            changed = self.failures.stat().st_mtime_ns
+        except OSError:
+            return []
+        # Every test asks, and after a sweep there are hundreds of failures, none of them a test's.
+        settled = time.time_ns() - changed > _SETTLED
+        keys = (_settled_keys(self.root, changed) if settled else self._keys_by_test()).get(test, ())
+        entries = [self._entry(key) for key in keys]
+        return [entry for entry in entries if isinstance(entry, Stored)]
+
+    def _keys_by_test(self) -> Mapping[str, Sequence[str]]:
+        """The keys of the failures of each test, by their names alone: their arrays may be large."""
+        found: dict[str, list[str]] = {}
         for key in self._keys():
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                # The test's name first: most entries belong to other tests, and their arrays may be large.
-                if json.loads((self.failures / key / "failure.json").read_bytes()).get("test") == test:
-                    entry = self._entry(key)
-                    if isinstance(entry, Stored):
-                        found.append(entry)
+            with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
+                test = json.loads((self.failures / key / "failure.json").read_bytes()).get("test")
+                found.setdefault(test, []).append(key)
         return found
 
     def _keys(self) -> Sequence[str]:
         try:
-            names = sorted(os.listdir(self.failures))  # noqa: PTH208 - every test asks, so that time counts
+            names = sorted(os.listdir(self.failures))  # noqa: PTH208 - names are all that is wanted
         except OSError:
             return []
         found = {name for name in names if not name.startswith(".")}
@@ -200,6 +212,13 @@ class Store:
             f"no failure {key!r} is kept in {self.failures}; "
             + (f"there are {', '.join(known[:20])}" + (", ..." if len(known) > 20 else "") if known else "it is empty")
         )
+
+
+@functools.lru_cache(maxsize=4)
+def _settled_keys(root: Path, changed: int) -> Mapping[str, Sequence[str]]:
+    """The keys by test of the store at `root`, whose folder was last `changed` then: each change moves a folder in it,
+    and so makes this another question."""
+    return Store(root)._keys_by_test()
 
 
 # -- one folder -----------------------------------------------------------------------------------------------

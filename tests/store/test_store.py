@@ -122,6 +122,32 @@ def test_the_failures_of_one_test_are_found(store):
     assert list(store.for_test("c")) == []
 
 
+def _long_unchanged(store: Store) -> None:
+    os.utime(store.failures, (1, 1))
+
+
+def test_failures_are_looked_through_once_however_many_tests_ask(store, monkeypatch):
+    for what in ("missing", "superfluous", "of another dtype"):
+        store.save(finding(test="autotest sweep", message=f"x0.grad: {what}"))
+    _long_unchanged(store)
+    read: list[Path] = []
+    whole = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or whole(path))
+    for number in range(5):
+        assert list(store.for_test(f"test {number}")) == []
+    assert len(read) == 3
+
+
+def test_what_is_kept_or_forgotten_later_counts_for_the_next_test(store):
+    kept = store.save(finding(test="a"))
+    _long_unchanged(store)
+    assert [entry.key for entry in store.for_test("a")] == [kept.name]
+    later = store.save(finding(test="a", seed=2, message="x0.grad: missing"))
+    assert {entry.key for entry in store.for_test("a")} == {kept.name, later.name}
+    store.remove(kept.name)
+    assert [entry.key for entry in store.for_test("a")] == [later.name]
+
+
 def test_a_store_that_does_not_exist_is_empty(store):
     assert list(store.list()) == []
     assert list(store.for_test("a")) == []

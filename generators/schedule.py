@@ -24,22 +24,23 @@ class Schedule:
     likely to be accepted by what else it has, is preferred to one of new features only.
     """
 
-    __slots__ = ("_accepted", "_left", "_open", "_refused")
+    __slots__ = ("_accepted", "_coming", "_open", "_refused", "_window")
 
     def __init__(self, attempts: int, *, thorough: bool = False) -> None:
         """`attempts`: how many indices there are at most; `thorough`: those past the first block are such from
         `THOROUGH` on, where tensors are of half precision, too."""
         after = THOROUGH - BLOCK if thorough else 0
-        self._left: dict[int, None] = dict.fromkeys(at if at < BLOCK else after + at for at in range(attempts))
+        self._coming = itertools.chain(range(min(attempts, BLOCK)), range(after + BLOCK, after + attempts))
+        #: Those that are compared with each other once something was refused, in their order.
+        self._window: dict[int, None] = {}
         self._accepted: dict[tuple[Any, int | None], int] = {}
         self._refused: dict[tuple[Any, int | None], int] = {}
         #: The factors that the test leaves open, and its choices among alternatives, as far as they are known.
         self._open: dict[Any, None] = {}
 
     def __iter__(self) -> Iterator[int]:
-        while self._left:
-            index = self._next()
-            del self._left[index]
+        while (index := self._next()) is not None:
+            self._window.pop(index, None)
             yield index
 
     def tell(self, index: int, features: Mapping[Any, int], *, refused: bool) -> None:
@@ -49,18 +50,20 @@ class Schedule:
             self._open[feature[0]] = None
             counts[feature] = counts.get(feature, 0) + 1
 
-    def _next(self) -> int:
-        first = next(iter(self._left))
+    def _next(self) -> int | None:
         if not self._refused:
-            return first
-        window = list(itertools.islice(self._left, WINDOW))
-        likely = {index: self._chances(index) for index in window}
+            return next(self._coming, None)
+        for index in itertools.islice(self._coming, WINDOW - len(self._window)):
+            self._window[index] = None
+        if not self._window:
+            return None
+        likely = {index: self._chances(index) for index in self._window}
         enough = max(chance for chance, _ in likely.values()) / 2
-        for index in window:
+        for index in likely:
             # The first trials were chosen to go together: they keep their order as far as they may be accepted.
             if index < BLOCK and likely[index][0] >= enough:
                 return index
-        best, best_score = first, -1.0
+        best, best_score = None, -1.0
         for index, (chance, new) in likely.items():
             score = chance * (1 + new)
             if score > best_score:

@@ -55,6 +55,9 @@ VARIABLES: Final = tuple(map(variable_of, (*project.KEYS, "trial")))
 #: Those, and the one that says where others may stand.
 _KNOWN: Final = (*VARIABLES, "AUTOTEST_PROJECT")
 
+#: Those that say which frameworks run, and nothing of how.
+_OF_PAIRS: Final = frozenset(("AUTOTEST_REFERENCE", "AUTOTEST_CANDIDATE"))
+
 N = TypeVar("N", int, float)
 
 
@@ -123,6 +126,10 @@ class Options:
         return not self.exploring and self.trial is None and self.n is None and self.times >= 1
 
 
+#: What holds where nothing is asked for.
+_USUAL: Final = Options()
+
+
 def from_environment(
     environment: Mapping[str, str] | None = None, spelled: Callable[[str], str] = variable_of
 ) -> Options:
@@ -131,7 +138,10 @@ def from_environment(
     Raises `UsageError`, which speaks of an option as `spelled` writes its name.
     """
     asked = os.environ if environment is None else environment
-    given = _Given(environment_now() if environment is None else environment, spelled)
+    said_now = environment_now() if environment is None else environment
+    if said_now.keys() <= _OF_PAIRS:
+        return _USUAL
+    given = _Given(said_now, spelled)
     seed, exploring = 0, False
     if given["seed"] == "random":
         seed, exploring = secrets.randbits(32), True
@@ -169,14 +179,23 @@ def from_project(found: project.Project) -> Options:
 
 def environment_now() -> Mapping[str, str]:
     """The process's `VARIABLES`, over what its project says by default; those that are empty are left out."""
+    asked = {name: value for name in VARIABLES if (value := os.environ.get(name))}
+    return {**_project_now().variables, **asked}
+
+
+def said(variable: str) -> str:
+    """What the process says by one of its `VARIABLES`, or else its project does; empty where neither does."""
+    return os.environ.get(variable) or _project_now().variables.get(variable, "")
+
+
+def _project_now() -> project.Project:
     named = os.environ.get("AUTOTEST_PROJECT")
-    found = project.read(Path(named)) if named else here()
-    return {**found.variables, **{name: value for name in VARIABLES if (value := os.environ.get(name))}}
+    return project.read(Path(named)) if named else here()
 
 
 def here() -> project.Project:
     """The project of the working directory."""
-    return project.of_folder(Path.cwd())
+    return project.of_folder(os.getcwd())  # noqa: PTH109 - every test asks, and a path of pathlib's is slow to look up
 
 
 def misspelt(environment: Mapping[str, str]) -> list[str]:

@@ -34,15 +34,16 @@ class Project(NamedTuple):
     file: Path | None = None
 
 
-def of_folder(folder: Path) -> Project:
+def of_folder(folder: str) -> Project:
     """The nearest project at `folder` or above it; an empty one where there is none."""
     found = _nearest(folder)
     return Project() if found is None else read(found)
 
 
 @functools.lru_cache(maxsize=16)  # every run of a test asks for it
-def _nearest(folder: Path) -> Path | None:
-    return next((place / FILE for place in (folder, *folder.parents) if (place / FILE).is_file()), None)
+def _nearest(folder: str) -> Path | None:
+    places = (Path(folder), *Path(folder).parents)
+    return next((place / FILE for place in places if (place / FILE).is_file()), None)
 
 
 def variable_of(option: str) -> str:

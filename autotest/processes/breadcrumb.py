@@ -196,12 +196,10 @@ def dead(folder: Path) -> Iterator[tuple[Path, Position]]:
         names = sorted(os.listdir(folder))  # noqa: PTH208 - a `glob` takes ten times longer, and every test asks
     except OSError:
         return
-    for path in (folder / name for name in names if name.endswith(".trail")):
-        try:
-            with path.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            continue  # its process lives, or it is gone already
+    for name in names:
+        if not name.endswith(".trail") or not _is_left(f"{folder}/{name}"):
+            continue
+        path = folder / name
         position = read(path)
         if position is not None and position.index >= 0:
             yield path, position
@@ -209,15 +207,35 @@ def dead(folder: Path) -> Iterator[tuple[Path, Position]]:
             path.unlink(missing_ok=True)
 
 
+def _is_left(path: str) -> bool:
+    """Whether the trail at `path` is there, and the process that wrote it is not."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+@functools.lru_cache(maxsize=4)
 def folder(directory: Path) -> Path:
     """Where the trails below a store's folder are."""
     return directory / "trails"
 
 
-@functools.lru_cache(maxsize=4)
 def own(directory: Path, pid: int) -> Breadcrumb | None:
     """The trail of this process, whose id is `pid`; None where none can be written."""
+    return _own(directory, os.getcwd(), pid)  # noqa: PTH109 - every test asks
+
+
+@functools.lru_cache(maxsize=4)
+def _own(directory: Path, working: str, pid: int) -> Breadcrumb | None:
     try:
-        return Breadcrumb(folder(directory.absolute()) / f"{pid}.trail")
+        return Breadcrumb(folder(working / directory) / f"{pid}.trail")
     except OSError:
         return None

@@ -14,8 +14,8 @@ from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 
 
-def earlier_deaths(test: str, context: RunContext) -> Iterator[tuple[Finding, str]]:
-    """What earlier processes died of in `test`, with where it is kept: new trails, then what was stored.
+def earlier_deaths(test: str, context: RunContext, store: Store) -> Iterator[tuple[Finding, str]]:
+    """What earlier processes died of in `test`, with where it is kept: new trails, then what `store` has.
 
     Whatever does not happen any more is passed over. Each takes a process or two, so some seconds.
     """
@@ -28,7 +28,7 @@ def earlier_deaths(test: str, context: RunContext) -> Iterator[tuple[Finding, st
             if not isinstance(found, Verification):
                 traced.add(found[1].key)
                 yield found[0], found[1].place
-    for record in Store(context.options.directory).for_test(test):
+    for record in store.for_test(test):
         finding = record.finding
         if finding.first.symptom in DEADLY and finding.script is not None and record.key not in traced:
             from autotest.diagnosis.verification import verify

@@ -101,12 +101,13 @@ class JudgedTrials:
 
     def _is_time(self, planned: Planned, latest: Outcome) -> bool:
         """Whether the trials that wait are to be compared before another is run."""
+        if not self.context.pair.candidate.asynchronous:
+            return True
         if latest.pending is not None:
             self.held += latest.pending.elements
         recorder = latest.recorder
         return (
-            not self.context.pair.candidate.asynchronous
-            or planned.stored
+            planned.stored
             or len(self.waiting) >= min(COMPARED_AT_ONCE, self.needed - self.tally.accepted)
             or self.held > HELD_AT_MOST
             or bool(recorder.mismatches)

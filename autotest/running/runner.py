@@ -62,14 +62,15 @@ def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
     """What is to take the trials of `test` against one candidate, and the seeds of those that kill."""
     tally = Tally()
     run_hooks.begins(test, context, tally)
-    lethal = _outlive(test, context, tally)
-    return JudgedTrials(test, context, tally, Store(context.options.directory)), lethal
+    store = Store(context.options.directory)
+    lethal = _outlive(test, context, tally, store)
+    return JudgedTrials(test, context, tally, store), lethal
 
 
 @contextlib.contextmanager
 def leaving_trail(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
     """The trail on which a process that dies inside the block leaves where it was, if one can be had."""
-    trail = breadcrumb.own(options.directory.absolute(), os.getpid())
+    trail = breadcrumb.own(options.directory, os.getpid())
     try:
         with _collected_rarely(), contextlib.nullcontext() if trail is None else watched(trail):
             yield trail
@@ -91,10 +92,10 @@ def _collected_rarely() -> Iterator[None]:
             gc.set_threshold(*usual)
 
 
-def _outlive(test: Test, context: RunContext, tally: Tally) -> set[int]:
+def _outlive(test: Test, context: RunContext, tally: Tally, store: Store) -> set[int]:
     """Report what earlier processes died of in this test, which no trial in this one can; returns seeds to avoid."""
     lethal: set[int] = set()
-    for finding, place in earlier_deaths(test.id, context):
+    for finding, place in earlier_deaths(test.id, context, store):
         entry = context.ledger.expects(test.id, finding.first, finding.identity.operator)
         if entry is None:
             raise Divergence(text.divergence(finding, place, ""), finding, place)

@@ -135,9 +135,12 @@ def _attribute(owner: type, run: Callable[..., Any], wanted: str = "") -> str | 
 
 def _global_name(run: Callable[..., Any], written: Callable[..., Any]) -> str | None:
     """The name under which `run` stands in the module that it was written in."""
-    names = _globals(written.__module__)
-    own = [written.__name__, *names]
-    return next((name for name in own if leads_to(names.get(name), run)), None)
+    module = sys.modules.get(written.__module__)
+    if module is None:
+        return None
+    if leads_to(vars(module).get(written.__name__), run):  # nearly always, and every test asks
+        return written.__name__
+    return next((name for name, value in _globals(written.__module__).items() if leads_to(value, run)), None)
 
 
 def _globals(module: str) -> dict[str, Any]:

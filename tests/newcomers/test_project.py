@@ -42,7 +42,7 @@ def test_a_value_that_makes_no_sense_is_told_by_its_key_and_file(write, tmp_path
     with pytest.raises(
         UsageError, match=r"\[tool.autotest\] of .*pyproject.toml: seed='soon': expected a whole number"
     ):
-        from_project(project.of_folder(tmp_path))
+        from_project(project.of_folder(str(tmp_path)))
     assert cli.main(["list"]) == 2
     assert "seed='soon': expected a whole number" in capsys.readouterr().err
 

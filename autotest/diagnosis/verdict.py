@@ -113,7 +113,8 @@ def judge(evidence: Evidence) -> Verdict:
             f"{side} run twice differs from itself by {noise:.3g}"
             for side, noise in zip(evidence.sides, evidence.noise, strict=True)
         )
-        line = f"nondeterministic: {' and '.join(noisy)} does not agree with itself"
+        disagree = "do not agree with themselves" if len(noisy) > 1 else "does not agree with itself"
+        line = f"nondeterministic: {' and '.join(noisy)} {disagree}"
         return Verdict("nondeterministic", line, numbers, side="candidate" if noisy == [candidate] else "")
     if symptom == "exception":
         return Verdict("candidate", f"{candidate}: it refuses or lacks what {reference} accepts")

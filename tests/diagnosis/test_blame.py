@@ -14,6 +14,7 @@ from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.diagnosis.referee import cleared, examine
+from autotest.diagnosis.verdict import Evidence, judge
 from autotest.frameworks import Framework, Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.trials.context import RunContext
@@ -248,6 +249,17 @@ def test_an_operator_that_draws_is_nondeterministic() -> None:
     noise = torch.Generator()
     noisy = FaultyTorch({"exp": returning(lambda result: result + torch.rand(result.shape, generator=noise))})
     assert blamed(function("exp"), noisy, TorchFramework()) == "nondeterministic"
+
+
+@pytest.mark.parametrize(
+    ("noise", "said"),
+    [
+        ((0.0, 1.0), "nondeterministic: faulty does not agree with itself"),
+        ((1.0, 1.0), "nondeterministic: torch and faulty do not agree with themselves"),
+    ],
+)
+def test_who_draws_is_named(noise: tuple[float, float], said: str) -> None:
+    assert judge(Evidence("value", ("torch", "faulty"), noise)).line == said
 
 
 @pytest.mark.parametrize("alike", [1.0, float("nan")])

@@ -125,9 +125,15 @@ class FailedTrial:
             return None
         try:
             agreement = self._replayed()
+            gone = unshown(outcome.mismatches, agreement, settings)
             if not agreement.mismatches:
-                return None
-            if gone := unshown(outcome.mismatches, agreement, settings):
+                if gone or outcome.beyond is not None:
+                    return None
+                # What was barely beyond the tolerance is barely within it now: what the trial gave is examined.
+                live = Agreement(outcome.program, outcome.recorder, list(outcome.mismatches))
+                verdict, left = explained(live, examine(live, self.pair, settings), settings)
+                return None if left else verdict
+            if gone:
                 # What is rounding in the replay explains nothing that the trial alone showed.
                 outcome.mismatches = gone
                 return None

@@ -160,7 +160,9 @@ def measure(
     allowed = rounding.allowed(truth, spread, few)
     errors = [distance(_rounded(truth, rounding.dtype), np.asarray(side).astype(truth.dtype)) for side in pair]
     may_overflow = rounding.may_overflow(truth, spread, few)
-    errors = [np.where(may_overflow & np.isinf(side), 0.0, error) for side, error in zip(pair, errors, strict=True)]
+    # Where terms of both signs overflow, their sum is NaN.
+    beyond_range = [may_overflow & ~np.isfinite(side) for side in pair]
+    errors = [np.where(excused, 0.0, error) for excused, error in zip(beyond_range, errors, strict=True)]
     # What is allowed anything is in excess of nothing, however far off it is.
     with np.errstate(over="ignore"):  # a finite error may be an infinite multiple of what is allowed
         excess = np.divide(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from autotest import random_tensor
 from autotest import torch as dual
@@ -88,3 +90,43 @@ def test_what_cannot_be_made_smaller_is_not_examined_again(monkeypatch: pytest.M
     monkeypatch.setattr(shrunk_trial.Shrinker, "shrink", lambda shrinker, first: shrinker.result)
     finding = differing().diagnosed(RunContext(PAIR, Options(verify=False, shrink=5.0)), 0)
     assert finding.blame == "candidate"
+
+
+#: Numbers that nearly cancel: single precision adds them up to 2 with an error that is greater than what is tolerated.
+CANCELLING = np.random.Generator(np.random.SFC64(3)).uniform(-1000, 1000, 4096).astype(np.float32)
+CANCELLING[-1] -= CANCELLING.sum(dtype=np.float64) - 2
+
+
+def barely(first: float, then: float) -> FailedTrial:
+    """A trial whose sum in single precision is off by `first` times what is tolerated, and by `then` times that when it
+    runs again."""
+    off = iter((first,))
+
+    def summed(original: Any) -> Any:
+        def replaced(x: Any) -> Any:
+            whole = original(x)
+            if x.dtype == torch.float64:
+                return whole
+            return whole + next(off, then) * (1e-5 + 1e-4 * abs(float(whole)))
+
+        return replaced
+
+    pair, settings = Pair(TorchFramework(), FaultyTorch({"sum": summed})), Settings()
+
+    def body() -> Any:
+        return dual.sum(dual.tensor(CANCELLING))
+
+    outcome = run_trial(body, 0, settings, pair)
+    assert len(outcome.mismatches) == 1
+    return FailedTrial(ATest("file.py::test", body, settings), outcome, pair)
+
+
+def test_rounding_that_is_within_the_tolerance_when_it_runs_again_is_rounding() -> None:
+    verdict = barely(1.02, then=0.98).cleared()
+    assert verdict is not None
+    assert verdict.blame == "ill-conditioned"
+
+
+def test_what_is_no_rounding_counts_though_nothing_differs_when_it_runs_again() -> None:
+    assert barely(900.0, then=0.98).cleared() is None
+    assert barely(5.0, then=0.0).cleared() is None  # which differs from itself

@@ -68,13 +68,14 @@ def test_great_numbers_are_no_excuse(dtype: str, value: float) -> None:
     assert all(np.isfinite(run[0, ""].data).all() for run in double.moved(dtype))
 
 
+@pytest.mark.parametrize("left", [np.inf, np.nan])
 @pytest.mark.parametrize(("size", "overflows"), [(3e38, True), (3e30, False)])
-def test_an_infinity_is_rounding_only_where_another_order_of_adding_up_overflows(size, overflows):
+def test_an_infinity_or_nan_is_rounding_only_where_another_order_of_adding_up_overflows(size, overflows, left):
     terms = np.array([size] * 4 + [-size] * 4 + [1e30])
     random = np.random.Generator(np.random.SFC64(0))
     moved = [np.array([(terms * (1 + random.uniform(-1, 1, terms.size) * 2.0**-24)).sum()]) for _ in range(8)]
-    truth, infinite = np.array([1e30]), np.array([np.inf], "float32")
-    pair = (truth.astype("float32"), infinite)
+    truth, beyond = np.array([1e30]), np.array([left], "float32")
+    pair = (truth.astype("float32"), beyond)
     found = measure(pair, (truth, truth), moved, np.array([True]), Rounding("float32", terms.size))
     assert found.wrong == (0, 0 if overflows else 1)
 

@@ -80,6 +80,14 @@ class Finding:
         return self.mismatches[0]
 
     @property
+    def marked(self) -> int | None:
+        """The slot of the call to point out as the first divergent one; None where no call is known to be wrong."""
+        if self.divergent is not None:
+            return self.divergent
+        # A gradient is told at the tensor that it is of, whose call may be right.
+        return None if self.first.symptom == "gradient" else self.first.slot
+
+    @property
     def identity(self) -> Identity:
         """What makes it the same failure as another, under every door."""
         return self.shown or identity_of(self.first, self.operator, self.program or Program((), ()), self.sides[1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import io
 import os
 import re
 import sys
@@ -22,6 +23,9 @@ from autotest.cli.status import FAILED, USAGE
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # A report that holds what the terminal's encoding lacks is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         chosen = _parsed(arguments)
         _check_project()

@@ -18,7 +18,7 @@ def test_elementwise(name):
     return getattr(torch, name)(random_tensor(ndim=random(1, 4)))
 
 
-@autotest(n=20)
+@autotest(n=20, special_values=False)  # no NaN, and no numbers so great that a sum of their products overflows
 def test_matmul():
     inner = random(1, 8)  # one number in each trial, wherever it stands
     return torch.matmul(random_tensor(ndim=2, dim1=inner), random_tensor(ndim=2, dim0=inner))

@@ -36,6 +36,13 @@ def add_to(commands: Any) -> None:
     adding.add_argument("--reason", required=True, help="why this is known, for whoever reads the ledger")
     adding.add_argument("--link", default="", help="an issue that tells more")
     adding.add_argument("--match", default="", metavar="REGEX", help="only where the message says this")
+    adding.add_argument(
+        "--test",
+        default="",
+        metavar="GLOB",
+        help="the tests that are expected to show it, as a glob over ids; without [arguments], whatever these are "
+        "(default: the test that it was found in, with its arguments)",
+    )
     adding.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger.toml (default: beside the test)")
     adding.set_defaults(run=add)
     hiding = actions.add_parser(
@@ -58,10 +65,12 @@ def add(arguments: argparse.Namespace) -> int:
     path = arguments.ledger or _beside(entry.finding, candidate)
     known = ledger.read(path) if path.exists() else []
     if entry.key in {item.key for item in known}:
-        raise UsageError(f"{path} has an entry {entry.key} already")
+        raise UsageError(
+            f"{path} has an entry {entry.key} already; where another test shows it, too, widen the `test` of that entry"
+        )
     facts = {
         "key": entry.key,
-        "test": entry.finding.test,
+        "test": arguments.test or entry.finding.test,
         "symptom": entry.finding.first.heading,
         "operator": entry.finding.identity.operator,
         "match": arguments.match,
@@ -81,8 +90,14 @@ def add(arguments: argparse.Namespace) -> int:
     refused = entry.finding.first.detail == "refused"
     path.write_text(before + entry_text(facts, separate=bool(before.strip()), refused=refused), encoding="utf-8")
     ledger.read(path)
-    print(f"{path}: {entry.key} is expected from now on")
+    print(f"{path}: {entry.key} is expected from now on, in {facts['test']}{_alone(facts['test'])}")
     return NOTHING_NEW
+
+
+def _alone(test: str) -> str:
+    """How to expect it with other arguments of a parametrized test, too."""
+    name, bracket, _ = test.partition("[")
+    return f" alone; with `test = {_quoted(name)}` in its entry (or --test), whatever the arguments" if bracket else ""
 
 
 def hidden(arguments: argparse.Namespace) -> int:

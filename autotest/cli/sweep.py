@@ -25,6 +25,7 @@ from autotest.clusters.sweeps_and_gradients import SweepOnCluster
 from autotest.frameworks import chosen_names
 from autotest.frameworks.samples import SampleDatabase
 from autotest.report import sweep_calls, sweep_text
+from autotest.report.plural import several
 from autotest.results import ledger
 from autotest.results.sweep import Cell, CellKey, SweepMap
 from autotest.results.sweep_findings import SweepFinding, findings, known
@@ -250,6 +251,9 @@ class _Sweep:
         self.found = findings(self._session.map)
         arguments = self._arguments
         if self.found and not arguments.no_explain:
+            most = 2 * arguments.explain  # first for the verdicts, then for the scripts
+            what = several(len(self.found), "distinct finding")
+            print(f"looking into {what}, which takes {most:.0f} s at most (--explain, --no-explain)", flush=True)
             self._engine.look_into(self.found, arguments.explain, arguments.explain)
 
 

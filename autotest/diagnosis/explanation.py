@@ -149,7 +149,8 @@ def _lines(program: Program) -> list[str]:
 
 
 #: Where the difference is as large as the value itself, or not finite.
-_NONE_HELPS = "Would pass: with no rtol below 1"
+_NONE_HELPS = "Would pass: with no tolerance: the difference is as great as the value"
+_NOT_FINITE = "Would pass: with no tolerance: one side alone has NaN or an infinity there"
 
 #: What may be rounding where nothing but zeros is expected.
 _NOISE = 1e-3
@@ -173,7 +174,7 @@ def _tolerance(shrunk: Agreement, settings: Settings) -> list[str]:
     with np.errstate(all="ignore"):
         needed = float(np.where(gap > atol, (gap - atol) / size, 0.0).max(initial=0.0))
     if not np.isfinite(gap).all():
-        return [_NONE_HELPS]
+        return [_NOT_FINITE]
     if not math.isfinite(needed):
         if gap.max() >= (float(size.max()) or _NOISE):  # of the whole value, as below
             return [_NONE_HELPS]

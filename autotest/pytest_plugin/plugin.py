@@ -176,6 +176,7 @@ class Session:
         summary = item.stash.get(self._running, None) or getattr(item, "summary", None)
         if summary is not None:
             summary["found"] = found = _found(error)
+            summary["told"] = report.outcome != "passed"
             for one in _divergences(error):
                 if one.finding is not None and one.finding.sides[1] in summary["candidates"]:
                     summary["candidates"][one.finding.sides[1]]["found"] = one.place
@@ -256,6 +257,7 @@ class Session:
                 "found": found,
                 "covered": {},
                 "candidates": {},
+                "told": True,
             }
 
 
@@ -355,6 +357,7 @@ def _summary(tallies: Sequence[Ran], isolated: bool) -> TestSummary:
         "found": [],
         "covered": merged(covered),
         "candidates": by_candidate,
+        "told": False,
     }
 
 
@@ -370,11 +373,13 @@ def _found(error: BaseException | None) -> list[FindingSummary]:
 
 
 def _in_short(finding: Finding, place: str) -> FindingSummary:
+    from autotest.report.commands import reproduce
+
     return {
         "candidate": finding.sides[1],
         "what": f"{finding.operator}, {finding.first.heading} ({finding.first.stage})",
         "place": place,
-        "reproducer": f"python {place}/repro.py" if finding.script is not None else "",
+        "reproducer": reproduce(place) if finding.script is not None else "",
         "verified": str(finding.verified) if finding.verified.tried else "",
         "seed": finding.base_seed,
         "trial": finding.index,

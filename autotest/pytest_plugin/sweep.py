@@ -106,6 +106,7 @@ def _summary(name: str, swept: Swept) -> TestSummary:
         "found": [],
         "covered": {},
         "candidates": {},
+        "told": False,
     }
 
 

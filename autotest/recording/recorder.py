@@ -16,6 +16,7 @@ from autotest.frameworks import ABSENT, Pair
 from autotest.frameworks.pair import Both
 from autotest.program import Array, Call, CallKind, Operand, Ref, randomness
 from autotest.program.randomness import KnownContents
+from autotest.program.semantics import is_class, is_module_call
 from autotest.recording import mistakes, one_sided, refusals
 from autotest.recording.large_results import stop_at_large
 from autotest.recording.lowering import LiveRecord, LoweredArguments, lower, lower_arguments, may_be_left_out
@@ -340,7 +341,10 @@ class Recorder(LiveRecord):
             raise error  # of something that was given a dual object and could not take it
         expected = current() is self and refusals.is_expected()
         if not expected:
-            self.rejection = Rejection(target, type(error).__name__, str(error), refusals.place(self.pair.packages))
+            # A module is known by its class.
+            owner = self.calls[call.args[0].slot] if is_module_call(call) and type(call.args[0]) is Ref else call
+            operator = owner.target if is_class(owner) else target
+            self.rejection = Rejection(operator, type(error).__name__, str(error), refusals.place(self.pair.packages))
             if not self.check_errors:
                 return
         if self.watch is not None:

@@ -8,6 +8,7 @@ import textwrap
 from autotest.report import coverage
 from autotest.report import groups as by_group
 from autotest.report.advice import refused_at
+from autotest.report.commands import reproduce
 from autotest.report.plural import rounding, several, were
 from autotest.results.groups import of_campaign
 from autotest.results.progress import CampaignProgress, TestProgress
@@ -110,7 +111,7 @@ def _findings(progress: CampaignProgress, width: int) -> list[str]:
         on = by_group.where(progress.seen_on(identity), groups)
         head += f" {on}" if on else ""
         state = found.verified if found.verified.tried else f"not verified yet: autotest replay {found.key}"
-        script = f"python {found.place}/repro.py  ({state})"
+        script = f"{reproduce(found.place)}  ({state})"
         if found.verified.state is State.WAITING:
             script = f"{found.place}  (no script yet; the same command with --resume makes one)"
         happens = _wrapped(f"Happens {found.happens}", width - 3) if found.happens else []

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from autotest.report.commands import reproduce
 from autotest.report.plural import several
 
 #: Columns of what is said of one candidate.
@@ -34,7 +35,7 @@ def lines(results: Sequence[CandidateResult]) -> list[str]:
 
 def _said(result: CandidateResult) -> str:
     if result.against:
-        where = f"; python {result.place}/repro.py" if result.place else ""
+        where = f"; {reproduce(result.place)}" if result.place else ""
         return f"{textwrap.shorten(result.against, _WIDTH, placeholder='...')}{where}"
     told = [f"agrees in {several(result.accepted, 'trial')}"]
     told += [f"{result.expected} differ as its ledger expects"] if result.expected else []

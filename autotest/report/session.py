@@ -57,6 +57,8 @@ class TestSummary(TypedDict):
     covered: Coverage
     #: The same by candidate.
     candidates: dict[str, CandidateSummary]
+    #: Whether pytest itself says that it failed or was skipped.
+    told: bool
 
 
 def header(tests: int, others: int, sides: Sequence[str], base_seed: str, isolated: bool) -> str:
@@ -106,19 +108,26 @@ def _summary(items: Sequence[TestSummary]) -> list[str]:
     if expected:
         lines += ["diverged as the ledger expects:", *_counted(expected)]
     if found:
-        lines.append(several(len(found), "finding") + ":")
         several_sides = len({name for item in items for name in item["candidates"]}) > 1
-        for one in found[:SHOWN]:
-            whose = f"{one['candidate']}, " if several_sides else ""
-            lines.append(f"  {whose}{one['what']}: {one['reproducer'] or one['place']}")
-        if len(found) > SHOWN:
-            lines.append(f"  and {len(found) - SHOWN} more")
+        lines += _findings(found, several_sides=several_sides)
     # What failed says so by itself; what never had a trial that counts would be lost in silence.
-    never = list(dict.fromkeys(item["test"] for item in items if not item["accepted"] and not item["found"]))
+    lost = (item for item in items if not (item["accepted"] or item["found"] or item["told"]))
+    never = list(dict.fromkeys(item["test"] for item in lost))
     if never:
         lines += [f"{several(len(never), 'test')} never had an accepted trial:", *(f"  {name}" for name in never)]
     lines += coverage.closing(merged(item["covered"] for item in items))
     return lines
+
+
+def _findings(found: Sequence[FindingSummary], *, several_sides: bool) -> list[str]:
+    """A line for each distinct finding, however many tests it was met in."""
+    met: collections.Counter[str] = collections.Counter()
+    for one in found:
+        whose = f"{one['candidate']}, " if several_sides else ""
+        met[f"  {whose}{one['what']}: {one['reproducer'] or one['place']}"] += 1
+    lines = [several(len(met), "finding") + ":"]
+    lines += [line + (f"  (in {times} tests)" if times > 1 else "") for line, times in [*met.items()][:SHOWN]]
+    return [*lines, f"  and {len(met) - SHOWN} more"] if len(met) > SHOWN else lines
 
 
 def _by_candidate(items: Sequence[TestSummary]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from autotest.report.commands import reproduce
 from autotest.report.plural import several
 from autotest.results.sweep import Status, SweepMap, SweepRow
 from autotest.results.sweep_findings import SweepFinding
@@ -64,7 +65,7 @@ def _told(row: SweepRow, found: Sequence[SweepFinding], swept: SweepMap, inside:
         if finding.known:
             yield f"    known: {finding.known}"
         if finding.place:
-            yield f"    reproduce: python {finding.place}/repro.py ({finding.verified})"
+            yield f"    reproduce: {reproduce(finding.place)} ({finding.verified})"
     if len(found) > _SHOWN:
         yield f"  and {len(found) - _SHOWN} more findings"
     for reason, times in sorted(cell.left_out.items()):

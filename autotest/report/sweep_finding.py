@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from autotest.report.commands import reproduce
 from autotest.report.plural import several
 from autotest.results.sweep_findings import SweepFinding
 
@@ -41,5 +42,5 @@ def whole(finding: SweepFinding, sides: tuple[str, str]) -> str:
 def _in_short(finding: SweepFinding) -> list[str]:
     lines = [f"  {finding.check}: {finding.message.splitlines()[0]}"]
     if finding.place:
-        lines.append(f"    python {finding.place}/repro.py ({finding.verified})")
+        lines.append(f"    {reproduce(finding.place)} ({finding.verified})")
     return lines

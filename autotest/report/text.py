@@ -12,6 +12,7 @@ import numpy as np
 from autotest.emission import cotangents, names, program_text
 from autotest.program import Program
 from autotest.report.advice import advice_on, refused_at
+from autotest.report.commands import reproduce
 from autotest.report.layers import layer_lines
 from autotest.results.finding import Finding
 from autotest.results.ledger import LedgerEntry
@@ -64,10 +65,7 @@ def _verdict(finding: Finding) -> list[str]:
 def _program(finding: Finding) -> list[str]:
     if finding.program is None:
         return []
-    marked = finding.first.slot if finding.divergent is None else finding.divergent
-    # An input is no call that could be wrong: the mismatch is that of its gradient.
-    inputs = {call.slot for call in finding.program.inputs()}
-    lines = program_text(finding.program, None if marked in inputs else marked).splitlines()
+    lines = program_text(finding.program, finding.marked).splitlines()
     hidden = len(lines) - LINES
     if hidden > 0:
         lines = [*lines[: LINES // 2], f"... {hidden} more lines ...", *lines[-(LINES - LINES // 2) :]]
@@ -99,7 +97,7 @@ def _mismatches(finding: Finding) -> list[str]:
 def _reproducer(finding: Finding, place: str) -> list[str]:
     if finding.script is None:
         return [f"Reproducer: none; {finding.verified}", f"Kept in:    {place}"]
-    return [f"Reproducer: python {place}/repro.py ({finding.verified})"]
+    return [f"Reproducer: {reproduce(place)} ({finding.verified})"]
 
 
 def _origin(finding: Finding) -> list[str]:

@@ -132,6 +132,13 @@ def test_rejected_trials_are_counted_and_made_up_for(tmp_path):
     assert any(reason.startswith("reshape: RuntimeError") for reason in tally.rejections)
 
 
+def test_a_refused_call_of_a_module_is_told_by_its_class(tmp_path):
+    def body():
+        return torch.nn.Linear(random(1, 3).to(int), 2)(torch.ones(1))
+
+    assert {reason.split(":")[0] for reason in trials(body, tmp_path, n=6).rejections} == {"nn.Linear"}
+
+
 def test_too_few_accepted_trials_fail_with_the_commonest_reasons(tmp_path):
     ran = []
 

@@ -154,6 +154,18 @@ def test_export_is_a_bug_report_with_versions_expectation_and_script(command, tm
     assert (tmp_path / "bug.md").read_text() == ended.output
 
 
+def test_export_points_out_the_call_that_show_does(command, tmp_path, kept):
+    store = Store(tmp_path / ".autotest")
+    entry = store.load(kept)
+    # A gradient is told at the tensor that it is of, and not at the call whose gradient is wrong.
+    first = dataclasses.replace(entry.finding.first, name="x0.grad", slot=0, symptom="gradient", stage="backward")
+    for divergent, marked in ((1, ["relu"]), (None, [])):
+        store.save(dataclasses.replace(entry.finding, mismatches=(first,), divergent=divergent), entry.report)
+        lines = command("export", entry.key).output.splitlines()
+        found = [line for line in lines if line.endswith("# <-- first divergent call")]
+        assert [name for line in found for name in ("tensor(", "relu") if name in line] == marked
+
+
 def test_merge_takes_what_is_not_here_yet_and_prefers_what_is_verified(command, tmp_path, shown):
     assert "1 failures and 1 campaigns were new" in command("merge", ".autotest", directory="here").output
     assert "0 failures and 0 campaigns were new" in command("merge", ".autotest", directory="here").output
@@ -171,6 +183,21 @@ def test_a_ledger_entry_quotes_whatever_is_said_and_brings_its_reproducer(comman
     assert (tmp_path / "new" / entry.reproducer).is_file()
     again = command("ledger", "add", kept, "--reason", "twice", "--ledger", tmp_path / "new" / "ledger.toml")
     assert again.status == 2
+    assert "widen the `test` of that entry" in again.errors
+
+
+def test_a_ledger_entry_says_in_which_tests_it_holds(command, tmp_path, kept):
+    """One key is that of all arguments of a test, and an entry for some of them lets the others fail."""
+    one, any_of_them = tmp_path / "one" / "ledger.toml", tmp_path / "any" / "ledger.toml"
+    ended = command("ledger", "add", kept, "--reason", "known", "--ledger", one)
+    assert f"{kept} is expected from now on, in twenty_six.py::test_operator[name='relu'] alone" in ended.output
+    assert 'with `test = "twenty_six.py::test_operator"`' in ended.output
+    ended = command("ledger", "add", kept, "--reason", "known", "--ledger", any_of_them, "--test", "*::test_operator")
+    assert ended.output.endswith("is expected from now on, in *::test_operator\n")
+    for ledger, speaks in ((one, False), (any_of_them, True)):
+        (entry,) = read(ledger)
+        assert entry.speaks_of("twenty_six.py::test_operator[name='relu']")
+        assert entry.speaks_of("twenty_six.py::test_operator[name='exp']") == speaks
 
 
 LARGEST = """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,15 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_run(
     report = tmp_path / "none" / "report"
     assert main(["fuzz", str(tmp_path / "test_none.py"), option, str(report)]) == 2
     assert f"{report} cannot be written: there is no folder {report.parent}" in capsys.readouterr().err
+
+
+def test_what_the_terminals_encoding_lacks_is_spelt_out(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("AUTOTEST_DIR", str(tmp_path / "größe"))
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["list"]) == 0
+    terminal.seek(0)
+    assert r"gr\xf6\xdfe" in terminal.read()
 
 
 def test_a_misspelt_variable_is_told_by_the_nearest_one(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:

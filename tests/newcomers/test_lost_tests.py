@@ -228,9 +228,14 @@ def test_a_pytest_run_ends_with_the_tests_that_never_had_an_accepted_trial():
         "found": [],
         "covered": {},
         "candidates": {},
+        "told": False,
     }
     told = session.summary(
-        [{**heard, "test": "test_it.py::refused"}, {**heard, "test": "test_it.py::good", "accepted": 2}]
+        [
+            {**heard, "test": "test_it.py::refused"},
+            {**heard, "test": "test_it.py::good", "accepted": 2},
+            {**heard, "test": "test_it.py::skipped", "told": True},
+        ]
     )
     assert told[-2:] == ["1 test never had an accepted trial:", "  test_it.py::refused"]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import collections
+import shlex
 from pathlib import Path
 
 import pytest
 
 from autotest.report import campaign, session
+from autotest.report.commands import reproduce
 from autotest.report.plural import several
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import Where
@@ -21,6 +23,7 @@ HEARD = {
     "base_seed": 7,
     "covered": {},
     "candidates": {},
+    "told": True,
     "versions": {"torch": "2.0.1", "oneflow": "0.9.0"},
     "found": [
         {
@@ -40,6 +43,22 @@ def test_the_summary_of_pytest_is_wrapped_and_its_commands_are_not():
     lines = session.summary([HEARD], 60)
     assert [line for line in lines if len(line) > 60] == [f"  relu, value (forward): {HEARD['found'][0]['reproducer']}"]
     assert "    3 x matmul: RuntimeError: mat1 and mat2 shapes cannot be" in lines
+
+
+def test_a_command_can_be_copied_where_the_folder_has_a_space():
+    assert shlex.split(reproduce("/my kernels/.autotest/it's")) == ["python", "/my kernels/.autotest/it's/repro.py"]
+    assert reproduce(".autotest/failures/relu-value-1") == "python .autotest/failures/relu-value-1/repro.py"
+
+
+def test_what_several_tests_found_is_told_once():
+    found = HEARD["found"][0]
+    another = {**HEARD, "found": [{**found, "what": "exp, value (forward)"}]}
+    lines = session.summary([HEARD, another, HEARD])
+    assert lines[-3:] == [
+        "2 findings:",
+        f"  relu, value (forward): {found['reproducer']}  (in 2 tests)",
+        f"  exp, value (forward): {found['reproducer']}",
+    ]
 
 
 def test_the_summary_of_a_campaign_is_wrapped():

@@ -101,6 +101,7 @@ def test_what_the_ledger_expects_is_counted_apart():
         "found": [],
         "covered": {},
         "candidates": {},
+        "told": False,
     }
     assert session.summary([heard, heard]) == [
         "2 tests ran 14 trials: 8 accepted, 6 rejected by the reference",
@@ -142,6 +143,7 @@ def test_what_a_candidate_lacks_is_not_counted_as_refused_by_the_reference():
         "found": [],
         "covered": {},
         "candidates": {"one": {"accepted": 4, "absent": 2, "found": ""}},
+        "told": False,
     }
     first, *_ = session.summary([heard])
     assert first == "1 test ran 9 trials: 4 accepted, 3 rejected by the reference, 2 in need of what is absent"
@@ -179,6 +181,7 @@ def test_of_each_candidate_that_differs_its_own_script_is_told_and_their_trial_o
         "found": found,
         "covered": {},
         "candidates": {name: {"accepted": 0, "absent": 0, "found": name} for name in ("one", "two")},
+        "told": True,
     }
     assert session.summary([heard])[-3:] == [
         "2 findings:",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autotest.processes.breadcrumb import called
-from autotest.program import Call, Operand, Ref, Root
+from autotest.program import Call, Operand, Ref, plain_operands
 from autotest.recording.recorder import Recorder
 
 
@@ -19,19 +19,9 @@ def signature(recorder: Recorder, call: Call, *, refused: bool) -> str:
 def _told(recorder: Recorder, operand: Operand) -> str:
     if isinstance(operand, (tuple, list)):
         return f"[{', '.join(_told(recorder, item) for item in operand)}]"
-    return _leaf(recorder, operand)
-
-
-def _leaf(recorder: Recorder, leaf: Any) -> str:
-    if type(leaf) is Ref:
-        return _value(recorder, recorder.expected[leaf.slot], recorder.calls[leaf.slot])
-    if type(leaf) is Root:
-        return str(leaf.path)
-    if leaf is None or isinstance(leaf, (bool, str)):
-        return repr(leaf)
-    if isinstance(leaf, (int, float)):
-        return "number" if leaf > 0 else "0" if leaf == 0 else "NaN" if leaf != leaf else "negative"  # noqa: PLR0124
-    return type(leaf).__name__
+    if type(operand) is Ref:
+        return _value(recorder, recorder.expected[operand.slot], recorder.calls[operand.slot])
+    return plain_operands.told(operand)
 
 
 def _value(recorder: Recorder, value: Any, made_by: Call) -> str:

@@ -20,6 +20,7 @@ from autotest.frameworks import chosen
 from autotest.frameworks.registry import candidates_in, must_be_known
 from autotest.processes import breadcrumb
 from autotest.report import markdown, text
+from autotest.report.plural import several
 from autotest.results.identity import placeless
 from autotest.results.verification import State, Verification
 from autotest.running import deaths
@@ -177,7 +178,8 @@ def merge(arguments: argparse.Namespace) -> int:
             added += 1
         with contextlib.closing(History(directory)) as history:
             campaigns += history.merge(folder / History.FILE)
-    print(f"{added} failures and {campaigns} campaigns were new; {len(known)} failures are kept in {store.failures}")
+    new = f"{several(added, 'failure')} and {several(campaigns, 'campaign')}"
+    print(f"new: {new}; {store.failures} has {several(len(known), 'failure')} now")
     return USAGE if damaged else NOTHING_NEW
 
 

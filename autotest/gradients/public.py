@@ -101,28 +101,24 @@ def gradcheck(
         checked = check(FunctionOfInputs(framework, fn, given), rule)
         _warn(checked)
         return _verdict(checked, framework, raise_exception, "")
-    try:
-        native(
-            fn,
-            given,
-            eps=eps,
-            atol=atol,
-            rtol=rtol,
-            raise_exception=True,
-            nondet_tol=nondet_tol,
-            check_undefined_grad=check_undefined_grad,
-            check_grad_dtypes=check_grad_dtypes,
-            check_batched_grad=check_batched_grad,
-            check_forward_ad=check_forward_ad,
-            check_backward_ad=check_backward_ad,
-            fast_mode=fast_mode,
-            **_masked(native, masked, framework),
-        )
+    complaint = _complaint(
+        native,
+        fn,
+        given,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_forward_ad,
+        check_backward_ad=check_backward_ad,
+        fast_mode=fast_mode,
+        **_masked(native, masked, framework),
+    )
+    if complaint is None:
         return True
-    except RuntimeError as error:
-        if type(error).__name__ != "GradcheckError":
-            raise
-        complaint = str(error)
     if not check_backward_ad or check_forward_ad or check_batched_grad:
         # What this library checks is not what torch complains of, at least not all of it.
         if raise_exception:
@@ -250,6 +246,17 @@ def _native(framework: Framework, path: str) -> Any:
         return framework.resolve(path)
     except AttributeError:
         return ABSENT
+
+
+def _complaint(native: Callable[..., Any], fn: Callable[..., Any], inputs: Any, **asked: Any) -> str | None:
+    """What the framework's own function has against the gradients of `fn`; None where it has nothing."""
+    try:
+        native(fn, inputs, raise_exception=True, **asked)
+    except RuntimeError as error:
+        if type(error).__name__ != "GradcheckError":
+            raise
+        return str(error)
+    return None
 
 
 def _masked(native: Callable[..., Any], masked: bool | None, framework: Framework) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autotest.program import Program, Ref, Root
+from autotest.program import Program, Ref, plain_operands
 from autotest.program.semantics import base_name, is_setting
 
 
@@ -32,10 +32,4 @@ def _told(program: Program, operand: Any) -> str:
             return "result"
         shape = program.arrays[call.args[0].index].data.shape
         return "empty" if 0 in shape else f"{len(shape)}-d"
-    if type(operand) is Root:
-        return str(operand.path)
-    if operand is None or isinstance(operand, (bool, str)):
-        return repr(operand)
-    if isinstance(operand, (int, float)):
-        return "number" if operand > 0 else "0" if operand == 0 else "negative"
-    return type(operand).__name__
+    return plain_operands.told(operand)

@@ -167,10 +167,10 @@ def test_export_points_out_the_call_that_show_does(command, tmp_path, kept):
 
 
 def test_merge_takes_what_is_not_here_yet_and_prefers_what_is_verified(command, tmp_path, shown):
-    assert "1 failures and 1 campaigns were new" in command("merge", ".autotest", directory="here").output
-    assert "0 failures and 0 campaigns were new" in command("merge", ".autotest", directory="here").output
+    assert "new: 1 failure and 1 campaign; " in command("merge", ".autotest", directory="here").output
+    assert "new: 0 failures and 0 campaigns; " in command("merge", ".autotest", directory="here").output
     command("replay", shown)
-    assert "1 failures and 0 campaigns were new" in command("merge", ".autotest", directory="here").output
+    assert "new: 1 failure and 0 campaigns; " in command("merge", ".autotest", directory="here").output
     assert Store(tmp_path / "here").load(shown).finding.verified.tried
 
 

@@ -27,7 +27,7 @@ from autotest.sweeping.worker import work
 from tests.sweep.planted import TORCH, databases, deadly_relu
 
 
-def relu_of(*shape: int, inplace: bool = False, name: str = "relu") -> Program:
+def relu_of(*shape: int, inplace: float = False, name: str = "relu") -> Program:
     array = Array(np.ones(shape, "float32"), "float32")
     calls = [tensor_call(0, 0, array, requires_grad=False), Call("function", name, (Ref(0),), {"inplace": inplace}, 1)]
     return Program(tuple(calls), (array,))
@@ -39,6 +39,8 @@ def test_arguments_are_alike_in_all_that_does_not_tend_to_kill() -> None:
     assert len({arguments(program, refused=False) for program in different}) == len(different)
     assert arguments(relu_of(2), refused=False) != arguments(relu_of(2, inplace=True), refused=False)
     assert arguments(relu_of(2), refused=False) != arguments(relu_of(2), refused=True)
+    shown = [arguments(relu_of(2, inplace=flag), refused=False) for flag in (2.5, 0, -1, float("nan"))]
+    assert shown == [f"relu([1-d], inplace={word})" for word in ("number", "0", "negative", "NaN")]
 
 
 def test_a_sample_that_kills_only_after_others_is_no_finding() -> None:

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import dataclasses
 import datetime as dt
-import importlib.metadata
 import json
 import os
 import secrets
@@ -20,6 +19,7 @@ from typing import Any
 
 from autotest.base import options
 from autotest.base.units import duration, size
+from autotest.base.versions import installed
 from autotest.campaigns.campaign import Campaign, Plan, progress_of
 from autotest.campaigns.history import History
 from autotest.cli import candidates, executors, fuzz_each, fuzz_groups
@@ -191,8 +191,8 @@ def _page(progress: CampaignProgress, arguments: argparse.Namespace) -> str:
         with contextlib.suppress(OSError):
             scripts[found.key] = (Path(found.place) / "repro.py").read_text(encoding="utf-8")
     for side in sides:  # importing a framework for its version takes seconds
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
-            versions[side] = importlib.metadata.version(side)
+        if version := installed(side):
+            versions[side] = version
     date = dt.datetime.now(dt.timezone.utc).date().isoformat()
     command = shlex.join(["autotest", *sys.argv[1:]])
     swept, findings = campaign_map(progress, sides, versions, scripts, command, date)

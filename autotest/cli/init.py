@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib.metadata
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,14 +59,18 @@ def run(arguments: argparse.Namespace) -> int:
             print(line)
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be written: {error.strerror}") from error
-    print(f"\nNext: pytest {tests}")
+    print(f"\nNext: pytest {shlex.quote(str(tests))}")
     return NOTHING_NEW
 
 
 def _written(folder: Path, tests: Path, candidate: str, where: str) -> Iterator[str]:
     yield _new(tests, init_templates.tests(candidate))
     yield _settings(folder / SETTINGS, candidate)
-    yield _new(folder / WORKFLOW, init_templates.workflow(where, requirement(candidate)))
+    needed, is_local = requirement(candidate), "dir_info" in _origin()
+    told = _new(folder / WORKFLOW, init_templates.workflow(shlex.quote(where), needed, is_local=is_local))
+    yield told
+    if is_local and told.startswith("wrote"):
+        yield f"         {DISTRIBUTION} came from a folder of this machine: say there where CI installs it from"
     yield _ignored(folder / ".gitignore")
 
 
@@ -105,10 +110,18 @@ def requirement(candidate: str) -> str:
     """What `pip install` brings this library by: from where it was installed here, if that is a repository."""
     extras = f"fuzz,{candidate}" if candidate == DEFAULT_PAIR[1] else "fuzz"  # the default one has an extra of its name
     plain = f"{DISTRIBUTION}[{extras}]"
+    origin = _origin()
+    version = origin.get("vcs_info")
+    return f"{plain} @ {version['vcs']}+{origin['url']}@{version['commit_id']}" if version else plain
+
+
+def _origin() -> dict[str, Any]:
+    """Where this library was installed from, as pip writes it down; empty where that was a package index.
+
+    https://packaging.python.org/en/latest/specifications/direct-url/
+    """
     with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
         text = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
-        origin = json.loads(text or "{}")
-        version = origin.get("vcs_info")
-        if version:
-            return f"{plain} @ {version['vcs']}+{origin['url']}@{version['commit_id']}"
-    return plain
+        origin: dict[str, Any] = json.loads(text or "{}")
+        return origin
+    return {}

@@ -55,7 +55,7 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.10"
-      - run: pip install pytest "$requirement"
+$note      - run: pip install pytest "$requirement"
       # The same trials every time: what passed yesterday passes today unless something changed.
       - run: pytest $tests
       # Fresh trials in worker processes, which a crash may cost; another seed in every run.
@@ -70,6 +70,10 @@ jobs:
           include-hidden-files: true
 """
 
+_FROM_A_FOLDER = """\
+      # It was installed from a folder: say where CI finds it, as in "dual-autotest[fuzz] @ git+https://HOST/REPOSITORY".
+"""
+
 
 def tests(candidate: str) -> str:
     """A first test file."""
@@ -81,9 +85,12 @@ def settings(candidate: str) -> str:
     return _filled(_SETTINGS, candidate=candidate)
 
 
-def workflow(folder: str, requirement: str) -> str:
-    """A workflow for GitHub's CI that tests `folder`, after ``pip install`` of `requirement`."""
-    return _filled(_WORKFLOW, tests=folder, requirement=requirement)
+def workflow(folder: str, requirement: str, *, is_local: bool) -> str:
+    """A workflow for GitHub's CI that tests `folder`, after ``pip install`` of `requirement`.
+
+    With `is_local`, it says that this came from a folder, which CI does not have.
+    """
+    return _filled(_WORKFLOW, tests=folder, requirement=requirement, note=_FROM_A_FOLDER if is_local else "")
 
 
 def _filled(template: str, **names: str) -> str:

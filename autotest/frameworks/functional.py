@@ -7,10 +7,8 @@ torch's tensors do beyond that is brought about here and in `functional_calls`.
 from __future__ import annotations
 
 import abc
-import contextlib
 import functools
 import importlib
-import importlib.metadata
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
@@ -18,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from autotest.base.versions import installed
 from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import functional_autograd as autograd
@@ -348,8 +347,7 @@ class Functional(Framework):
     def version(self) -> str:
         own = getattr(self.root, "__version__", None)
         if own is None:  # a package need not say it
-            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-                own = importlib.metadata.version(self.module.partition(".")[0])
+            own = installed(self.module.partition(".")[0])
         return str(own or "unknown")
 
     def resolve(self, path: str) -> Any:

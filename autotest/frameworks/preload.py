@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Final
 
 from autotest.base.errors import FrameworkMissing
+from autotest.base.versions import installed
 
 #: What OneFlow 0.9.0 is linked with, by the package that brings it; each library after those that it needs.
 LIBRARIES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
@@ -93,8 +94,8 @@ def require_core() -> None:
         (folder / (_CORE + end)).exists() for folder in folders for end in importlib.machinery.EXTENSION_SUFFIXES
     ):
         raise FrameworkMissing(
-            f"the installed oneflow {_version('oneflow')} has no compiled core for {python} (OneFlow 0.9.0, the newest "
-            f"that has one, exists for CPython 3.7 to 3.10); {_INSTALL}, or {_CHOOSE}"
+            f"the installed oneflow {installed('oneflow') or 'of unknown version'} has no compiled core for {python} "
+            f"(OneFlow 0.9.0, the newest that has one, exists for CPython 3.7 to 3.10); {_INSTALL}, or {_CHOOSE}"
         )
 
 
@@ -131,10 +132,3 @@ def _load(path: str, mode: int = 0) -> bool:
     except OSError:
         return False
     return True
-
-
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "of unknown version"

@@ -11,7 +11,6 @@ of a test travels on its report, as plain data, so that it gets through pytest-x
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import os
 import re
 import shutil
@@ -24,17 +23,12 @@ from autotest.pytest_plugin import command_line
 
 if TYPE_CHECKING:
     from autotest.campaigns.isolated_runner import IsolatedRunner
-    from autotest.report.session import CandidateSummary, FindingSummary, TestSummary
-    from autotest.results.coverage import Coverage
-    from autotest.results.divergence import Divergence
-    from autotest.results.finding import Finding
+    from autotest.pytest_plugin.summaries import RanTest
+    from autotest.report.session import FindingSummary, TestSummary
     from autotest.running.tally import Tally
     from autotest.sources.called_tests import CollectedAs
     from autotest.trials.context import RunContext
     from autotest.trials.trial import Test
-
-    #: A test that ran: its id, and what it ran with and came to.
-    Ran = tuple[str, RunContext, Tally]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -103,7 +97,7 @@ class Session:
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         from autotest.running.run_hooks import run_hook
 
-        tallies: list[Ran] = []
+        tallies: list[RanTest] = []
         if _takes_examples(item) and not self._config.getoption("autotest_isolate"):
             _import_frameworks()
 
@@ -113,7 +107,9 @@ class Session:
         with run_hook(listen), self._where_it_runs(item), self._as_it_is_called(item), self._shown():
             yield
         if tallies:
-            item.stash[self._running] = _summary(tallies, self._isolated is not None)
+            from autotest.pytest_plugin import summaries
+
+            item.stash[self._running] = summaries.of_item(tallies, isolated=self._isolated is not None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
@@ -175,17 +171,16 @@ class Session:
         error = excinfo.value if excinfo is not None else None
         summary = item.stash.get(self._running, None) or getattr(item, "summary", None)
         if summary is not None:
-            summary["found"] = found = _found(error)
-            summary["told"] = report.outcome != "passed"
-            for one in _divergences(error):
-                if one.finding is not None and one.finding.sides[1] in summary["candidates"]:
-                    summary["candidates"][one.finding.sides[1]]["found"] = one.place
-            told = _properties(summary)
+            from autotest.pytest_plugin import summaries
+            from autotest.report import session
+
+            summaries.note_end(summary, error, told=report.outcome != "passed")
+            told = list(session.properties(summary))
             item.user_properties += told
             report.user_properties += told
             report.autotest = summary  # type: ignore[attr-defined]
-            if found:
-                _add_section(report, found, self._config)
+            if summary["found"]:
+                _add_section(report, summary["found"], self._config)
         judged = is_autotest(item) or hasattr(item, "summary")
         if excinfo is not None and judged and not self._config.getoption("fulltrace"):
             from autotest.pytest_plugin.failures import show_briefly
@@ -226,6 +221,7 @@ class Session:
         from autotest.base import options
         from autotest.frameworks import chosen
         from autotest.processes import breadcrumb
+        from autotest.pytest_plugin import summaries
         from autotest.results.verification import Verification
         from autotest.running import deaths
         from autotest.trials.context import RunContext
@@ -244,21 +240,8 @@ class Session:
                 continue
             finding, kept = recovered
             report.longrepr = f"{report.longrepr}\n\n{kept.report}"
-            found = [_in_short(finding, kept.place)]
-            _add_section(report, found, self._config)
-            report.autotest = {  # type: ignore[attr-defined]
-                "test": finding.test,
-                "accepted": 0,
-                "rejections": {},
-                "expected": {},
-                "cleared": 0,
-                "base_seed": finding.base_seed,
-                "versions": finding.versions,
-                "found": found,
-                "covered": {},
-                "candidates": {},
-                "told": True,
-            }
+            report.autotest = summary = summaries.of_death(finding, kept.place)  # type: ignore[attr-defined]
+            _add_section(report, summary["found"], self._config)
 
 
 def _sweep(config: pytest.Config, expression: str) -> None:
@@ -304,13 +287,9 @@ def _variables() -> Iterator[tuple[str, str]]:
 
 def _with_version(name: str) -> str:
     """A framework's name with its version as installed, for importing it may take seconds."""
-    return f"{name} {_installed(name)}".rstrip()
+    from autotest.base.versions import installed
 
-
-def _installed(name: str) -> str:
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError, ValueError):
-        return importlib.metadata.version(name)
-    return ""
+    return f"{name} {installed(name)}".rstrip()
 
 
 def _plain_name(test: str) -> str:
@@ -319,77 +298,6 @@ def _plain_name(test: str) -> str:
     pytest-xdist puts the group of a test behind its node id: ``test_x.py::test_it@group``.
     """
     return re.split(r"::|\.", re.split(r"[\[@]", test)[0])[-1]
-
-
-def _summary(tallies: Sequence[Ran], isolated: bool) -> TestSummary:
-    """The sum of what the autotests called by one item came to: usually one."""
-    from collections import Counter
-
-    from autotest.base.errors import FrameworkMissing
-    from autotest.results.coverage import merged
-
-    name, context, _ = tallies[0]
-    rejections: Counter[str] = Counter()
-    expected: Counter[str] = Counter()
-    covered: list[Coverage] = []
-    for _, _, tally in tallies:
-        covered += getattr(tally, "coverage", ())
-        rejections.update(tally.rejections)
-        expected.update(tally.expected)
-    versions = {}
-    with contextlib.suppress(FrameworkMissing):
-        # With its trials in a worker process, this one has imported no framework and need not.
-        sides = (context.pair.reference, *(own.pair.candidate for _, own, _ in tallies))
-        versions = {side.name: _installed(side.name) if isolated else side.version for side in sides}
-    by_candidate: dict[str, CandidateSummary] = {}
-    for _, own, tally in tallies:
-        sums = by_candidate.setdefault(own.pair.candidate.name, {"accepted": 0, "absent": 0, "found": ""})
-        sums["accepted"] += tally.accepted
-        sums["absent"] += tally.absent.total()
-    return {
-        "test": name,
-        "accepted": sum(tally.accepted for _, _, tally in tallies),
-        "rejections": dict(rejections),
-        "expected": dict(expected),
-        "cleared": sum(getattr(tally, "cleared", 0) for _, _, tally in tallies),
-        "base_seed": context.options.seed,
-        "versions": versions,
-        "found": [],
-        "covered": merged(covered),
-        "candidates": by_candidate,
-        "told": False,
-    }
-
-
-def _divergences(error: BaseException | None) -> Sequence[Divergence]:
-    """The divergences that an error stands for: one of each candidate that differs; none for any other error."""
-    from autotest.results.divergence import Divergence
-
-    return (error, *error.others) if isinstance(error, Divergence) else ()
-
-
-def _found(error: BaseException | None) -> list[FindingSummary]:
-    return [_in_short(one.finding, one.place) for one in _divergences(error) if one.finding is not None]
-
-
-def _in_short(finding: Finding, place: str) -> FindingSummary:
-    from autotest.report.commands import reproduce
-
-    return {
-        "candidate": finding.sides[1],
-        "what": f"{finding.operator}, {finding.first.heading} ({finding.first.stage})",
-        "place": place,
-        "reproducer": reproduce(place) if finding.script is not None else "",
-        "verified": str(finding.verified) if finding.verified.tried else "",
-        "seed": finding.base_seed,
-        "trial": finding.index,
-    }
-
-
-def _properties(summary: TestSummary) -> list[tuple[str, object]]:
-    from autotest.report import session
-
-    return list(session.properties(summary))
 
 
 def _add_section(report: pytest.TestReport, found: Sequence[FindingSummary], config: pytest.Config) -> None:

@@ -70,6 +70,36 @@ def test_the_workflow_installs_what_the_candidate_needs(candidate, extras):
     assert init.requirement(candidate).startswith(f"dual-autotest{extras}")
 
 
+@pytest.mark.parametrize(
+    ("origin", "installs", "noted"),
+    [
+        ({"url": "file:///srv/dual-autotest", "dir_info": {}}, '"dual-autotest[fuzz]"', True),
+        (
+            {"url": "https://host/it", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            '"dual-autotest[fuzz] @ git+https://host/it@abc"',
+            False,
+        ),
+        ({}, '"dual-autotest[fuzz]"', False),
+    ],
+)
+def test_a_workflow_says_where_ci_has_no_folder_to_install_from(tmp_path, capsys, monkeypatch, origin, installs, noted):
+    monkeypatch.setattr(init, "_origin", lambda: origin)
+    initialised(tmp_path)
+    workflow = (tmp_path / ".github/workflows/autotest.yml").read_text()
+    assert f"- run: pip install pytest {installs}\n" in workflow
+    assert ("installed from a folder: say where CI finds it" in workflow) == noted
+    assert ("came from a folder of this machine" in capsys.readouterr().out) == noted
+
+
+def test_folders_with_spaces_are_quoted(tmp_path, capsys):
+    (tmp_path / "my kernels").mkdir()
+    initialised(tmp_path / "my kernels", "--tests", "my tests")
+    path = tmp_path / "my kernels" / "my tests" / "test_alignment.py"
+    assert capsys.readouterr().out.endswith(f"Next: pytest '{path}'\n")
+    workflow = (tmp_path / "my kernels" / ".github/workflows/autotest.yml").read_text()
+    assert "- run: pytest 'my tests'\n" in workflow
+
+
 def test_the_version_is_told_by_the_command_and_by_the_package(capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])

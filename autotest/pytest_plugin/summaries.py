@@ -1,0 +1,99 @@
+"""What the autotests of one item came to, as data that a report carries to the summary of the session."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from autotest.base.errors import FrameworkMissing
+from autotest.base.versions import installed
+from autotest.report.commands import reproduce
+from autotest.report.session import CandidateSummary, FindingSummary, TestSummary
+from autotest.results.coverage import Coverage, merged
+from autotest.results.divergence import Divergence
+from autotest.results.finding import Finding
+from autotest.running.tally import Tally
+from autotest.trials.context import RunContext
+
+#: A test that ran: its id, and what it ran with and came to.
+RanTest: TypeAlias = tuple[str, RunContext, Tally]
+
+
+def of_item(tallies: Sequence[RanTest], *, isolated: bool) -> TestSummary:
+    """The sum of what the autotests called by one item came to: usually one.
+
+    Where trials are `isolated`, no framework is asked for its version, which would import it here.
+    """
+    name, context, _ = tallies[0]
+    rejections: Counter[str] = Counter()
+    expected: Counter[str] = Counter()
+    covered: list[Coverage] = []
+    for _, _, tally in tallies:
+        covered += getattr(tally, "coverage", ())
+        rejections.update(tally.rejections)
+        expected.update(tally.expected)
+    versions = {}
+    with contextlib.suppress(FrameworkMissing):
+        sides = (context.pair.reference, *(own.pair.candidate for _, own, _ in tallies))
+        versions = {side.name: installed(side.name) if isolated else side.version for side in sides}
+    by_candidate: dict[str, CandidateSummary] = {}
+    for _, own, tally in tallies:
+        sums = by_candidate.setdefault(own.pair.candidate.name, {"accepted": 0, "absent": 0, "found": ""})
+        sums["accepted"] += tally.accepted
+        sums["absent"] += tally.absent.total()
+    return {
+        "test": name,
+        "accepted": sum(tally.accepted for _, _, tally in tallies),
+        "rejections": dict(rejections),
+        "expected": dict(expected),
+        "cleared": sum(getattr(tally, "cleared", 0) for _, _, tally in tallies),
+        "base_seed": context.options.seed,
+        "versions": versions,
+        "found": [],
+        "covered": merged(covered),
+        "candidates": by_candidate,
+        "told": False,
+    }
+
+
+def note_end(summary: TestSummary, error: BaseException | None, *, told: bool) -> None:
+    """Add to `summary` what the item raised, and whether pytest has `told` that it failed or was skipped."""
+    summary["told"] = told
+    # One of each candidate that differs.
+    divergences = (error, *error.others) if isinstance(error, Divergence) else ()
+    found = [(one.finding, one.place) for one in divergences if one.finding is not None]
+    summary["found"] = [_in_short(finding, place) for finding, place in found]
+    for finding, place in found:
+        if finding.sides[1] in summary["candidates"]:
+            summary["candidates"][finding.sides[1]]["found"] = place
+
+
+def of_death(finding: Finding, place: str) -> TestSummary:
+    """What an item came to that killed the process it ran in, by the finding made of that, which is kept at `place`."""
+    return {
+        "test": finding.test,
+        "accepted": 0,
+        "rejections": {},
+        "expected": {},
+        "cleared": 0,
+        "base_seed": finding.base_seed,
+        "versions": finding.versions,
+        "found": [_in_short(finding, place)],
+        "covered": {},
+        "candidates": {},
+        "told": True,
+    }
+
+
+def _in_short(finding: Finding, place: str) -> FindingSummary:
+    return {
+        "candidate": finding.sides[1],
+        "what": f"{finding.operator}, {finding.first.heading} ({finding.first.stage})",
+        "place": place,
+        "reproducer": reproduce(place) if finding.script is not None else "",
+        "verified": str(finding.verified) if finding.verified.tried else "",
+        "seed": finding.base_seed,
+        "trial": finding.index,
+    }

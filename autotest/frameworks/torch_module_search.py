@@ -26,6 +26,8 @@ _GIVEN_UP: Final = frozenset(("size_average", "reduce"))
 _INPUTS, _CONSTRUCTORS = 2, 3
 #: Constructors whose options are changed, pairs of options of one of them, and options that torch refuses.
 _OPTIONED, _PAIRS, _REFUSED = 2, 40, 12
+#: Options of the constructor beside which those of the call are tried.
+_CALLED: Final = 1
 #: Whole numbers that a layer may be made of, and seldom is.
 _SELDOM: Final = (0, 1)
 
@@ -74,23 +76,39 @@ def searched(kind: Any, drawer: Drawer) -> Iterator[ModuleUse]:
                 (shown if tells else silent).append(one._replace(inputs=taken))
         yield from (*shown, *silent)
         # Two of them at once: some options matter beside others only.
-        for one, other in itertools.pairwise([*shown, *silent]):
+        for one, other in (*itertools.pairwise([*shown, *silent]), *_words_and_sizes(shown)):
             both = one._replace(kwargs={**one.kwargs, **other.kwargs})
             taken, _ = _telling(kind, both, one, [one.inputs, other.inputs], drawer)
             if taken is not None:
                 yield both._replace(inputs=taken)
         yield from _beside_another(kind, [*silent, *refused], shown, drawer)
         yield from (one._replace(inputs=base.inputs) for one in refused[:_REFUSED])
-        yield from _called_with_options(kind, base, offered, drawer)
+        for made in (base, *shown[:_CALLED]):
+            yield from _called_with_options(kind, made, offered, drawer)
+
+
+def _words_and_sizes(made: Sequence[ModuleUse]) -> Iterator[tuple[ModuleUse, ModuleUse]]:
+    """What is made with a word, such as ``padding="same"``, and what is made with other sizes for each dimension."""
+    for one, other in itertools.product(made, made):
+        words, sizes = one.kwargs.values(), other.kwargs.values()
+        if any(isinstance(word, str) for word in words) and any(isinstance(size, tuple) for size in sizes):
+            yield one, other
 
 
 def _called_with_options(kind: Any, base: ModuleUse, offered: tuple[Any, ...], drawer: Drawer) -> Iterator[ModuleUse]:
     """The module of `base` called with one optional argument besides, where that changes what it gives."""
     module, arguments = _built(kind, base, drawer), (base.inputs, base.named)
     plain = functools.cache(lambda _: given(module, arguments))
-    for name, value in changed_options(kind.forward, 1 + len(base.inputs), offered):
+    for name, value in changed_options(kind.forward, 1 + len(base.inputs), (*offered, *_other_sizes(plain(0)))):
         if telling(functools.partial(module, **{name: value}), plain, [arguments])[1]:
             yield base._replace(named={**base.named, name: value})
+
+
+def _other_sizes(came: Any) -> Iterator[tuple[int, ...]]:
+    """What might be asked for in place of the sizes of the images or sequences that a module gave."""
+    value = came[0] if came is not None else None
+    if isinstance(value, torch.Tensor) and value.dim() > 2:
+        yield tuple(size + 1 for size in value.shape[2:])
 
 
 def _built(kind: Any, use: ModuleUse, drawer: Drawer) -> Any:

@@ -7,6 +7,7 @@ import functools
 import inspect
 import itertools
 import re
+import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -40,6 +41,8 @@ _QUOTED: Final = re.compile(r"['\"]([A-Za-z][a-z_-]{1,20})['\"]")
 #: Samples that are tried with every option, samples that have each, words of one function's documentation, and pairs of
 #: options.
 _TRIED, _OPTIONED, _MOST_WORDS, _PAIRS = 24, 3, 12, 200
+#: Pairs of options that both show, for samples of one operator.
+_TOGETHER: Final = 8
 #: In how many ways samples may give an argument that others are tried for.
 _WAYS: Final = 3
 #: The dtypes that a result is asked for in.
@@ -69,6 +72,15 @@ def changed_options(function: Any, positional: int, offered: tuple[Any, ...]) ->
             if parameter.default is inspect.Parameter.empty or name in _EVERYWHERE or name.startswith("_"):
                 continue
             yield from ((name, value) for value in other_values(name, parameter.default, offered))
+            yield from ((name, sizes) for sizes in _unlike_sizes(parameter.annotation))
+
+
+def _unlike_sizes(annotation: Any) -> Iterator[tuple[int, ...]]:
+    """For what may be one size or one for each dimension, as annotations of modules say: other ones for each."""
+    for part in typing.get_args(annotation):
+        sizes = typing.get_args(part)
+        if typing.get_origin(part) is tuple and len(sizes) > 1 and set(sizes) == {int}:
+            yield tuple(range(len(sizes), 0, -1))
 
 
 def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
@@ -116,6 +128,7 @@ def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any]
         if index is not None and (told or not first or (tells and tried[index] not in first)):
             yield _with(tried[index], name, value)
     yield from _beside_another(function, alone, shown)
+    yield from _together(function, shown)
 
 
 def _beside_another(
@@ -133,6 +146,23 @@ def _beside_another(
         if telling(_changed(function, name, value), plain, [arguments])[1]:
             done.add(place)
             yield _with(other, name, value)
+
+
+def _together(function: Callable[..., Any], shown: Sequence[tuple[str, Any, Any]]) -> Iterator[Any]:
+    """Pairs of options that change something each, where the second changes what the first gives: code of their own."""
+    first = {name: value for name, value, _ in reversed(shown)}
+    done: set[frozenset[str]] = set()
+    pairs = ((known, other) for known in shown for other in first)
+    for (name, value, sample), other in itertools.islice(pairs, _PAIRS):
+        both = frozenset((f"{name}={_told(value)}", f"{other}={_told(first[other])}"))
+        if len(done) == _TOGETHER or both in done or other == name or other in sample.kwargs:
+            continue
+        known = _with(sample, name, value)
+        arguments = (known.input, *known.args), known.kwargs
+        plain = functools.partial(_given, function, [arguments])
+        if telling(_changed(function, other, first[other]), plain, [arguments])[1]:
+            done.add(both)
+            yield _with(known, other, first[other])
 
 
 def _given(function: Callable[..., Any], candidates: Sequence[CallArguments], index: int) -> Any:

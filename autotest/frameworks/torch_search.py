@@ -147,8 +147,8 @@ def _copies(arguments: tuple[Any, ...]) -> Iterator[Any]:
 
 
 def odd_inputs(drawer: Drawer) -> list[tuple[Any, ...]]:
-    """Inputs of modules of odd sizes, on which some options show that do not otherwise."""
-    return [(drawer.tensor(shape),) for shape in _ODD_SHAPES]
+    """Inputs of modules on which some options show that do not otherwise: of odd sizes, and too short for a target."""
+    return [*((drawer.tensor(shape),) for shape in _ODD_SHAPES), _sequences(drawer, [2, 6])]
 
 
 def module_inputs(drawer: Drawer, other_sizes: Mapping[int, int] = MappingProxyType({})) -> list[tuple[Any, ...]]:
@@ -172,14 +172,19 @@ def module_inputs(drawer: Drawer, other_sizes: Mapping[int, int] = MappingProxyT
         tuple(torch.sigmoid(item.detach()).requires_grad_(index == 0) for index, item in enumerate(pair))
         for pair in pairs[:2]
     ]
-    log_probabilities = (
-        torch.log_softmax(drawer.tensor((6, 2, 4)).detach(), 2).requires_grad_(),
-        drawer.whole((2, 3)) + 1, torch.tensor([6, 6]), torch.tensor([3, 2]),
-    )  # fmt: skip
+    log_probabilities = _sequences(drawer, [6, 6])
     spaces = ((4, 4), (2, 2, 2))
     # Where maxima came from: each place once, all of them within any output.
     places = [(drawer.tensor((2, 4, *space)), _counted(space).expand(2, 4, *space).clone()) for space in spaces]
     return [*alone, (drawer.whole((2, 3)),), *pairs, *probabilities, *classes, *triples, log_probabilities, *places]
+
+
+def _sequences(drawer: Drawer, lengths: Sequence[int]) -> tuple[Any, ...]:
+    """Logarithms of probabilities, targets of three and of two places, and how long both are."""
+    return (
+        torch.log_softmax(drawer.tensor((6, 2, 4)).detach(), 2).requires_grad_(),
+        drawer.whole((2, 3)) + 1, torch.tensor(lengths), torch.tensor([3, 2]),
+    )  # fmt: skip
 
 
 def _counted(shape: Sequence[int]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.program import Program
-from autotest.sources.mutated_inputs import inputs, resized, with_array
+from autotest.sources.mutated_inputs import inputs, of_few, resized, with_array
 
 _Values = np.ndarray[Any, Any]
 #: What the values of every floating input become, computed in double precision.
@@ -29,10 +29,13 @@ _LONG: Final = 2049
 
 
 def hard_inputs(programs: Sequence[Program], count: int) -> Iterator[tuple[str, Program]]:
-    """At most `count` programs on hard inputs, each with its name: every kind on one program, then on the next."""
+    """At most `count` programs on hard inputs, each with its name: every kind on one program, then on the next.
+
+    Programs on several numbers come before those on one, where nothing is added up and few sizes meet.
+    """
     made = [
         (name, hard)
-        for program in programs
+        for program in sorted(programs, key=of_few)
         for name, hard in [*((name, _computed(program, compute)) for name, compute in PLAN.items()), _long(program)]
         if hard is not None
     ]

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from autotest.program import Call, Program, Ref, Root, leaves, map_operand
@@ -22,8 +22,9 @@ _BOUNDS: Final = (0, -1, 100)
 _BOUNDED: Final = 4
 #: The dtypes that are asked for.
 _DTYPES: Final = ("float32", "float64", "int64", "int32", "bool")
-#: Indices from the end, with a step, of nothing, of several, and of a flag.
+#: Indices from the end, with a step, of nothing, of several, and of a flag; and up to the end.
 INDICES: Final = (-1, slice(-2, None), slice(None, None, 2), slice(0, 0), [0, -1], True)
+UP_TO_THE_END: Final = (slice(None, -1), slice(-3, -1), slice(1, -1, 2))
 #: What makes of most fractions one that is half a unit of single precision off.
 _FACTOR: Final = 0.9876543210123
 
@@ -91,7 +92,10 @@ def last_dimension(program: Program, source: random.Random) -> Program | None:
 
 
 def at_bounds(program: Program) -> Iterator[Program]:
-    """Each of its first few whole numbers at each of `_BOUNDS` and as great as a size; a fraction at nothing."""
+    """Each of its first few whole numbers at each of `_BOUNDS` and as great as a size; a fraction at 0.0 and 2.
+
+    Two that follow one another are also 0 and a size: what begins and takes all.
+    """
     shapes = [program.arrays[call.args[0].index].data.shape for call in program.inputs()][:1]
     bounds = dict.fromkeys([*_BOUNDS, *(size for shape in shapes for size in (*shape[:1], *shape[-1:]))])
     found = 0
@@ -100,37 +104,94 @@ def at_bounds(program: Program) -> Iterator[Program]:
         for place, item in enumerate(leaves((call.args, call.kwargs))):
             if type(item) in (int, float) and found < _BOUNDED:
                 found += 1
-                for bound in bounds if type(item) is int else (0.0,):
-                    if bound != item:
-                        yield _with_leaf(program, call, place, bound)
+                for bound in bounds if type(item) is int else (0.0, 2):
+                    if bound != item or type(bound) is not type(item):
+                        yield _with_leaves(program, call, {place: bound})
+        values = list(leaves((call.args, call.kwargs)))
+        for place, pair in itertools.islice(enumerate(itertools.pairwise(values)), _BOUNDED):
+            if [type(item) for item in pair] == [int, int]:
+                sizes = dict.fromkeys(size for shape in shapes for size in (*shape[:1], *shape[-1:]))
+                yield from (_with_leaves(program, call, {place: 0, place + 1: size}) for size in sizes)
 
 
-def _with_leaf(program: Program, call: Call, place: int, value: Any) -> Program:
-    """`program` with another leaf at `place` of the operands of `call`."""
+def _with_leaves(program: Program, call: Call, values: Mapping[int, Any]) -> Program:
+    """`program` with other leaves of the operands of `call`, by their places."""
     counted = itertools.count()
-    args, kwargs = map_operand((call.args, call.kwargs), lambda item: value if next(counted) == place else item)
+    args, kwargs = map_operand((call.args, call.kwargs), lambda item: values.get(next(counted), item))
     return _with_call(program, call._replace(args=args, kwargs=kwargs))
 
 
 def moved(program: Program, source: random.Random) -> Program | None:
     """In a list of whole numbers nothing in place of one, and another one greater by it: some lists must keep a sum."""
+
+    def offered(old: Sequence[int]) -> Sequence[Sequence[int]]:
+        gone, greater = source.sample(range(len(old)), 2)
+        return [[0 if at == gone else size + old[gone] * (at == greater) for at, size in enumerate(old)]]
+
+    return _with_list(program, source, lambda old: len(old) > 1, offered)
+
+
+def listed(program: Program, source: random.Random) -> Program | None:
+    """A list of whole numbers, such as dims or sizes, backwards, one shorter, one longer, or of unlike ones."""
+
+    def offered(old: Sequence[int]) -> Sequence[Sequence[int]]:
+        return old[::-1], old[:-1], [*old, *old[-1:]], [value + place for place, value in enumerate(old)]
+
+    return _with_list(program, source, lambda old: len(old) > 0, offered)
+
+
+def without_numbers(program: Program, source: random.Random) -> Program | None:
+    """A list of none in place of one of whole numbers, such as dims; or, where there is none, of a whole number."""
+    emptied = _with_list(program, source, lambda old: len(old) > 0, lambda old: [[]])
+    return emptied or _changed(program, source, lambda item: type(item) is int, lambda old: ([],))
+
+
+def _with_list(
+    program: Program,
+    source: random.Random,
+    fits: Callable[[Sequence[int]], bool],
+    change: Callable[[Sequence[int]], Sequence[Sequence[int]]],
+) -> Program | None:
+    """One list of whole numbers that fits set to one of those that `change` offers for it and that differ from it."""
     places = [
         (slot, value)
         for slot in _subjects(program)
         for value in (*program.calls[slot].args, *program.calls[slot].kwargs.values())
-        if isinstance(value, (tuple, list)) and len(value) > 1 and all(type(item) is int for item in value)
+        if isinstance(value, (tuple, list)) and all(type(item) is int for item in value) and fits(value)
     ]
     if not places:
         return None
     slot, old = source.choice(places)
-    gone, greater = source.sample(range(len(old)), 2)
-    if not old[gone]:
+    others = [new for new in change(old) if list(new) != list(old)]
+    if not others:
         return None
-    sizes = [0 if at == gone else size + old[gone] * (at == greater) for at, size in enumerate(old)]
+    new = type(old)(source.choice(others))
     call = program.calls[slot]
-    args = tuple(type(old)(sizes) if value is old else value for value in call.args)
-    kwargs = {name: type(old)(sizes) if value is old else value for name, value in call.kwargs.items()}
+    args = tuple(new if value is old else value for value in call.args)
+    kwargs = {name: new if value is old else value for name, value in call.kwargs.items()}
     return _with_call(program, call._replace(args=args, kwargs=kwargs))
+
+
+def exchanged(program: Program, source: random.Random) -> Program | None:
+    """Two numbers of one call, such as the bounds of an interval, each in the place of the other."""
+    places = [
+        (call, one, other)
+        for call in (program.calls[slot] for slot in _subjects(program))
+        for (one, first), (other, second) in itertools.combinations(enumerate(leaves((call.args, call.kwargs))), 2)
+        if type(first) is type(second) and type(first) in (int, float) and first != second
+    ]
+    if not places:
+        return None
+    call, one, other = source.choice(places)
+    values = list(leaves((call.args, call.kwargs)))
+    return _with_leaves(program, call, {one: values[other], other: values[one]})
+
+
+def parts_of(others: Sequence[Any]) -> Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]:
+    """An index with one of its parts one of `others`."""
+    return lambda parts: [
+        (*parts[:place], other, *parts[place + 1 :]) for place in range(len(parts)) for other in others
+    ]
 
 
 def index(change: Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]) -> Mutation:
@@ -141,10 +202,17 @@ def index(change: Callable[[tuple[Any, ...]], Sequence[tuple[Any, ...]]]) -> Mut
         if not items:
             return None
         call = source.choice(items)
-        parts = call.args[1] if type(call.args[1]) is tuple else (call.args[1],)
-        return _with_call(program, call._replace(args=(call.args[0], source.choice(change(parts)), *call.args[2:])))
+        changed = source.choice(change(_parts(call.args[1])))
+        return _with_call(program, call._replace(args=(call.args[0], changed, *call.args[2:])))
 
     return mutated
+
+
+def _parts(index: Any) -> tuple[Any, ...]:
+    """What an index says of each dimension. A list of anything but whole numbers says as much as a tuple of it."""
+    if type(index) is tuple or (type(index) is list and not all(isinstance(item, int) for item in index)):
+        return tuple(index)
+    return (index,)
 
 
 def from_the_end(program: Program, source: random.Random) -> Program | None:
@@ -246,12 +314,16 @@ def twice(count: int) -> Mutation:
     return mutated
 
 
-def number_of_a_tensor(program: Program, source: random.Random) -> Program | None:
-    """A number in place of the last of several tensors."""
-    last = program.calls[-1]
-    tensors = [place for place, item in enumerate(last.args) if type(item) is Ref]
-    if len(tensors) < 2:
-        return None
-    value = source.choice((2, 0.1, -1, True))
-    args = tuple(value if place == tensors[-1] else item for place, item in enumerate(last.args))
-    return _with_call(program, last._replace(args=args))
+def numbers_of_tensors(count: int) -> Mutation:
+    """Numbers in place of the last `count` of several tensors, or of all but the first."""
+
+    def mutated(program: Program, source: random.Random) -> Program | None:
+        last = program.calls[-1]
+        tensors = [place for place, item in enumerate(last.args) if type(item) is Ref][1:]
+        if not tensors:
+            return None
+        values = {place: source.choice((2, 0.1, -1, True)) for place in tensors[-count:]}
+        args = tuple(values.get(place, item) for place, item in enumerate(last.args))
+        return _with_call(program, last._replace(args=args))
+
+    return mutated

@@ -16,6 +16,8 @@ from autotest.program.semantics import in_place
 
 #: Elements of the greatest array that is changed: larger ones say no more and take longer.
 _LARGEST: Final = 1 << 14
+#: Dimensions of a tensor of many.
+_MANY: Final = 6
 #: What kernels compute at once at most, along one dimension.
 _BLOCK: Final = 256
 #: Elements of the greatest result of several of them that is asked for.
@@ -46,6 +48,11 @@ def inputs(program: Program) -> list[int]:
     """The captured arrays that tensors are made of, and that are small enough to be changed."""
     found = [call.args[0].index for call in program.calls if call.kind == "tensor"]
     return [index for index in found if program.arrays[index].data.size <= _LARGEST]
+
+
+def of_few(program: Program) -> bool:
+    """Whether no small input holds more than one number."""
+    return max((program.arrays[index].data.size for index in inputs(program)), default=0) <= 1
 
 
 def one(program: Program, source: random.Random, fits: Callable[[Array], bool]) -> int | None:
@@ -166,6 +173,19 @@ def more_dimensions(program: Program, source: random.Random) -> Program | None:
     return None if index is None else with_array(program, index, program.arrays[index].data[None])
 
 
+def many_dimensions(program: Program, source: random.Random) -> Program | None:
+    """Six dimensions for the input of most and those of as many: kernels are often written for four or five at most."""
+    rank = max((program.arrays[index].data.ndim for index in inputs(program)), default=0)
+    if not 0 < rank < _MANY:
+        return None
+    for index in inputs(program):
+        data = program.arrays[index].data
+        if data.ndim == rank:
+            shape = (2, *(1 for _ in range(_MANY - rank - 1)), *data.shape)
+            program = with_array(program, index, np.broadcast_to(data, shape))
+    return program
+
+
 def fewer_dimensions(program: Program, source: random.Random) -> Program | None:
     index = one(program, source, lambda array: array.data.ndim > 0 and array.data.shape[0] > 0)
     return None if index is None else with_array(program, index, program.arrays[index].data[0])
@@ -222,7 +242,7 @@ def written_as(dtype: str) -> Mutation:
 
 
 #: From where on fractions leave whole numbers out.
-_BEYOND: Final[Mapping[str, int]] = {"int64": 1 << 53, "int32": 1 << 24}
+BEYOND: Final[Mapping[str, int]] = {"int64": 1 << 53, "int32": 1 << 24}
 
 # -- values -----------------------------------------------------------------------------------------------------
 
@@ -327,8 +347,8 @@ def beyond_fractions(program: Program, source: random.Random) -> Program | None:
     changed = program
     for index in inputs(program):
         array = program.arrays[index]
-        if array.dtype in _BEYOND and array.data.size:
-            changed = with_array(changed, index, array.data + np.array(_BEYOND[array.dtype], array.dtype))
+        if array.dtype in BEYOND and array.data.size:
+            changed = with_array(changed, index, array.data + np.array(BEYOND[array.dtype], array.dtype))
     return None if changed is program else changed
 
 

@@ -116,16 +116,32 @@ def into_gaps(program: Program, source: random.Random) -> Program | None:
     return assembled([*doubled.calls[:-1], view, written, read], doubled.arrays, doubled.undefined)[0]
 
 
-def out_with_gaps(program: Program, source: random.Random) -> Program | None:
-    """An `out=` that is every second element of a tensor, which is read afterwards."""
-    last = program.calls[-1]
-    given = last.kwargs.get("out")
+def out_permuted(program: Program, source: random.Random) -> Program | None:
+    """An `out=` whose dimensions lie in memory the other way round."""
+    index = _written_to(program)
+    if index is None or program.arrays[index].data.ndim < 2:
+        return None
+    data = program.arrays[index].data
+    order = tuple(range(data.ndim))[::-1]
+    return viewed(program, index, data.transpose(order), ("method", "permute", order))
+
+
+def _written_to(program: Program) -> int | None:
+    """The array of the only tensor that the last call writes into by `out=`, if it has elements and is small."""
+    given = program.calls[-1].kwargs.get("out")
     if type(given) is not Ref or program.calls[given.slot].kind != "tensor":
         return None
-    index = program.calls[given.slot].args[0].index
+    index: int = program.calls[given.slot].args[0].index
     data = program.arrays[index].data
-    if index not in inputs(program) or not data.size or not data.ndim:
+    return index if index in inputs(program) and data.size and data.ndim else None
+
+
+def out_with_gaps(program: Program, source: random.Random) -> Program | None:
+    """An `out=` that is every second element of a tensor, which is read afterwards."""
+    index = _written_to(program)
+    if index is None:
         return None
+    data = program.arrays[index].data
     wide = viewed(
         program, index, np.repeat(data, 2, axis=-1), ("operator", "getitem", ((Ellipsis, slice(None, None, 2)),))
     )

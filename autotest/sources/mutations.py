@@ -13,13 +13,14 @@ from typing import Final
 import numpy as np
 
 from autotest.program import Program
+from autotest.program.reduction import digest
 from autotest.sources import mutated_arguments as arguments
 from autotest.sources import mutated_inputs as inputs
 from autotest.sources import mutated_layouts as layouts
 from autotest.sources.mutated_inputs import Mutation
 
-#: How often a mutation is followed by another one.
-_TWO: Final = 0.25
+#: How often a mutation that had a turn alone is followed by another one.
+_TWO: Final = 0.6
 
 
 def mutations(
@@ -28,12 +29,14 @@ def mutations(
     """At most `count` mutations of `programs`, each with its name; the same ones for the same `seed`.
 
     Programs take turns, and every mutation has its turn before one comes again; those of the names in `first` begin.
+    None is given that was one of `programs`, or was given before: of small programs one in seven would be.
     """
     source = random.Random(seed)
     names = list(MUTATIONS)
     source.shuffle(names)
     names.sort(key=lambda name: name not in first)
     used: collections.Counter[str] = collections.Counter()
+    seen = {digest(program) for program in programs}
     found = 0
     for turn in range(count * 2):
         if not programs or found == count:
@@ -41,10 +44,16 @@ def mutations(
         program = programs[turn % len(programs)]
         for name in sorted(names, key=used.__getitem__):
             mutated = MUTATIONS[name](program, source)
-            if mutated is not None:
-                used[name] += 1
+            if mutated is None:
+                continue
+            used[name] += 1
+            told = name
+            if used[name] > 1:
+                told, mutated = _again(name, mutated, source)
+            if (own := digest(mutated)) not in seen:
+                seen.add(own)
                 found += 1
-                yield _again(name, mutated, source)
+                yield told, mutated
                 break
 
 
@@ -78,12 +87,14 @@ PLACES: Final[Mapping[str, Mutation]] = {
     "in place through a view": layouts.through_a_view,
     "in place with gaps": layouts.into_gaps,
     "out= with gaps": layouts.out_with_gaps,
+    "out= permuted": layouts.out_permuted,
     "whole numbers where it is written": inputs.written_as("int64"),
     "double precision where it is written": inputs.written_as("float64"),
     "a whole number twice": inputs.repeated,
     "an index with a new dimension": arguments.index(lambda parts: ((None, *parts), (*parts, None))),
     "an index with an ellipsis": arguments.index(lambda parts: ((Ellipsis, *parts), (*parts, Ellipsis))),
-    "another index": arguments.index(lambda parts: [(first, *parts[1:]) for first in arguments.INDICES]),
+    "another index": arguments.index(arguments.parts_of(arguments.INDICES)),
+    "an index up to the end": arguments.index(arguments.parts_of(arguments.UP_TO_THE_END)),
 }
 #: What tensors hold, and what calls are given besides.
 CONTENTS: Final[Mapping[str, Mutation]] = {
@@ -110,6 +121,9 @@ CONTENTS: Final[Mapping[str, Mutation]] = {
     "another number": arguments.number,
     "the last dimension": arguments.last_dimension,
     "all of a number given to another": arguments.moved,
+    "another list of numbers": arguments.listed,
+    "no numbers": arguments.without_numbers,
+    "numbers exchanged": arguments.exchanged,
     "counted from the end": arguments.from_the_end,
     "another fraction": arguments.fraction,
     "fractions of double precision": arguments.exact_fractions,
@@ -119,6 +133,7 @@ CONTENTS: Final[Mapping[str, Mutation]] = {
     "an argument left out": arguments.dropped,
     "the same tensor twice": arguments.twice(2),
     "the same tensor everywhere": arguments.twice(8),
-    "a number for a tensor": arguments.number_of_a_tensor,
+    "a number for a tensor": arguments.numbers_of_tensors(1),
+    "numbers for tensors": arguments.numbers_of_tensors(8),
 }
 MUTATIONS: Final[Mapping[str, Mutation]] = {**PLACES, **CONTENTS}

@@ -11,7 +11,18 @@ import numpy as np
 
 from autotest.program import Program, Ref, leaves
 from autotest.sources.mutated_arguments import at_bounds
-from autotest.sources.mutated_inputs import Mutation, each_large, inputs, last_cut, no_rows, scalars, with_array
+from autotest.sources.mutated_inputs import (
+    BEYOND,
+    Mutation,
+    each_large,
+    inputs,
+    last_cut,
+    many_dimensions,
+    no_gradients,
+    no_rows,
+    scalars,
+    with_array,
+)
 
 _Values = np.ndarray[Any, Any]
 #: What the values of the input of this number become.
@@ -39,6 +50,10 @@ def _limits(data: _Values, place: int) -> _Values:
         least, greatest = np.iinfo(data.dtype).min, np.iinfo(data.dtype).max
         # The least by -1 is no int, and ends torch itself.
         limits = (least, greatest, -1, 0) if place == 0 else (greatest, 1, least, greatest)
+        if data.dtype.name in BEYOND:
+            # One and the same fraction, and not the same number.
+            beyond = BEYOND[data.dtype.name]
+            limits += (beyond + 1, beyond) if place == 0 else (beyond, beyond + 1)
     return _holding(data, *limits)
 
 
@@ -54,6 +69,8 @@ FRACTIONAL: Final[Mapping[str, Point]] = {
     "a NaN": Point(lambda data, _: _holding(data, float("nan")), slice(1)),
     "NaN and infinity that meet": Point(lambda data, _: _holding(data, float("nan"), float("inf"))),
 }
+#: What becomes of all fractions of the first input of few calls: what is the least of all is no number.
+_LEAST: Final = Point(lambda data, _: np.full_like(data, -np.inf), slice(1))
 #: What one input is of where the others, or a module, are of a dtype: another precision, whole numbers or fractions.
 _OTHER: Final[Mapping[str, tuple[str, ...]]] = {
     "float32": ("float64", "int32"),
@@ -66,6 +83,7 @@ SHAPES: Final[Mapping[str, Mutation]] = {
     "no rows": no_rows,
     "no dimensions": scalars,
     "the last cut to one": last_cut,
+    "six dimensions": many_dimensions,
 }
 #: Calls at most that meet these, and whole numbers at their bounds: what dies of one of them dies in all.
 _SHAPED: Final = 2
@@ -81,9 +99,14 @@ def special_points(programs: Sequence[Program]) -> Iterator[tuple[str, Program]]
     for program in unlike:
         yield from _of_values(program)
         yield from _of_another_dtype(program)
+    for program in [one for one in unlike if _holding_numbers(one, "f")][:_SHAPED]:
+        yield "minus infinity only", _at(_LEAST, program, _holding_numbers(program, "f"))
     for name, change in SHAPES.items():
-        changed = filter(None, (change(program, random.Random(0)) for program in unlike))
-        yield from ((name, one) for one in itertools.islice(changed, _SHAPED))
+        changed = [one for program in unlike if (one := change(program, random.Random(0))) is not None][:_SHAPED]
+        # For inference other code is called.
+        yield from (
+            (name, no_gradients(one, random.Random(0)) or one if place else one) for place, one in enumerate(changed)
+        )
     for program in unlike[:1]:
         yield from (("a large size", one) for one in each_large(program))
     bounded = [list(at_bounds(program)) for program in unlike]
@@ -97,11 +120,16 @@ def _of_values(program: Program) -> Iterator[tuple[str, Program]]:
     for name, point in {**POINTS, **(FRACTIONAL if fractions else {})}.items():
         if len(numbers) < point.least:
             continue
-        changed = program
-        for place, index in [*enumerate(numbers)][point.inputs]:
-            with np.errstate(all="ignore"):
-                changed = with_array(changed, index, point.compute(program.arrays[index].data, place))
-        yield name, changed
+        yield name, _at(point, program, numbers)
+
+
+def _at(point: Point, program: Program, numbers: Sequence[int]) -> Program:
+    """`program` with those of its inputs `numbers` at `point` that it changes."""
+    changed = program
+    for place, index in [*enumerate(numbers)][point.inputs]:
+        with np.errstate(all="ignore"):
+            changed = with_array(changed, index, point.compute(program.arrays[index].data, place))
+    return changed
 
 
 def _of_another_dtype(program: Program) -> Iterator[tuple[str, Program]]:

@@ -66,6 +66,8 @@ class Judge:
         self._settings = Settings(check_errors=True)
         self._lacking = lacking or Lacking(pair)
         self._examined: dict[tuple[str, str], int] = {}
+        #: Whether results had the shape of an input, of what was looked into closely.
+        self._looked_into: set[frozenset[bool]] = set()
 
     def judge(
         self,
@@ -78,7 +80,8 @@ class Judge:
     ) -> SampleJudgement:
         """Judge `program`.
 
-        `closely` also runs it again, and writes into its results to see what shares memory; `twice` compares the
+        `closely` also runs it again, and writes into its results to see what shares memory, as is done anyway to the
+        first program whose results have the shape of an input, and the first whose have not; `twice` compares the
         gradients of its gradients; with `gaps` what is pushed back is not contiguous; `measure` tells how far results
         are from double precision.
         """
@@ -119,11 +122,14 @@ class Judge:
                     found.fail(one.check, one.key, one.message)
             if measure and not found.vacuous:
                 found.accuracy = measured(plain, expected, actual, pair)
+            kept = probing.shapes_kept(plain, expected)
+            closely |= kept not in self._looked_into
             if closely or twice:
                 self._runs(Running.PROBE)
             if twice and found.program is not plain and found.checks.get("gradient"):
                 self._double_gradient(found, plain, expected)
             if closely:
+                self._looked_into.add(kept)
                 probing.probe(found, expected, actual, pair)
         return found
 

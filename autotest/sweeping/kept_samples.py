@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from autotest.frameworks.samples import Sample, SampleDatabase
+from autotest.frameworks.samples import Sample, SampleDatabase, SampleKind
 from autotest.sweeping.units import Unit
 
 #: Seconds of the processor from which on samples are kept: those that a search finds.
@@ -28,7 +28,14 @@ class KeptSamples:
 
     def ordinary(self, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
         """The samples of kind ``"sample"`` of the cell of `unit`, the same whether they were kept or are made."""
-        path = None if self._folder is None else self._folder / f"{_name(unit)}.samples"
+        return self._of_kind("sample", unit, database)
+
+    def optioned(self, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
+        """Those with an optional argument more or fewer; none where the database has none."""
+        return self._of_kind("option", unit, database) if unit.optioned else iter(())
+
+    def _of_kind(self, kind: SampleKind, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
+        path = None if self._folder is None else self._folder / f"{_name(kind, unit)}.samples"
         if path is not None:
             with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
                 yield from pickle.loads(path.read_bytes())
@@ -36,7 +43,7 @@ class KeptSamples:
         key = unit.key
         began, made = time.process_time(), []
         spent = 0.0
-        for sample in database.samples(key.operator, key.form, key.dtype, "sample", unit.seed):  # type: ignore[arg-type]
+        for sample in database.samples(key.operator, key.form, key.dtype, kind, unit.seed):  # type: ignore[arg-type]
             spent += time.process_time() - began
             made.append(sample)
             yield sample
@@ -57,5 +64,5 @@ def _write(path: Path, made: list[Sample]) -> None:
         beside.replace(path)
 
 
-def _name(unit: Unit) -> str:
-    return hashlib.blake2b(f"{unit.database}/{unit.key}/{unit.seed}".encode(), digest_size=12).hexdigest()
+def _name(kind: SampleKind, unit: Unit) -> str:
+    return hashlib.blake2b(f"{kind}/{unit.database}/{unit.key}/{unit.seed}".encode(), digest_size=12).hexdigest()

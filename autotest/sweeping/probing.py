@@ -82,6 +82,12 @@ def probe(found: SampleJudgement, expected: Replayed, actual: Replayed, pair: Pa
             found.fail(one.check, one.key, one.message)
 
 
+def shapes_kept(program: Program, ran: Replayed) -> frozenset[bool]:
+    """Whether results have the shape of an input: those that do are an input itself, more often than others."""
+    shapes = {program.arrays[call.args[0].index].data.shape for call in program.inputs()}
+    return frozenset(tuple(ran.framework.shape(tensor)) in shapes for _, _, tensor in results(program, ran))
+
+
 def aliases(program: Program, expected: Replayed, actual: Replayed, pair: Pair) -> list[Unseen] | None:
     """Which results share memory with an input on one side only; None where that cannot be found out.
 

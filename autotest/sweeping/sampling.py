@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from autotest.frameworks.samples import Sample, SampleDatabase
@@ -10,6 +11,7 @@ from autotest.program import Program
 from autotest.program.semantics import is_class
 from autotest.results.sweep import CellKey
 from autotest.sources.hard_inputs import hard_inputs
+from autotest.sources.mutated_inputs import of_few
 from autotest.sources.mutations import CONTENTS, PLACES, mutations
 from autotest.sources.special_points import special_points
 from autotest.sweeping.kept_samples import KeptSamples
@@ -19,6 +21,12 @@ from autotest.sweeping.units import FIRST, Unit, digest
 _MUTATED: Final = 24
 _MUTATIONS: Final[Mapping[str, int]] = {"float32": 96, "float64": 44, "int64": 52}
 _FEW: Final = 26
+#: Into how many those of another form and another dtype, which differ by both.
+_BOTH: Final = 40
+#: How often programs on several numbers are mutated for one on a single number, or on none.
+_SEVERAL: Final = 3
+#: The dtypes in which what is mutated has an optional argument more or fewer, half as often as not.
+_OPTIONED_DTYPES: Final = ("float32", "int64")
 #: How many of a cell's programs there are on hard inputs.
 _HARD: Final = 40
 
@@ -36,22 +44,35 @@ def samples(unit: Unit, database: SampleDatabase, kept: KeptSamples | None = Non
     # What makes a module and does nothing else is there because torch refuses it. Accepted, it holds random numbers.
     programs = [program for program in ordinary if not is_class(program.calls[-1])]
     if unit.kind == "special":
-        if unit.optioned:
-            optioned = database.samples(key.operator, key.form, key.dtype, "option", unit.seed)  # type: ignore[arg-type]
-            programs += [sample.program for sample in optioned if sample.program is not None]
-        yield from (Sample(program) for _, program in special_points(programs))
+        yield from (Sample(program) for _, program in special_points([*programs, *_optioned(unit, database, kept)]))
         return
     # Of many samples, some that lie far apart.
     some = programs[:: max(1, len(programs) // _MUTATED)]
     if unit.kind == "hard":
         yield from (Sample(program) for _, program in hard_inputs(some, _HARD))
         return
+    if key.form in FIRST and key.dtype in _OPTIONED_DTYPES:
+        # What an option does shows on some inputs only, and beside some others.
+        optioned = _optioned(unit, database, kept)
+        some += optioned[:: max(1, 2 * len(optioned) // _MUTATED)]
     drawn = f"{key.form}/{unit.turn}" if unit.turn else key.form
     # The other forms compute the same elsewhere in memory; with other dtypes it is the numbers that are others.
-    first = PLACES if key.form not in FIRST else CONTENTS if key.dtype != "float32" else ()
-    for _, mutated in mutations(some, digest(unit.seed, drawn), _times(key), first):
+    first = {**({} if key.form in FIRST else PLACES), **({} if key.dtype == "float32" else CONTENTS)}
+    for _, mutated in mutations(_mostly_of_several(some), digest(unit.seed, drawn), _times(key), first):
         if not _belongs_elsewhere(mutated, unit):
             yield Sample(mutated)
+
+
+def _optioned(unit: Unit, database: SampleDatabase, kept: KeptSamples) -> list[Program]:
+    return [sample.program for sample in kept.optioned(unit, database) if sample.program is not None]
+
+
+def _mostly_of_several(programs: Sequence[Program]) -> list[Program]:
+    """`programs`, such that those on several numbers come often enough: mutations of the others are soon all alike."""
+    few = [program for program in programs if of_few(program)]
+    several = [program for program in programs if not of_few(program)]
+    times = math.ceil(_SEVERAL * len(few) / len(several)) if several else 1
+    return [*(several * max(1, times)), *few]
 
 
 def _belongs_elsewhere(program: Program, unit: Unit) -> bool:
@@ -64,4 +85,4 @@ def _times(key: CellKey) -> int:
     """How many mutations a cell is worth: most in the forms and dtypes that everything has, some in the others."""
     if key.form in FIRST:
         return _MUTATIONS.get(key.dtype, _FEW)
-    return _FEW
+    return _FEW if key.dtype == "float32" else _BOTH

@@ -32,8 +32,8 @@ _KINDS: Final[Mapping[SampleKind, int]] = {
 
 #: Of these dtypes there are mutations, too, for those forms.
 _MUTATED_DTYPES: Final = frozenset(("float64", "int64", "int32", "uint8", "bool"))
-#: And the form and dtype of these.
-_WRITTEN: Final = ("operator", "int64")
+#: And of these forms those of whole numbers.
+_WHOLE: Final = (("operator", "int64"), ("in-place", "int64"))
 #: The kinds of an entry that holds what was found before.
 FOUND: Final[tuple[SampleKind, ...]] = ("found",)
 #: What is made of an entry's samples besides.
@@ -177,7 +177,7 @@ def _applies(entry: DatabaseEntry, form: Form, dtype: str, kind: SampleKind) -> 
         return form in FIRST and dtype in ("float32", "int64")
     if kind == "mutation":
         # Some candidates have ``x % y``, and no function of that.
-        return dtype == "float32" or (form in FIRST and dtype in _MUTATED_DTYPES) or (form, dtype) == _WRITTEN
+        return dtype == "float32" or (form in FIRST and dtype in _MUTATED_DTYPES) or (form, dtype) in _WHOLE
     return kind in ("sample", "found") or (form in FIRST and dtype in ("float32", "int64"))
 
 

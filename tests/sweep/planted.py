@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -290,6 +291,96 @@ def wrong_of_several_sizes(kind: Any) -> Any:
     return Wrong
 
 
+def knows_one_value_when_in_place(elu: Any) -> Any:
+    return lambda x, alpha=1.0, inplace=False: elu(x, 1.0, True) if inplace else elu(x, alpha)
+
+
+def takes_nothing_up_to_the_end(getitem: Any) -> Any:
+    """An index that goes up to one before the end goes up to the beginning."""
+
+    def beginning(part: Any) -> Any:
+        return slice(part.start, 0, part.step) if type(part) is slice and (part.stop or 0) < 0 else part
+
+    return lambda x, index: getitem(x, tuple(map(beginning, index)) if type(index) is tuple else beginning(index))
+
+
+def refuses_many_dimensions(nanmedian: Any) -> Any:
+    def wrong(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if x.dim() > 4:
+            raise RuntimeError("nanmedian of five dimensions")
+        return nanmedian(x, *args, **kwargs)
+
+    return wrong
+
+
+def reduces_none_of_no_dims(amin: Any) -> Any:
+    def wrong(input: Any, dim: Any = (), keepdim: bool = False) -> Any:  # noqa: A002 - as torch calls it
+        return input.clone() if dim in ([], ()) else amin(input, dim, keepdim)
+
+    return wrong
+
+
+def doubles_for_two_numbers(where: Any) -> Any:
+    def wrong(condition: Any, *args: Any) -> Any:
+        given = where(condition, *args)
+        return given.double() if args and not any(map(torch.is_tensor, args)) else given
+
+    return wrong
+
+
+def pads_with_the_least_number(max_pool2d: Any) -> Any:
+    def wrong(x: Any, *args: Any, **kwargs: Any) -> Any:
+        given = max_pool2d(x, *args, **kwargs)
+        return given.clamp(min=-3.4e38) if torch.is_tensor(given) and (given == -math.inf).any() else given
+
+    return wrong
+
+
+def copies_the_whole(narrow: Any) -> Any:
+    def wrong(x: Any, *args: Any) -> Any:
+        given = narrow(x, *args)
+        return given.clone() if given.shape == x.shape else given
+
+    return wrong
+
+
+def takes_the_dtype_of_a_whole_number(full_like: Any) -> Any:
+    def wrong(x: Any, value: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        return full_like(x, value, dtype=dtype or (torch.int64 if type(value) is int else None), **kwargs)
+
+    return wrong
+
+
+def dilates_the_other_dimension(kind: Any) -> Any:
+    def made(*args: Any, padding: Any = 0, dilation: Any = 1, **kwargs: Any) -> Any:
+        turned = dilation[::-1] if padding == "same" and type(dilation) is tuple else dilation
+        return kind(*args, padding=padding, dilation=turned, **kwargs)
+
+    return made
+
+
+def knows_no_output_size(kind: Any) -> Any:
+    class Wrong(kind):  # type: ignore[misc]
+        def forward(self, x: Any, output_size: Any = None) -> Any:
+            return super().forward(x)
+
+    return Wrong
+
+
+def averages_over_ignored_ones(cross_entropy: Any) -> Any:
+    """With label smoothing only."""
+
+    def wrong(
+        x: Any, target: Any, *args: Any, ignore_index: int = -100, label_smoothing: float = 0, **kwargs: Any
+    ) -> Any:
+        given = cross_entropy(x, target, *args, ignore_index=ignore_index, label_smoothing=label_smoothing, **kwargs)
+        if label_smoothing and given.dim() == 0 and not target.is_floating_point():
+            return given * (target != ignore_index).sum() / max(1, target.numel())
+        return given
+
+    return wrong
+
+
 #: what is wrong -> candidate, the cell in which it shows, and the check that fails there
 FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "value": (fault("nn.functional.relu", lambda f: lambda *a, **k: f(*a, **k) + 1),
@@ -371,6 +462,30 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
     "an index with a new dimension": (FaultyTorch(tensors={"__getitem__": no_new_dimension}),
                                       "__getitem__/operator/float32", "errors"),
     "out= of another dtype": (fault("sqrt", takes_any_out), "sqrt/out=/float32", "errors"),
+    "two options at once": (fault("nn.functional.elu", knows_one_value_when_in_place),
+                            "nn.functional.elu/function/float32", "value"),
+    "a target that is left out, with an option beside": (
+        fault("nn.functional.cross_entropy", averages_over_ignored_ones),
+        "nn.functional.cross_entropy/function/float32", "value"),
+    "an index up to the end": (FaultyTorch(tensors={"__getitem__": takes_nothing_up_to_the_end}),
+                               "__getitem__/operator/float32", "shape"),
+    "five dimensions": (fault("nanmedian", refuses_many_dimensions), "nanmedian/function/float32", "errors"),
+    "a list of no dims": (fault("amin", reduces_none_of_no_dims), "amin/function/float32", "shape"),
+    "numbers for all tensors but one": (fault("where", doubles_for_two_numbers), "where/function/float32", "dtype"),
+    "nothing but minus infinity": (fault("nn.functional.max_pool2d", pads_with_the_least_number),
+                                   "nn.functional.max_pool2d/function/float32", "nonfinite"),
+    "a part that is the whole": (fault("narrow", copies_the_whole), "narrow/function/float32", "alias"),
+    "a whole number for a fraction": (fault("full_like", takes_the_dtype_of_a_whole_number),
+                                      "full_like/function/float32", "dtype"),
+    "in-place of whole numbers with gaps": (
+        FaultyTorch(tensors={"abs_": lambda f: lambda x: f(x) if x.dtype != torch.int64 or x.is_contiguous() else x}),
+        "abs/in-place/int64", "value"),
+    "a loss that is infinite": (fault("nn.CTCLoss", without("zero_infinity")),
+                                "nn.CTCLoss/module/float32", "nonfinite"),
+    "other sizes for each dimension, beside a word": (fault("nn.Conv2d", dilates_the_other_dimension),
+                                                      "nn.Conv2d/module/float32", "value"),
+    "sizes that are asked for": (fault("nn.ConvTranspose1d", knows_no_output_size),
+                                 "nn.ConvTranspose1d/module/float32", "shape"),
     "a reflected operator": (FaultyTorch(tensors={"__rsub__": lambda f: lambda x, y: f(x, y) * 2}),
                              "__rsub__/reflected/float32", "value"),
     "a method": (FaultyTorch(tensors={"sigmoid": lambda f: lambda x: f(x) + 1}), "sigmoid/method/float32", "value"),

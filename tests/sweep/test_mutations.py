@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from autotest.frameworks import framework
 from autotest.program import Array, Call, Program, Ref, Root
+from autotest.program.reduction import digest
 from autotest.program.rewriting import tensor_call
 from autotest.program.serialisation import pack_arrays, to_json
 from autotest.replaying.replay import replay
@@ -62,16 +65,26 @@ def reading() -> Program:
     return Program(tuple(calls), (array,))
 
 
+def into_a_matrix() -> Program:
+    """A call that writes into a matrix by `out=`, and one with two whole numbers."""
+    arrays = tuple(Array(np.arange(6, dtype="float32").reshape(2, 3) - 1, "float32") for _ in range(2))
+    calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
+    calls.append(Call("method", "clamp", (Ref(0), 0, 2), {}, 2))
+    return Program((*calls, Call("function", "abs", (Ref(2),), {"out": Ref(1)}, 3)), arrays)
+
+
 def changed(name: str, seed: int = 1) -> Program:
     """One of the programs, mutated."""
-    mutated = [MUTATIONS[name](made(), random.Random(seed)) for made in (program, in_place, into_out, reading)]
+    mutated = [
+        MUTATIONS[name](made(), random.Random(seed)) for made in (program, in_place, into_out, reading, into_a_matrix)
+    ]
     return next(one for one in mutated if one is not None)
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_mutation_changes_the_copy_only(name: str) -> None:
     fitting = 0
-    for original in (program(), in_place(), into_out(), reading()):
+    for original in (program(), in_place(), into_out(), reading(), into_a_matrix()):
         before = str(to_json(original)), pack_arrays(original)
         mutated = MUTATIONS[name](original, random.Random(3))
         if mutated is not None:
@@ -88,7 +101,7 @@ def test_the_same_seed_gives_the_same_mutations() -> None:
 
 
 def test_every_mutation_that_fits_has_its_turn() -> None:
-    made = mutations([program(), in_place(), into_out(), reading()], 0, 3 * len(MUTATIONS))
+    made = mutations([program(), in_place(), into_out(), reading(), into_a_matrix()], 0, 3 * len(MUTATIONS))
     named = {name.partition(",")[0] for name, _ in made}
     assert named == set(MUTATIONS)
 
@@ -112,6 +125,59 @@ def test_an_out_with_gaps_leaves_what_lies_between_alone() -> None:
     ran = replay(changed("out= with gaps"), TORCH)
     assert ran.error is None
     assert ran.values[-1].tolist() == [1, -1, 0, 0, 1, 1]
+
+
+def test_an_out_lies_in_memory_the_other_way_round() -> None:
+    ran = replay(changed("out= permuted"), TORCH)
+    assert ran.error is None
+    assert ran.values[-1].stride() == (1, 2)
+    assert ran.values[-1].tolist() == [[0, 0, 1], [2, 2, 2]]
+
+
+def test_two_numbers_are_exchanged() -> None:
+    mutated = MUTATIONS["numbers exchanged"](into_a_matrix(), random.Random(0))
+    assert mutated is not None
+    assert mutated.calls[2].args[1:] == (2, 0)
+
+
+def test_a_list_of_numbers_is_emptied_and_turned() -> None:
+    drawn = [MUTATIONS["another list of numbers"](reading(), random.Random(seed)) for seed in range(40)]
+    assert {str(one.calls[2].args[1]) for one in drawn if one} == {"[3, 1]", "[1]", "[1, 3, 3]", "[1, 4]"}
+    assert changed("no numbers").calls[3].args[1] == []
+    emptied = MUTATIONS["no numbers"](reading(), random.Random(0))
+    assert emptied is not None
+    assert emptied.calls[2].args[1] == []
+
+
+def test_any_part_of_an_index_goes_up_to_the_end() -> None:
+    drawn = [MUTATIONS["an index up to the end"](reading(), random.Random(seed)) for seed in range(40)]
+    given = {str(one.calls[1].args[1]) for one in drawn if one}
+    assert {"(slice(None, -1, None), slice(None, None, None))", "(1, slice(None, -1, None))"} <= given
+
+
+@pytest.mark.parametrize(("index", "given"), [([[0, 1], slice(2)], (None, [0, 1], slice(2))), ([0, 1], (None, [0, 1]))])
+def test_a_list_of_parts_is_an_index_of_several_dimensions(index: list[Any], given: tuple[Any, ...]) -> None:
+    call = reading().calls[1]._replace(args=(Ref(0), index))
+    listed = dataclasses.replace(reading(), calls=(reading().calls[0], call))
+    drawn = [MUTATIONS["an index with a new dimension"](listed, random.Random(seed)) for seed in range(9)]
+    assert str(given) in {str(one.calls[1].args[1]) for one in drawn if one}
+
+
+def test_several_tensors_become_unlike_numbers() -> None:
+    arrays = tuple(Array(np.ones(2, "float32"), "float32") for _ in range(3))
+    calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
+    calls.append(Call("function", "where", (Ref(0), Ref(1), Ref(2)), {}, 3))
+    made = [MUTATIONS["numbers for tensors"](Program(tuple(calls), arrays), random.Random(seed)) for seed in range(9)]
+    given = [one.calls[-1].args for one in made if one is not None]
+    assert {args[0] for args in given} == {Ref(0)}
+    assert any(args[1] != args[2] for args in given)
+
+
+def test_no_mutation_comes_twice() -> None:
+    array = Array(np.ones(1, "float32"), "float32")
+    one = Program((tensor_call(0, 0, array, requires_grad=False), Call("function", "abs", (Ref(0),), {}, 1)), (array,))
+    made = [digest(mutated) for _, mutated in mutations([one], 0, 40)]
+    assert len(made) == len({digest(one), *made}) - 1
 
 
 def test_special_numbers_meet() -> None:

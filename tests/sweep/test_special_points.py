@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -179,7 +180,7 @@ def test_a_module_is_given_another_precision_than_that_of_its_state() -> None:
 def test_nothing_and_a_single_number_are_given_to_a_few_calls() -> None:
     made = list(special_points([called("norm", numbers(4), args=(order,)) for order in range(5)]))
     shapes = [program.arrays[0].data.shape for name, program in made if name in SHAPES]
-    assert shapes == [(0,), (0,), (), ()]
+    assert shapes == [(0,), (0,), (), (), (2, 1, 1, 1, 1, 4), (2, 1, 1, 1, 1, 4)]
 
 
 def test_inputs_of_one_shape_and_such_that_are_broadcast_meet_them() -> None:
@@ -195,7 +196,31 @@ def test_whole_numbers_of_a_few_calls_are_at_their_bounds() -> None:
     assert given[:7] == [(0, 0), (-1, 0), (100, 0), (4, 0), (1, -1), (1, 100), (1, 4)]
     assert ((2, 100), [0]) in given
     fractions = special_points([called("celu", numbers(4), args=(0.5,))])
-    assert [one.calls[-1].args[1:] for name, one in fractions if "bounds" in name] == [(0.0,)]
+    assert [one.calls[-1].args[1:] for name, one in fractions if "bounds" in name] == [(0.0,), (2,)]
+
+
+def test_two_whole_numbers_begin_at_nothing_and_take_all() -> None:
+    made = special_points([called("narrow", numbers(4), args=(0, 1, 2))])
+    given = [program.calls[-1].args[1:] for name, program in made if name == "a whole number at its bounds"]
+    assert (0, 0, 4) in given
+
+
+def test_whole_numbers_that_are_one_fraction_meet() -> None:
+    pair = [numbers(16, "int64"), numbers(16, "int64")]
+    (met,) = [program for name, program in special_points([called("lt", *pair)]) if name == "limits that meet"]
+    one, other = (array.data for array in met.arrays)
+    assert ((one != other) & (one.astype("float64") == other.astype("float64"))).any()
+
+
+def test_a_few_calls_are_given_nothing_but_minus_infinity_and_nothing_without_a_gradient() -> None:
+    programs = [called("norm", numbers(4), args=(order,)) for order in range(5)]
+    asking = [
+        dataclasses.replace(one, calls=(tensor_call(0, 0, numbers(4), requires_grad=True), *one.calls[1:]))
+        for one in programs
+    ]
+    made = list(special_points(asking))
+    assert [bool(np.isneginf(one.arrays[0].data).all()) for name, one in made if "minus" in name] == [True, True]
+    assert [one.calls[0].kwargs["requires_grad"] for name, one in made if name == "no rows"] == [True, False]
 
 
 def test_a_gradient_that_is_wrong_beside_nan_hides_none_of_ordinary_numbers() -> None:

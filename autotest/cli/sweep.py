@@ -130,6 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         if harvest is not None:
             session.map.notes += harvest.notes(arguments.calls)
         sweep = _Sweep(arguments, plan, session, engine, before)
+        sweep.check_comparable()
         with _journal(place, plan, arguments, session, done) as written:
             sweep.run(written)
         if isinstance(engine, SweepOnCluster):
@@ -238,6 +239,18 @@ class _Sweep:
     def _asked(self, key: CellKey) -> bool:
         number, parts = self._plan.shard
         return self._chosen(str(key)) and digest(self._plan.seed, str(key)) % parts == number - 1
+
+    def check_comparable(self) -> None:
+        """Say before anything runs that an earlier map says nothing of what is asked for; raises `UsageError`."""
+        before = self._before
+        if before is None or not self._session.units or any(map(self._asked, before.statuses)):
+            return
+        made = f" (made by `{before.command}`)" if before.command else ""
+        raise UsageError(
+            f"{self._arguments.against}{made} has {several(len(before.statuses), 'cell')}, and none that is asked for, "
+            f"such as {self._session.units[0].key}: nothing could get worse; make one with the same -k and --calls, by "
+            "`autotest sweep --bless`"
+        )
 
     def _compare(self, *, again: bool) -> None:
         if self._before is None or self.compared is not None:

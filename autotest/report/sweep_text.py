@@ -6,6 +6,7 @@ import collections
 from collections.abc import Sequence
 
 from autotest.report import groups as by_group
+from autotest.report.plural import several
 from autotest.results.accuracy import WORSE
 from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, SweepMap, less_accurate
@@ -82,7 +83,7 @@ def _percent(passed: int, total: int) -> str:
 
 def changed(found: Changes, flaky: Sequence[Change]) -> str:
     """What a gate found changed since the earlier map, as text."""
-    parts: list[str] = []
+    parts: list[str] = list(found.notes)
     for title, listed in (
         ("got worse", found.worse),
         ("got better", found.better),
@@ -99,4 +100,6 @@ def changed(found: Changes, flaky: Sequence[Change]) -> str:
             f"{found.unfinished:,} cells were not judged to their end: only what failed in them was compared, which is "
             "no proof that nothing else got worse"
         )
-    return "\n\n".join(parts) or "nothing changed"
+    if len(parts) == len(found.notes):
+        parts.append("nothing changed")
+    return "\n\n".join([f"compared with the earlier map in {several(found.shared, 'cell')} that both have", *parts])

@@ -100,6 +100,9 @@ class Baseline:
     left_out: Mapping[CellKey, Mapping[str, int]]
     sides: tuple[str, str]
     versions: Mapping[str, str]
+    seed: int = 0
+    #: The command line that made it.
+    command: str = ""
 
 
 def baseline(document: Any, place: str) -> Baseline:
@@ -119,6 +122,8 @@ def baseline(document: Any, place: str) -> Baseline:
             {key: dict(cell["left_out"]) for key, cell in cells.items()},
             tuple(document["sides"]),
             dict(document["versions"]),
+            int(document.get("seed", 0)),
+            str(document.get("command", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{place} is a damaged map: {type(error).__name__}: {error}") from error

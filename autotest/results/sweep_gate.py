@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from autotest.results.sweep import PASSING, Cell, CellKey, SweepMap
@@ -29,6 +29,10 @@ class Changes(NamedTuple):
     added: list[Change]
     #: Cells that were not judged to their end, so that only what failed in them was compared.
     unfinished: int = 0
+    #: Cells that both maps have.
+    shared: int = 0
+    #: What the maps differ in besides, as sentences.
+    notes: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """All of it, as values that `json.dumps` takes."""
@@ -39,6 +43,8 @@ class Changes(NamedTuple):
                 for name, each in listed.items()
             },
             "unfinished": self.unfinished,
+            "shared": self.shared,
+            "notes": list(self.notes),
         }
 
 
@@ -51,8 +57,9 @@ def changes(
     """Compare the cells that `chosen` says were asked for.
 
     A cell got worse when it agreed and does not any more, when it is not there any more, when a check that all of its
-    samples passed is failed or not made, and when samples are left out that were not. Of `unfinished` cells, which were
-    not judged to their end, only what failed counts.
+    samples passed is failed or not made, when a check is failed by more than twice as many of as many samples, and when
+    samples are left out that were not. Of `unfinished` cells, which were not judged to their end, only what failed
+    counts.
     """
     worse: list[Change] = []
     better: list[Change] = []
@@ -87,7 +94,24 @@ def changes(
         for key, row in swept.rows.items()
         if key not in before.statuses and row.cell.status in ("differs", "dies", "refuses")
     ]
-    return Changes(worse, better, added, sum(key in before.statuses and chosen(key) for key in unfinished))
+    shared = sum(key in before.statuses for key in swept.rows)
+    halfway = sum(key in before.statuses and chosen(key) for key in unfinished)
+    return Changes(worse, better, added, halfway, shared, tuple(_unlike(swept, before)))
+
+
+def _unlike(swept: SweepMap, before: Baseline) -> Iterator[str]:
+    """What both maps do not have in common, but for their cells."""
+    if tuple(swept.sides) != tuple(before.sides):
+        old, new = (f"{sides[1]} with {sides[0]}" for sides in (before.sides, swept.sides))
+        yield f"the earlier map compares {old}, and this one {new}: what changed says little of either"
+    elif dict(swept.versions) != dict(before.versions):
+        named = (", ".join(f"{name} {version}" for name, version in made.versions.items()) for made in (before, swept))
+        yield "the earlier map was made with {}, and this one with {}".format(*named)
+    if swept.seed != before.seed:
+        yield (
+            f"the earlier map was made with --seed {before.seed}, and this one with --seed {swept.seed}: what changed "
+            "may be the samples"
+        )
 
 
 def _why(cell: Cell) -> str:
@@ -103,7 +127,7 @@ def _lost(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
         now = cell.checks.get(name)
         if now is None or not now[1]:
             return f"{name} passes", f"{name} is not checked"
-    failed = _failed(before, key, cell)
+    failed = _failed(before, key, cell) or _fails_more(before, key, cell)
     if failed:
         return failed
     skipped, were = cell.left_out.total(), sum(before.left_out[key].values())
@@ -119,6 +143,18 @@ def _failed(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | Non
         passed, total = cell.checks.get(name, (0, 0))
         if passed < total:
             return f"{name} passes", f"{name} fails in {total - passed} of {total}"
+    return None
+
+
+def _fails_more(before: Baseline, key: CellKey, cell: Cell) -> tuple[str, str] | None:
+    """A check that some samples failed, and that more than twice as many of as many fail now.
+
+    Fewer more may be rounding on another machine, and of other samples nothing can be said.
+    """
+    for name, (passed, total) in before.checks[key].items():
+        now, of = cell.checks.get(name, (0, 0))
+        if of == total and 0 < 2 * (total - passed) < of - now:
+            return f"{name} fails in {total - passed} of {total}", f"{name} fails in {of - now} of {of}"
     return None
 
 

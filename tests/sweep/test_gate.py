@@ -84,7 +84,29 @@ def test_what_got_better_is_told() -> None:
 
 
 def test_the_same_again_is_no_change() -> None:
-    assert compared(swept(add=cell(**GOOD)), swept(add=cell(**GOOD))) == Changes([], [], [])
+    found = compared(swept(add=cell(**GOOD)), swept(add=cell(**GOOD)))
+    assert found == Changes([], [], [], shared=1)
+    assert sweep_text.changed(found, []) == "compared with the earlier map in 1 cell that both have\n\nnothing changed"
+
+
+@pytest.mark.parametrize(
+    ("now", "worse"),
+    [((60, 100), ["value fails in 4 of 100 -> value fails in 40 of 100"]), ((95, 100), []), ((60, 99), [])],
+)
+def test_many_more_failures_of_as_many_samples_are_worse(now: tuple[int, int], worse: list[str]) -> None:
+    found = compared(swept(add=cell(value=(96, 100))), swept(add=cell(value=now)))
+    assert [str(change) for change in found.worse] == [f"add/function/float32: {said}" for said in worse]
+
+
+def test_what_two_maps_do_not_have_in_common_is_told() -> None:
+    before, after = swept(add=cell(**GOOD)), swept(add=cell(**GOOD))
+    before.versions, after.versions = {"a": "1", "b": "2"}, {"a": "1", "b": "3"}
+    after.seed = 7
+    text = sweep_text.changed(compared(before, after), [])
+    assert "the earlier map was made with a 1, b 2, and this one with a 1, b 3" in text
+    assert "made with --seed 0, and this one with --seed 7: what changed may be the samples" in text
+    after.sides = ("a", "c")
+    assert "compares b with a, and this one c with a" in sweep_text.changed(compared(before, after), [])
 
 
 def test_a_new_cell_that_differs_is_told_and_no_regression() -> None:

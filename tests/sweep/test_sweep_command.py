@@ -62,6 +62,32 @@ def test_a_map_that_cannot_be_read_is_told_before_anything_runs(
     assert said in ended.errors
 
 
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([], "old.json (made by `autotest sweep`) has 0 cells, and none that is asked for, such as nn.functional.relu"),
+        ([("add", "function", "float64")], "has 1 cell, and none that is asked for"),
+    ],
+)
+def test_a_map_of_other_cells_is_told_before_anything_runs(
+    sweep: Sweep, tmp_path: Path, cells: list[tuple[str, ...]], said: str
+) -> None:
+    written = [
+        {
+            **dict(zip(("operator", "form", "dtype"), cell, strict=True)),
+            "status": "agrees",
+            "checks": {},
+            "left_out": {},
+        }
+        for cell in cells
+    ]
+    document = {"format": "autotest map", "version": 1, "sides": ["torch", "faulty"], "versions": {}, "cells": written}
+    (tmp_path / "old.json").write_text(json.dumps({**document, "command": "autotest sweep"}))
+    ended = sweep("-k", RELU, "--against", "old.json", "--jobs", 1)
+    assert ended.status == 2
+    assert said in ended.errors
+
+
 def test_a_missing_map_says_what_writes_it(sweep: Sweep) -> None:
     ended = sweep("--against")
     assert ended.status == 2

@@ -106,8 +106,8 @@ def _handing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
 def _told(output: Path, command: list[str]) -> str:
     if not output.stat().st_size:
         return (
-            f"nothing was recorded: {command[0]} never imported torch, or is no Python that reads PYTHONPATH and "
-            "sitecustomize (python -I, -E and -S do not)"
+            f"nothing was recorded: unless it says why above, {command[0]} never imported torch, or is no Python that "
+            "reads PYTHONPATH and sitecustomize (python -I, -E and -S do not)"
         )
     found = calls_file.read(output)
     names = len({call.name for call in found.calls})

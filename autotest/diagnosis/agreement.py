@@ -115,7 +115,8 @@ def refused(program: Program, pair: Pair, settings: Settings, expected: Replayed
         return Agreement(program, empty, [], reason)
     call = program.calls[slot]
     reference, candidate = pair.sides
-    message = f"{call.target}: {reference} refuses ({reason.splitlines()[0]:.200}), {candidate} accepts. "
+    known_by = operator_of(program.calls, slot)
+    message = f"{known_by}: {reference} refuses ({reason.splitlines()[0]:.200}), {candidate} accepts. "
     message += f"expected={reference} actual={candidate}"
     assert expected.error is not None
     what = f"accepts what is refused by {type(expected.error).__name__}: {first_line(expected.error)}"

@@ -40,6 +40,9 @@ def only_candidate_accepts(record: Record, slot: int, error: Exception) -> None:
     kind, target = record.calls[slot].kind, record.calls[slot].target
     reason = f"{type(error).__name__}: {first_line(error)}"
     what = f"accepts what is refused by {reason}"
-    message = f"{target}: {reference} refuses ({reason}), {candidate} accepts. expected={reference} actual={candidate}"
+    known_by = operator_of(record.calls, slot)
+    message = (
+        f"{known_by}: {reference} refuses ({reason}), {candidate} accepts. expected={reference} actual={candidate}"
+    )
     stage = stage_of(kind, target, record.pair.resolve(target).expected if kind == "function" else None)
     record.mismatches.append(Mismatch(target, slot, "accepted", stage, "candidate", message, what=what))

@@ -36,7 +36,7 @@ def divergence(finding: Finding, place: str, trouble: str) -> str:
         "Mismatches:",
         *_mismatches(finding),
         "",
-        *([f"Happens:    {', '.join(finding.happens)}"] if finding.happens else []),
+        *textwrap.wrap(", ".join(finding.happens), WIDTH, initial_indent="Happens:    ", subsequent_indent=" " * 12),
         *finding.shrinking,
         *_reproducer(finding, place),
         *([f"  ({trouble})"] if trouble else []),

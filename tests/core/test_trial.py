@@ -259,6 +259,16 @@ def test_error_parity_finds_a_candidate_that_accepts_what_the_reference_refuses(
     assert refusing.mismatches == []
 
 
+def test_a_module_whose_call_the_candidate_alone_accepts_is_told_by_its_class():
+    def body():
+        return torch.nn.Softmax(dim=5)(torch.ones(2))
+
+    accepting = type("Softmax", (real.nn.Softmax,), {"forward": lambda self, x: x})
+    found = trial(body, FaultyTorch({"nn.Softmax": lambda original: accepting}), check_errors=True)
+    assert symptoms(found) == ["accepted"]
+    assert found.mismatches[0].message.startswith("nn.Softmax: torch refuses (IndexError: ")
+
+
 def test_a_backward_that_the_candidate_cannot_do_is_told_once_and_not_as_missing_gradients():
     def refuse(gradient):
         raise RuntimeError("no way back")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
+from autotest.report.text import WIDTH
 from tests.wrong_operators.memory import MEMORY
 from tests.wrong_operators.numbers import NUMBERS
 from tests.wrong_operators.wrong import Wrong, gradient_where, off, when
@@ -54,9 +56,11 @@ def happens(against: Callable[..., object], wrong: Wrong) -> str:
     against(wrong.candidate())
     with pytest.raises(Divergence) as caught:
         skip_grad_check(reason="planted faults")(autotest()(wrong.body))()
-    lines = [line for line in str(caught.value).splitlines() if line.startswith("Happens:")]
-    assert len(lines) <= 1
-    return lines[0].removeprefix("Happens:").strip() if lines else ""
+    told = re.search(r"^Happens: .*(?:\n {12}.*)*", str(caught.value), re.MULTILINE)
+    if told is None:
+        return ""
+    assert max(map(len, told[0].splitlines())) <= WIDTH
+    return " ".join(told[0].split()).removeprefix("Happens: ")
 
 
 @pytest.mark.parametrize("name", NEEDS)

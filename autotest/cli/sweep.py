@@ -150,6 +150,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise sweep.interrupted
     _check_judged(session.map)
     if arguments.bless is not None:
+        if session.map.incomplete:
+            print(f"\n{arguments.bless} is not complete: held against it, what only later runs come to looks worse")
         return NOTHING_NEW
     if sweep.compared is not None:
         return FINDINGS if sweep.compared.worse else NOTHING_NEW

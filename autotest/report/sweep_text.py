@@ -6,7 +6,7 @@ import collections
 from collections.abc import Sequence
 
 from autotest.report import groups as by_group
-from autotest.report.plural import several
+from autotest.report.plural import several, were
 from autotest.results.accuracy import WORSE
 from autotest.results.groups import of_sweep
 from autotest.results.sweep import CHECKS, SweepMap, less_accurate
@@ -56,14 +56,17 @@ def summary(swept: SweepMap, findings: Sequence[SweepFinding]) -> str:
     worse = less_accurate(swept)
     if worse:
         shown = ", ".join(str(row.key) for row in worse[:LISTED])
-        lines += ["", f"{len(worse)} cells more than {WORSE:g} times less accurate, though within tolerance: {shown}"]
+        lines += [
+            "",
+            f"{several(len(worse), 'cell')} more than {WORSE:g} times less accurate, though within tolerance: {shown}",
+        ]
     groups = of_sweep(swept, findings)
     if groups:
         seen = by_group.differing(groups, [(f"{one.operator}: {one.check}", one.groups) for one in findings])
         lines += ["", by_group.text(groups, seen, "samples")]
     if findings:
         by_operator = collections.Counter(finding.operator for finding in findings)
-        lines += ["", f"{len(findings):,} distinct findings about {len(by_operator):,} operators"]
+        lines += ["", f"{several(len(findings), 'distinct finding')} about {several(len(by_operator), 'operator')}"]
     return "\n".join(lines)
 
 
@@ -93,12 +96,14 @@ def changed(found: Changes, flaky: Sequence[Change]) -> str:
         if listed:
             more = [f"  and {len(listed) - LISTED} more"] if len(listed) > LISTED else []
             parts.append(
-                "\n".join([f"{len(listed)} cells {title}:", *(f"  {item}" for item in listed[:LISTED]), *more])
+                "\n".join(
+                    [f"{several(len(listed), 'cell')} {title}:", *(f"  {item}" for item in listed[:LISTED]), *more]
+                )
             )
     if found.unfinished:
         parts.append(
-            f"{found.unfinished:,} cells were not judged to their end: only what failed in them was compared, which is "
-            "no proof that nothing else got worse"
+            f"{several(found.unfinished, 'cell')} {were(found.unfinished)} not judged to the end: only what failed there was "
+            "compared, which is no proof that nothing else got worse"
         )
     if len(parts) == len(found.notes):
         parts.append("nothing changed")

@@ -103,6 +103,8 @@ class Baseline:
     seed: int = 0
     #: The command line that made it.
     command: str = ""
+    #: Why it does not hold all that was asked for; empty where it does.
+    incomplete: str = ""
 
 
 def baseline(document: Any, place: str) -> Baseline:
@@ -124,6 +126,7 @@ def baseline(document: Any, place: str) -> Baseline:
             dict(document["versions"]),
             int(document.get("seed", 0)),
             str(document.get("command", "")),
+            str(document.get("incomplete", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{place} is a damaged map: {type(error).__name__}: {error}") from error

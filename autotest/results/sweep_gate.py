@@ -107,6 +107,11 @@ def _unlike(swept: SweepMap, before: Baseline) -> Iterator[str]:
     elif dict(swept.versions) != dict(before.versions):
         named = (", ".join(f"{name} {version}" for name, version in made.versions.items()) for made in (before, swept))
         yield "the earlier map was made with {}, and this one with {}".format(*named)
+    if before.incomplete:
+        yield (
+            f"the earlier map is not complete ({before.incomplete}): what got worse may be what it had not come to; "
+            "`autotest sweep --bless` without --time makes a whole one"
+        )
     if swept.seed != before.seed:
         yield (
             f"the earlier map was made with --seed {before.seed}, and this one with --seed {swept.seed}: what changed "

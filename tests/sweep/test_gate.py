@@ -109,6 +109,16 @@ def test_what_two_maps_do_not_have_in_common_is_told() -> None:
     assert "compares b with a, and this one c with a" in sweep_text.changed(compared(before, after), [])
 
 
+def test_an_earlier_map_that_is_not_complete_is_told() -> None:
+    """A cell agrees as far as it was judged, and may differ where a later run has more time."""
+    before, after = swept(add=cell(**GOOD)), swept(add=cell(exists=(3, 3), value=(2, 3)))
+    assert "not complete" not in sweep_text.changed(compared(before, after), [])
+    before.incomplete = "68 of 90 units had no time"
+    text = sweep_text.changed(compared(before, after), [])
+    assert "the earlier map is not complete (68 of 90 units had no time)" in text
+    assert "`autotest sweep --bless` without --time makes a whole one" in text
+
+
 def test_a_new_cell_that_differs_is_told_and_no_regression() -> None:
     found = compared(swept(), swept(add=cell(value=(1, 3))))
     assert not found.worse
@@ -166,7 +176,7 @@ def test_an_interrupted_run_reports_what_fails_and_nothing_as_vanished() -> None
     first = session().units[0].key
     found, _ = against(before, session(), {first.operator: cell(**GOOD)})
     assert (found.worse, found.better, found.unfinished) == ([], [], 2)
-    assert "2 cells were not judged to their end" in sweep_text.changed(found, [])
+    assert "2 cells were not judged to the end" in sweep_text.changed(found, [])
     found, _ = against(before, session(), {first.operator: cell(**WRONG)})
     assert [str(change) for change in found.worse] == [f"{first}: value passes -> value fails in 2 of 3"]
 

@@ -38,6 +38,13 @@ def test_a_death_costs_one_sample_and_is_told(sweep: Sweep, tmp_path: Path) -> N
     assert any("ends with SIG" in finding["message"] for finding in document["findings"])
 
 
+def test_a_map_that_is_blessed_before_it_is_complete_is_told(sweep: Sweep, tmp_path: Path) -> None:
+    ended = sweep("-k", RELU, "--bless", "--time", "0.001s", "--jobs", 1, candidate="torch")
+    assert ended.status == 0, ended.errors
+    assert ended.output.endswith("is not complete: held against it, what only later runs come to looks worse\n")
+    assert "had no time" in json.loads((tmp_path / "sweep.json").read_text())["incomplete"]
+
+
 def test_an_expression_that_fits_nothing_names_cells(sweep: Sweep) -> None:
     ended = sweep("-k", "no_such_operator")
     assert ended.status == 2

@@ -102,8 +102,8 @@ def changed(found: Changes, flaky: Sequence[Change]) -> str:
             )
     if found.unfinished:
         parts.append(
-            f"{several(found.unfinished, 'cell')} {were(found.unfinished)} not judged to the end: only what failed there was "
-            "compared, which is no proof that nothing else got worse"
+            f"{several(found.unfinished, 'cell')} {were(found.unfinished)} not judged to the end: only what failed "
+            "there was compared, which is no proof that nothing else got worse"
         )
     if len(parts) == len(found.notes):
         parts.append("nothing changed")

@@ -41,6 +41,7 @@ _QUOTED: Final = re.compile(r"['\"]([A-Za-z][a-z_-]{1,20})['\"]")
 #: Samples that are tried with every option, samples that have each, words of one function's documentation, and pairs of
 #: options.
 _TRIED, _OPTIONED, _MOST_WORDS, _PAIRS = 24, 3, 12, 200
+_NO_NUMBERS: Final = (float("nan"), float("inf"), float("-inf"))
 #: Pairs of options that both show, for samples of one operator.
 _TOGETHER: Final = 8
 #: In how many ways samples may give an argument that others are tried for.
@@ -111,7 +112,9 @@ def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any]
     first = samples[:_OPTIONED] if function is named else []
     for sample in first:
         yield from (_with(sample, name, value) for name, value in values if name not in sample.kwargs or name in known)
-    tried = samples[:: max(1, len(samples) // _TRIED)]
+    tried = [*samples[:: max(1, len(samples) // _TRIED)]]
+    # Some options are about what is no number.
+    tried += [one for one in map(_without_numbers, tried[:1]) if one is not None]
     candidates = [((sample.input, *sample.args), sample.kwargs) for sample in tried]
     plain = functools.cache(functools.partial(_given, function, candidates))
     words = [(name, word) for name in _taking_words(path) for word in _words_told_of(path, name)]
@@ -129,6 +132,16 @@ def with_options(path: str, function: Callable[..., Any], samples: Sequence[Any]
             yield _with(tried[index], name, value)
     yield from _beside_another(function, alone, shown)
     yield from _together(function, shown)
+
+
+def _without_numbers(sample: Any) -> Any:
+    """`sample` with a NaN and both infinities in its first tensor; None where these do not fit in."""
+    tensor = sample.input
+    if not isinstance(tensor, torch.Tensor) or not tensor.dtype.is_floating_point or tensor.numel() < len(_NO_NUMBERS):
+        return None
+    data = tensor.detach().clone(memory_format=torch.contiguous_format)
+    data.view(-1)[: len(_NO_NUMBERS)] = torch.tensor(_NO_NUMBERS, dtype=data.dtype)
+    return type(sample)(data.requires_grad_(tensor.requires_grad), args=sample.args, kwargs=sample.kwargs)
 
 
 def _beside_another(

@@ -182,6 +182,16 @@ def test_an_optional_argument_is_given_that_no_sample_gives(database: OperatorDa
     assert replay(in_place, TORCH).error is None
 
 
+def test_two_options_are_given_at_once_that_both_show(database: OperatorDatabase) -> None:
+    def given(name: str) -> set[frozenset[str]]:
+        made = database.samples(name, "function", "float32", "option", 1)
+        return {frozenset(sample.program.calls[-1].kwargs) for sample in made if sample.program is not None}
+
+    assert frozenset(("alpha", "inplace")) in given("nn.functional.elu")
+    # What these do shows where infinities are.
+    assert frozenset(("posinf", "neginf")) in given("nan_to_num")
+
+
 def test_schemas_tell_the_optional_arguments_of_built_in_functions(database: OperatorDatabase) -> None:
     found = programs(list(database.samples("sort", "function", "float32", "option", 7)))
     given = {name for program in found if replay(program, TORCH).error is None for name in program.calls[-1].kwargs}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -17,6 +18,8 @@ Column = tuple[Alternatives, ...]
 MOST_PLANNED = 12
 #: A chance so small that its alternative does not come once in a block; then the test's own chances are kept.
 _RARE = 0.5
+#: What a new pair of two choices of a test is worth, where one of a choice and a feature of the plan is worth 1.
+_OF_CHOICES = 5.0
 
 
 def choose(source: Source, count: int, weights: Sequence[float] | None = None) -> int:
@@ -47,18 +50,22 @@ def _dealt(block: int, column: Column) -> tuple[int, ...] | None:
     if left is None:
         return None
     earlier = [_dealt(block, column[:length]) for length in range(1, len(column))]
-    covered: set[tuple[int, int, int]] = set()
+    covered: Counter[tuple[int, int, int]] = Counter()
     dealt: list[int] = []
     for place in range(BLOCK):
         beside = [*row(block * BLOCK + place), *[-1 if other is None else other[place] for other in earlier]]
+        features = len(beside) - len(earlier)
 
-        def worth(level: int, place: int = place, beside: list[int] = beside) -> float:
-            new = sum((level, factor, other) not in covered for factor, other in enumerate(beside))
-            return new + left[level] / BLOCK + (place * 7 + level * 3 + len(column)) % 5 * 1e-3
+        def worth(level: int, place: int = place, beside: list[int] = beside, features: int = features) -> float:
+            times = [covered[level, factor, other] for factor, other in enumerate(beside)]
+            # What a test chooses goes with what else it chooses before it goes with features that it does not speak of.
+            gain = sum(not had for had in times[:features]) + sum(_OF_CHOICES / (1 + had) for had in times[features:])
+            return gain + left[level] / BLOCK + (place * 7 + level * 3 + len(column)) % 5 * 1e-3
 
         chosen = max((level for level, due in enumerate(left) if due > 0), key=worth)
         left[chosen] -= 1
-        covered.update((chosen, factor, other) for factor, other in enumerate(beside))
+        if block or place:  # the first trial of all chooses at random
+            covered.update((chosen, factor, other) for factor, other in enumerate(beside))
         dealt.append(chosen)
     return tuple(dealt)
 

@@ -31,6 +31,9 @@ MOST_SHARED = 512
 _BLOCK = 8
 #: Of up to so many dimensions, two trials have each opposite of another.
 _FEW_DIMENSIONS = 2
+#: The least rank where arrays of open rank have other ranks than each other, by level of `partner` and by turn: one and
+#: two dimensions, four and one, three and none, none and three.
+_UNLIKE_RANKS = MappingProxyType({"fewer": (2, 4, 3), "other": (3,)})
 #: The number of the third array of a trial, for which the same is asked as for the first two.
 _THIRD = 2
 _HUGE_SIZES = frozenset(("long", "large"))
@@ -197,9 +200,10 @@ class Exploration:
         if ndim is None:
             least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
             rank = int(self.level("rank"))
-            # Of one dimension less there are still some.
-            fewer = rank and self.level("partner") == "fewer"
-            return max(least, rank, 2 if fewer else 0)
+            if rank:  # of fewer dimensions there are still some
+                ranks = _UNLIKE_RANKS.get(self.level("partner"), (0,))
+                rank = max(rank, ranks[self.turn("partner") % len(ranks)])
+            return max(least, rank)
         rank = ndim.draw_in(self._source, SIZE) if isinstance(ndim, Generator) else ndim
         if type(rank) is int and rank >= 0:
             return rank
@@ -256,7 +260,8 @@ class Exploration:
         if level == "other":
             return common if _all_open(ndim, dims) else self._sizes(len(common), dims, "small")
         if level == "fewer" and common and _all_open(ndim, dims):
-            return common if not turns else common[len(common) if turns == 2 else 1 :]
+            # The first has one dimension less, then the second has a single one, and then none.
+            return common if not turns else common[len(common) if turns == 2 else -1 :]
         if level == "both":  # where the first has no ones, if there is such a place
             wide = [axis for axis in open_axes(common, dims) if first[axis] != 1]
             if len(common) > _FEW_DIMENSIONS and wide:

@@ -17,7 +17,7 @@ from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.exploration import Exploration, open_axes
 from generators.fixed_arrays import fixed_array
 from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
-from generators.related_numbers import related, with_telling_ends, without_overflow
+from generators.related_numbers import RELATED, related, sharing, with_telling_ends, without_overflow
 from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import as_generator
@@ -91,13 +91,17 @@ def explored_array(
     seed = source.bits()
     try:
         if layout == "expanded":
-            dim = expanded_dim(sizes)
+            # Of two dimensions the last one, then the first; of three the other way round.
+            last = (exploration.turn("layout") // 2 + len(sizes)) % 2 == 0
+            dim = expanded_dim(sizes, last=source.planned(int(last), 2) == 1)
             times = sizes[dim]
             sizes = (*sizes[:dim], 1, *sizes[dim + 1 :])
         values = array_from(Spec(sizes, name, least, greatest, filling), seed)
         first = exploration.first_of(name, values)
         if contents is None and first is not values:
             values = related(values, first, name, filling, seed)
+        elif contents == "sorted" and first is not values and exploration.level("values", number) in RELATED:
+            values = sharing(values, first, name, low, high, seed)
         if contents is None:
             values = with_telling_ends(values, name, filling, seed)
             values = without_overflow(values, name, filling, exploration.divided)

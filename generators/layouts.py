@@ -45,16 +45,17 @@ def fitting(shape: builtins.tuple[int, ...], layout: str) -> str:
     return check_layout(layout)
 
 
-def expanded_dim(shape: builtins.tuple[int, ...]) -> int:
-    """The dimension along which an expanded array of `shape` repeats itself: the first with a size above 1."""
-    return next(dim for dim, size in enumerate(shape) if size > 1)
+def expanded_dim(shape: builtins.tuple[int, ...], *, last: bool = False) -> int:
+    """The dimension along which an expanded array of `shape` repeats itself: the first or last with a size above 1."""
+    dims = [dim for dim, size in enumerate(shape) if size > 1]
+    return dims[-1 if last else 0]
 
 
 def lay_out(array: Array, layout: str) -> builtins.tuple[Array, Steps]:
     """A contiguous base array, and the steps that make `array` out of it, laid out so.
 
     Where `array` cannot lie so (see `fitting`), it is its own base and there are no steps. Raises `GeneratorError`
-    for an unknown layout, or when `array` is to be expanded but does not repeat itself along `expanded_dim`.
+    for an unknown layout, or when `array` is to be expanded but repeats itself along no dimension.
     """
     layout = fitting(array.shape, layout)
     if layout == "transposed":
@@ -75,17 +76,24 @@ def lay_out(array: Array, layout: str) -> builtins.tuple[Array, Steps]:
         base = _gaps(array, 0, size + 2)
         steps = (("slice", 0, 1, size + 1, 1),)
     elif layout == "expanded":
-        dim = expanded_dim(array.shape)
-        base = np.ascontiguousarray(array.take([0], axis=dim))
-        if np.broadcast_to(base, array.shape).tobytes() != array.tobytes():
-            raise GeneratorError(
-                f"layout='expanded': expected an array that repeats itself along dimension {dim}, shape {array.shape}"
-            )
-        return base, (("expand", array.shape),)
+        return _repeated(array), (("expand", array.shape),)
     else:
         return np.ascontiguousarray(array).reshape(array.shape), ()
     apply_steps(base, steps)[...] = array
     return base, steps
+
+
+def _repeated(array: Array) -> Array:
+    """What `array` repeats along the first dimension in which it does."""
+    held = array.tobytes()
+    for dim, size in enumerate(array.shape):
+        if size > 1:
+            base = np.ascontiguousarray(array.take([0], axis=dim))
+            if np.broadcast_to(base, array.shape).tobytes() == held:
+                return base
+    raise GeneratorError(
+        f"layout='expanded': expected an array that repeats itself along some dimension, shape {array.shape}"
+    )
 
 
 def _gaps(array: Array, dim: int, size: int) -> Array:

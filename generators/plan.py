@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -75,6 +75,8 @@ _USELESS: Final = MappingProxyType(
 _NARROW: Final = frozenset((("dtype", "half"), ("dtype", "bfloat16")))
 _COST_OF_USELESS: Final = 3.0
 _TRANSPOSED: Final = LEVELS[NAMES.index("layout")].index("transposed")
+_DOUBLE: Final = LEVELS[NAMES.index("dtype")].index("double")
+_SPECIAL: Final = ("nan", "infinite", "tiny", "huge")
 
 
 #: Factor, level, another factor, its level.
@@ -144,17 +146,44 @@ def _block(number: int) -> tuple[tuple[Row, ...], Mapping[FactorPair, int]]:
     dealt = _dealt(covered, number)
     # Plain ones first: what they show needs no features to be told of.
     ordered = sorted(dealt, key=_oddness) if number == 0 else dealt
-    return tuple(_with_nan_lying_oddly(ordered)), MappingProxyType(covered)
+    return tuple(_with_doubles_where_none_are(_with_layouts_that_show(ordered), number)), MappingProxyType(covered)
 
 
-def _with_nan_lying_oddly(rows: list[Row]) -> Iterator[Row]:
+def _with_layouts_that_show(rows: list[Row]) -> list[Row]:
     """`rows`, of which every second one of NaN, if it is contiguous, is transposed: what takes NaN for a number among
-    others shows there, as in `isnan`, though in most results nothing else does."""
-    seen = 0
-    for one in rows:
-        nan = one.level("values") == "nan"
-        seen += nan
-        yield one._replace(layout=_TRANSPOSED) if nan and seen % 2 == 0 and not one.layout else one
+    others shows there, as in `isnan`, though in most results nothing else does.
+
+    Zeros with one number at the end repeat nowhere: such a row gives its expanded layout to a large one, whose arrays
+    have one shape."""
+    found, nans = [*rows], 0
+    for place, one in enumerate(rows):
+        if one.level("values") == "nan":
+            nans += 1
+            if nans % 2 == 0 and not one.layout:
+                found[place] = one._replace(layout=_TRANSPOSED)
+        if one.level("values") == "zeros" and one.level("layout") == "expanded":
+            for other, large in enumerate(found):
+                if large.level("sizes") == "large" and large.level("partner") == "same" and large.layout:
+                    found[other], found[place] = large._replace(layout=one.layout), one._replace(layout=large.layout)
+                    break
+    return found
+
+
+def _with_doubles_where_none_are(rows: list[Row], number: int) -> list[Row]:
+    """`rows` of block `number`, with one of special numbers and one of many elements in double precision.
+
+    Loops for doubles are functions of their own, so they have faults of their own, and what hides the precision of a
+    result does not hide these. Of special numbers another kind has its turn in each block. In the first block it is the
+    last one: some tests have no more than a few trials, with layers of single precision.
+    """
+    found = [*rows]
+    for factor, levels, turn in (("values", _SPECIAL, number - 1), ("sizes", ("long",), -1)):
+        alike = [place for place, one in enumerate(found) if one.level(factor) in levels]
+        chosen = alike[turn % len(alike)]
+        several = levels if factor == "values" else ("long", "large")
+        if all(one.dtype == 0 for one in found if one.level(factor) in several):
+            found[chosen] = found[chosen]._replace(dtype=_DOUBLE)
+    return found
 
 
 def _dealt(covered: Counter[FactorPair], number: int) -> list[Row]:

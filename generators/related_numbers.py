@@ -54,6 +54,21 @@ def related(values: Array, first: Array, dtype: str, numbers: Open, seed: int) -
     return chosen
 
 
+def sharing(values: Array, first: Array, dtype: str, low: float | None, high: float | None, seed: int) -> Array:
+    """Ascending `values` in every second of which, as far as the bounds allow, there is a number of `first`: what is
+    looked for is found then, and the one side of it is told from the other."""
+    if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
+        return values
+    picked = first.reshape(-1)[Bits(seed, _PICKS).below(first.size, values.size).astype(np.intp)].reshape(values.shape)
+    inside = np.isfinite(picked)
+    if low is not None:
+        inside &= picked >= low
+    if high is not None:
+        inside &= picked < high
+    mixed = np.where(_every_second(inside), picked, values)
+    return np.sort(mixed, axis=-1) if mixed.ndim else mixed
+
+
 def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
     """For each element of an array of `shape`, the element of `first` that it meets when both broadcast."""
     met = first[(0,) * (first.ndim - len(shape))] if first.ndim > len(shape) else first

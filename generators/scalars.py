@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import math
 import numbers
+from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 from generators import annotations as kinds
@@ -152,7 +154,13 @@ class random(Generator):
         if not (isinstance(low, int) and isinstance(high, int)) and kinds.FLOAT in options:
             # Bounds that are not whole ask for a float, where that is allowed.
             options = (kinds.FLOAT,)
-        return self._of(options[choose(source, len(options))], source, low, high)
+        if self._open and trial_of(source.seed) and all(isinstance(option, kinds.Scalar) for option in options):
+            # A number, and no size that a tuple may stand for.
+            alternatives, shares = _open_numbers(options)
+            option, low, high = alternatives[choose(source, len(alternatives), shares)]
+        else:
+            option = options[choose(source, len(options))]
+        return self._of(option, source, low, high)
 
     def _bound(self, name: str, bound: Any) -> Any:
         """`bound` as a plain int or float."""
@@ -177,6 +185,18 @@ def open_bounds(source: Source, kind: kinds.Scalar, *, size: bool) -> builtins.t
     trial = trial_of(source.seed)
     position = (trial * _STRIDE + len(source.choices)) % len(table) if trial >= PLAIN_ROWS else 0
     return table[source.planned(position, len(table))]
+
+
+@lru_cache(maxsize=16)
+def _open_numbers(
+    options: builtins.tuple[kinds.Kind, ...],
+) -> builtins.tuple[list[builtins.tuple[kinds.Kind, Any, Any]], builtins.tuple[float, ...]]:
+    """What a number of one of these types is like where no bounds are given: type and bounds, with their shares."""
+    times: Counter[builtins.tuple[kinds.Kind, Any, Any]] = Counter()
+    for option in options:
+        table = _OF_WHOLE if option == kinds.INT else _OF_FLOATS
+        times.update((option, low, high) for low, high in table)
+    return [*times], tuple(map(float, times.values()))
 
 
 def _whole_turn(source: Source) -> int:

@@ -24,6 +24,8 @@ WHOLE_REACH = 9
 #: Numbers whose differences are small beside them, where a variance from sums of squares is nothing but rounding; and
 #: which of the trials of numbers in [0, 1) has these instead. `exp` of them is a number still.
 FAR, _FAR_TURN = (64.0, 65.0), 2
+#: The same for whole numbers of so few bits is the upper half of what they hold.
+_NARROW_BITS = 16
 #: Powers of ten of the least and the greatest magnitude of wide numbers.
 DECADES = (-4.0, 4.0)
 #: Of more numbers than so many some are of each decade without anybody's care.
@@ -120,6 +122,8 @@ def _mask(rows: Array) -> None:
         rows[-1] = -math.inf
     if min(rows.shape) >= FEW_COLUMNS:
         rows[:, -1] = -math.inf
+    if rows.size > 1 and not (rows == math.inf).any():  # the other one stood where the mask is
+        rows[0, 0] = math.inf
 
 
 def _put_in_disorder(rows: Array, pair: tuple[int, int]) -> None:
@@ -306,6 +310,8 @@ def _whole(bits: Bits, count: int, dtype: str, numbers: Open, first: int | None,
         if level == "wide":
             return _whole_magnitudes(bits, count, dtype, least)
         start, stop = _reach(level) if first is None else (first, first + WHOLE_REACH + 1)
+        if first is None and level == "unit" and numbers.turn == _FAR_TURN and limits.bits <= _NARROW_BITS:
+            start, stop = int(limits.max) // 2, int(limits.max)  # of which a sum outgrows twice as many bits
         start, stop = max(start, limits.min), min(stop, limits.max)
         if start >= stop:  # negative numbers of a dtype that has none
             start, stop = 0, WHOLE_REACH + 1

@@ -170,7 +170,10 @@ class TestWriting(unittest.TestCase):
 
     @autotest()
     def test_assignment_through_a_view(self):
-        x = random_tensor(shape=(5, 6), low=-2, high=2, requires_grad=False)
+        # Not expanded: where a row is one number, OneFlow asks for the memory of six, and ends the process of whoever
+        # waits for it. In a process of its own, where a crash could be expected, nobody does.
+        layout = oneof("contiguous", "transposed", "strided", "offset")
+        x = random_tensor(shape=(5, 6), low=-2, high=2, requires_grad=False, layout=layout)
         row = x[2]
         row[1:] = 9
         return x * 2

@@ -140,7 +140,7 @@ class TestAroundOptimizers(unittest.TestCase):
         optimizer = torch.optim.SGD(groups, lr=0.1, momentum=0.9)
         for _ in range(3):
             optimizer.zero_grad()
-            second(first(random_tensor(shape=(2, 3), low=-1))).sum().backward()
+            second(first(random_tensor(shape=(2, 3), low=-1, dtype="float32"))).sum().backward()
             optimizer.step()
 
     @autotest(n=10)

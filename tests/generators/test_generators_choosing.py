@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
@@ -50,6 +51,13 @@ def test_every_two_choices_of_a_trial_come_in_all_their_combinations() -> None:
     assert len({one[:2] for one in drawn}) == 6
     assert len({one[1:] for one in drawn}) == 6
     assert len({one[::2] for one in drawn}) == 4
+
+
+@pytest.mark.parametrize("counts", [(5, 2), (5, 3), (4, 4), (3, 3, 2), (2, 2, 2, 2, 2)])
+def test_every_two_of_many_choices_come_in_all_their_combinations(counts: tuple[int, ...]) -> None:
+    drawn = trials(lambda: [oneof(*range(count)).value() for count in counts])[1:]  # the first is drawn at random
+    for one, two in itertools.combinations(range(len(counts)), 2):
+        assert len({(choices[one], choices[two]) for choices in drawn}) == counts[one] * counts[two]
 
 
 def test_an_alternative_comes_beside_nearly_every_feature() -> None:

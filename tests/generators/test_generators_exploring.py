@@ -347,6 +347,17 @@ def test_a_number_without_bounds_is_of_every_kind_that_its_parameter_takes() -> 
     assert all(value > 0 for test in range(5) for value in trials(lambda: random().to(int).value(), test))
 
 
+def test_a_number_that_may_be_whole_or_a_fraction_has_no_bounds_either() -> None:
+    """As `alpha` of torch.add, whose type is a Number."""
+    drawn = [value for test in range(3) for value in trials(lambda: random().draw(int | float), test)]
+    for kind in (int, float):
+        values = [value for value in drawn if type(value) is kind]
+        assert min(values) < 0
+        assert max(map(abs, values)) > 6
+    sizes = [value for value in trials(lambda: random().draw(int | tuple[int, int])) if type(value) is int]
+    assert min(sizes) > 0  # what may be a tuple is a size, of a kernel or a stride
+
+
 def test_a_fraction_between_whole_bounds_is_a_whole_number_in_every_third_trial() -> None:
     drawn = trials(lambda: random(1, 4).draw(float))
     assert {1.0, 2.0, 3.0} <= {*drawn}

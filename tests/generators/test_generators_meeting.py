@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from generators import explored_array
+from generators import Drawn, explored_array
 from tests.generators.test_generators_exploring import trials
 
 NAN, INF = math.nan, math.inf
@@ -76,6 +76,37 @@ def test_each_of_two_arrays_has_fewer_dimensions_and_none() -> None:
     assert any(0 < y < x for x, y in ranks)
     assert any(0 == x < y for x, y in ranks)
     assert any(0 == y < x for x, y in ranks)
+
+
+@pytest.mark.parametrize("ranks", [(1, 2), (4, 1), (3, 0), (0, 3)])
+def test_arrays_of_open_rank_have_ranks_far_apart(ranks: tuple[int, int]) -> None:
+    assert ranks in trials(lambda: (explored_array().data.ndim, explored_array().data.ndim))
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+@pytest.mark.parametrize("last", [False, True])
+def test_arrays_repeat_themselves_along_the_first_and_along_the_last_dimension(rank: int, last: bool) -> None:
+    def repeats(drawn: Drawn) -> bool:
+        moved = np.moveaxis(drawn.data, -1 if last else 0, 0)
+        return drawn.layout == "expanded" and len(moved) > 1 and bool((moved == moved[:1]).all())
+
+    assert any(repeats(one) for one in trials(lambda: explored_array(rank)))
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_what_is_ascending_has_numbers_of_another_array(test: int) -> None:
+    drawn = trials(lambda: (explored_array(2).data, explored_array(1, contents="sorted").data), test)
+    assert any(np.isin(two, one).sum() > 1 for one, two in drawn)
+    assert all((np.diff(two) >= 0).all() for _, two in drawn)
+    bounded = trials(lambda: (explored_array(2), explored_array(1, contents="sorted", low=0, high=1).data), test)
+    assert all((two >= 0).all() and (two < 1).all() for _, two in bounded)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_a_sum_of_numbers_of_few_bits_outgrows_twice_as_many(dtype: str) -> None:
+    bits = np.iinfo(dtype).bits
+    sums = [abs(int(one.data.sum(dtype=np.int64))) for one in trials(lambda: explored_array(2, dtype=dtype))]
+    assert max(sums) > 2 ** (2 * bits - 1 if bits == 8 else 24)
 
 
 def test_the_second_and_the_third_of_three_arrays_broadcast_with_each_other() -> None:

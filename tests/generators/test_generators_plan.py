@@ -13,6 +13,9 @@ from generators.source import TRIAL_BITS
 
 #: Every second trial of NaN lies transposed, whatever it was dealt.
 _MOVED = {("layout", "contiguous"): -1, ("layout", "transposed"): 1}
+#: Of special numbers and of many elements one trial each is of doubles, whatever they were dealt.
+_MADE_DOUBLE = 2
+SPECIAL, MANY = {"nan", "infinite", "tiny", "huge"}, {"long", "large"}
 
 
 @pytest.mark.parametrize("thorough", [False, True])
@@ -21,7 +24,9 @@ def test_every_level_has_its_turns_in_every_twenty_trials(block: int, thorough: 
     rows = [row(THOROUGH * thorough + block * BLOCK + place) for place in range(BLOCK)]
     for factor, levels in (THOROUGH_FACTORS if thorough else FACTORS).items():
         for level, times in levels.items():
-            assert sum(one.level(factor) == level for one in rows) == times + _MOVED.get((factor, level), 0)
+            found = sum(one.level(factor) == level for one in rows) - _MOVED.get((factor, level), 0)
+            made = {"single": -_MADE_DOUBLE, "double": _MADE_DOUBLE}.get(level, 0)
+            assert min(times, times + made) <= found <= max(times, times + made)
 
 
 def test_nan_lies_both_ways_within_every_twenty_trials() -> None:
@@ -30,11 +35,34 @@ def test_nan_lies_both_ways_within_every_twenty_trials() -> None:
         assert {one.level("layout") for one in rows if one.level("values") == "nan"} == {"contiguous", "transposed"}
 
 
+@pytest.mark.parametrize("block", range(15))
+def test_special_numbers_and_many_elements_are_of_both_precisions_within_every_twenty_trials(block: int) -> None:
+    rows = [row(block * BLOCK + place) for place in range(BLOCK)]
+    for factor, levels in (("values", SPECIAL), ("sizes", MANY)):
+        assert {one.level("dtype") for one in rows if one.level(factor) in levels} == {"single", "double"}
+
+
+def test_each_kind_of_special_numbers_is_of_doubles_in_some_trial() -> None:
+    rows = [row(index) for index in range(6 * BLOCK)]
+    assert {one.level("values") for one in rows if one.level("dtype") == "double"} >= SPECIAL
+
+
+def test_an_expanded_array_has_another_of_its_shape_beside_it_within_twenty_trials() -> None:
+    rows = [row(index) for index in range(BLOCK)]
+    expanded = [one for one in rows if one.level("layout") == "expanded"]
+    assert any(one.level("partner") == "same" and one.level("dtype") == "single" for one in expanded)
+    assert all(one.level("values") != "zeros" for one in expanded)  # which repeat nowhere
+
+
 def test_the_first_trials_are_plain() -> None:
     assert set(row(0)) == {0}
     first = [row(index) for index in range(BLOCK)]
-    oddness = [sum(map(bool, one)) - (one.level("values") == "nan" and one.layout > 0) for one in first]
+    # Some of NaN, and of special numbers and many elements, are made odder than they were dealt.
+    made = [one.level("values") == "nan" and one.layout > 0 for one in first]
+    made_double = [one.dtype > 0 and {one.level("values"), one.level("sizes")} & {*SPECIAL, "long"} for one in first]
+    oddness = [sum(map(bool, one)) - made[at] - bool(made_double[at]) for at, one in enumerate(first)]
     assert oddness == sorted(oddness)
+    assert not any(one.dtype for one in first[:5])  # layers are single, and so is what they take
 
 
 @pytest.mark.parametrize("start", [0, THOROUGH])

@@ -225,6 +225,8 @@ class Judge:
             found.left_out = (
                 f"{self._pair.sides[0]} refuses it after it has drawn random numbers, and may for these only"
             )
+        elif agreement.mismatches and probing.refuses_otherwise(found.program, expected):
+            found.left_out = f"{self._pair.sides[0]} does not agree with itself"
         elif agreement.mismatches:
             (accepted,) = agreement.mismatches
             found.fail("errors", f"accepts what {self._pair.sides[0]} refuses", accepted.message)

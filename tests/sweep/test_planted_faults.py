@@ -150,6 +150,24 @@ def test_a_reference_whose_shape_wavers_is_no_evidence() -> None:
     assert {found.left_out for found in judged} == {"faulty does not agree with itself"}  # however often that is met
 
 
+@pytest.mark.parametrize("wavers", [True, False])
+def test_a_reference_that_refuses_for_another_reason_each_time_is_no_evidence(wavers: bool) -> None:
+    bins = [0]
+
+    def refusing(exp: Any) -> Any:
+        def refused(x: Any) -> Any:
+            bins[0] += wavers
+            raise RuntimeError(f"bins must be > 0, but got {-bins[0]} for dimension 4")
+
+        return refused
+
+    array = Array(np.ones(2, "float32"), "float32")
+    calls = (tensor_call(0, 0, array, requires_grad=False), Call("function", "exp", (Ref(0),), {}, 1))
+    found = Judge(Pair(fault("exp", refusing), TORCH)).judge(Program(calls, (array,)))
+    assert found.left_out == ("faulty does not agree with itself" if wavers else "")
+    assert [failure.check for failure in found.failures] == ([] if wavers else ["errors"])
+
+
 @pytest.mark.parametrize("reference", [fault("cosh", other_every_time), TORCH])
 def test_a_candidate_that_differs_from_itself_as_the_reference_does_is_no_finding(reference: Framework) -> None:
     array = Array(np.ones(2, "float32"), "float32")

@@ -155,9 +155,14 @@ def _look_again(progress: CampaignProgress) -> None:
 
 @contextlib.contextmanager
 def terminated() -> Iterator[None]:
-    """Let SIGTERM, with which CI and clusters end a run, end it as Ctrl-C does."""
+    """Let SIGTERM, with which CI and clusters end a run, end it as Ctrl-C does.
+
+    Another one changes nothing, for what was found is being written then: ``timeout`` sends it to the process, and at
+    once to its group. SIGKILL, which whoever is in a hurry sends next, ends it.
+    """
 
     def interrupt(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, lambda number, frame: None)
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from autotest.cli.fuzz import terminated
+
 ROOT = Path(__file__).parents[2]
 #: Says when its second trial begins, and then waits for Ctrl-C.
 SUITE = """
@@ -86,3 +88,12 @@ def test_fuzz_tells_what_it_found_and_writes_its_files(tmp_path, candidate):
     assert done.returncode == 0
     assert (tmp_path / "all.json").exists()
     assert (tmp_path / "r.xml").exists()
+
+
+def test_sigterm_twice_is_one_interrupt() -> None:
+    usual = signal.getsignal(signal.SIGTERM)
+    with terminated():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)  # as `timeout` does, when the map is being written
+    assert signal.getsignal(signal.SIGTERM) is usual

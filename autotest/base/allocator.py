@@ -9,6 +9,8 @@ from typing import Final
 
 #: `M_PERTURB` of glibc's `malloc.h`.
 _PERTURB: Final = -6
+#: What memory consists of by turns, so that whoever reads it unwritten shows: zeros, and NaN, as a whole number -1.
+FILLINGS: Final = (0x00, 0xFF)
 
 
 @contextlib.contextmanager
@@ -31,4 +33,4 @@ def unwritten_memory(byte: int) -> Iterator[None]:
         mallopt(_PERTURB, 0)
 
 
-__all__ = ["unwritten_memory"]
+__all__ = ["FILLINGS", "unwritten_memory"]

@@ -6,11 +6,11 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from autotest.base.allocator import unwritten_memory
+from autotest.base.allocator import FILLINGS, unwritten_memory
 from autotest.comparison import Mismatch, TensorValue
 from autotest.comparison.elementwise import agree
 from autotest.diagnosis.agreement import Agreement, Place, place_of, results
@@ -22,8 +22,6 @@ from autotest.program import Array, Program
 _COPIES, _SMALL, _IN_ALL = 400, 4096, 3000
 #: How often a program is run again, and one of more calls than that.
 _AGAIN, _AGAIN_AT_LENGTH, _LONG = 6, 2, 60
-#: What memory consists of that a run is given anew, by turns: zeros, and NaN, which as a whole number is -1.
-_BYTES: Final = (0x00, 0xFF)
 
 
 def runs_again(program: Program, framework: Framework) -> Iterator[tuple[Mapping[Place, Any], Mapping[Place, Any]]]:
@@ -35,7 +33,7 @@ def runs_again(program: Program, framework: Framework) -> Iterator[tuple[Mapping
     once = results(program, framework)
     for turn in range(_AGAIN if len(program.calls) <= _LONG else _AGAIN_AT_LENGTH):
         _stir(program, once, framework, turn)
-        with unwritten_memory(_BYTES[turn % len(_BYTES)]):
+        with unwritten_memory(FILLINGS[turn % len(FILLINGS)]):
             again = results(program, framework)
         yield once, again
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from autotest.base.errors import FrameworkMissing, UsageError
-from autotest.base.options import said
+from autotest.base.options import DEFAULT_PAIR, said
 from autotest.frameworks.base import Framework
 from autotest.frameworks.pair import Pair
 from autotest.frameworks.torch_like import TorchLike
@@ -172,8 +172,8 @@ def chosen_names(candidate: str = "") -> tuple[str, str]:
 
 def all_chosen_names(candidate: str = "") -> tuple[str, tuple[str, ...]]:
     """The same with every candidate, of which there may be several with commas between: ``NAME,OTHER``."""
-    asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or said("AUTOTEST_CANDIDATE") or "oneflow"
-    return said("AUTOTEST_REFERENCE") or "torch", candidates_in(asked)
+    asked = os.environ.get("AUTOTEST_CANDIDATE") or candidate or said("AUTOTEST_CANDIDATE") or DEFAULT_PAIR[1]
+    return said("AUTOTEST_REFERENCE") or DEFAULT_PAIR[0], candidates_in(asked)
 
 
 def takes_own(candidate: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from autotest.base.allocator import unwritten_memory
+from autotest.base.allocator import FILLINGS, unwritten_memory
 from autotest.comparison import TensorValue
 from autotest.diagnosis.agreement import Place
 from autotest.diagnosis.repeating import runs_again
@@ -121,7 +121,7 @@ def wavers(program: Program, framework: Framework) -> bool:
 def refuses_otherwise(program: Program, refused: Replayed) -> bool:
     """Whether a framework, asked again for what it `refused`, accepts it or has another reason: what nobody wrote to
     decides then, such as a list of sizes that is read beyond its end."""
-    for byte in (0x00, 0xFF):
+    for byte in FILLINGS:
         with unwritten_memory(byte):
             again = replay(program, refused.framework)
         if type(again.error) is not type(refused.error) or str(again.error) != str(refused.error):

@@ -236,20 +236,24 @@ def _on_values(
     name: str, opinion: np.ndarray[Any, Any], allowed: np.ndarray[Any, Any], one: TensorValue, other: TensorValue
 ) -> OracleResult | None:
     """How far either side is from `opinion`, told at the element where one of them is furthest."""
-    if not opinion.size:
+    # An answer whose shape neither side has, as of what NumPy broadcasts, is one to another question.
+    if not opinion.size or opinion.shape not in (one.data.shape, other.data.shape):
         return None
     gaps = [_gap(opinion, side.data) for side in (one, other)]
     with np.errstate(all="ignore"):
         excesses = [gap / allowed for gap in gaps]
     at = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.maximum(*excesses))), opinion.shape))
-    # A side that is right here and wrong elsewhere is told of by how wrong it is there.
-    errors = [
-        float(gap[at] if (gap[at] > allowed[at]) == bool((excess > 1).any()) else excess.max() * allowed[at])
-        for gap, excess in zip(gaps, excesses, strict=True)
-    ]
+    errors, elsewhere = [], []
+    for gap, excess in zip(gaps, excesses, strict=True):
+        right_here_alone = gap[at] <= allowed[at] and bool((excess > 1).any())
+        worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), opinion.shape))
+        # What counts is how much more it is than is allowed there.
+        errors.append(float(excess[worst] * allowed[at] if right_here_alone else gap[at]))
+        elsewhere.append(f"{gap[worst]:.3g} at {worst}" if right_here_alone else "")
     shown = f"{opinion[at].item():.9g}" + (f" at {at}" if at else "")
     limit = float(allowed[at])
-    return OracleResult(name, shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0)
+    told = (elsewhere[0], elsewhere[1])
+    return OracleResult(name, shown, (errors[0], errors[1]), limit if limit > _LEAST else 0.0, elsewhere=told)
 
 
 def _is_real(value: Any) -> bool:

@@ -314,7 +314,6 @@ COUNTERPARTS: Mapping[str, NumpyFunction] = MappingProxyType(
         "unsqueeze": lambda x, dim: np.expand_dims(x, dim),  # noqa: PLW0108 - the keyword's name
         "cat": lambda tensors, dim=0: np.concatenate(tensors, axis=dim),
         "stack": lambda tensors, dim=0: np.stack(tensors, axis=dim),
-        "gather": lambda x, dim, index: np.take_along_axis(x, index, axis=dim),
         "index_select": _index_select,
         "masked_fill": lambda x, mask, value: np.where(mask, value, x).astype(x.dtype),
         "diag": lambda x, diagonal=0: np.diag(x, diagonal),

@@ -17,10 +17,17 @@ from autotest.diagnosis.numpy_values import (
 
 
 def _places(index: Values, dim: int) -> tuple[Any, ...]:
-    """Where ``scatter`` writes: each element's own place, but along `dim`, where `index` says it."""
+    """Where ``gather`` reads and ``scatter`` writes: each element's own place, but along `dim`, where `index` says it.
+
+    As torch documents them, nothing is broadcast: an index that is shorter than the tensor leaves its rest alone.
+    """
     places: list[Any] = list(np.indices(index.shape, sparse=True))
     places[dim] = index
     return tuple(places)
+
+
+def _gather(x: Values, dim: int, index: Values, *, sparse_grad: bool = False) -> Values:
+    return np.asarray(x[_places(index, dim)])
 
 
 def _scatter(x: Values, dim: int, index: Values, src: Any, *, reduce: Any = None) -> Values:
@@ -150,6 +157,7 @@ INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
         "copy": _copied,
         "clone": lambda x: x,
         "contiguous": lambda x: x,
+        "gather": _gather,
         "scatter": _scatter,
         "scatter_add": _scatter_add,
         "index_add": _index_add,

@@ -38,6 +38,8 @@ class OracleResult:
     attribute: bool = False
     #: Whether it says what a right result is like, of which there are several.
     several: bool = False
+    #: Of each side that is right there and wrong elsewhere: how far it is off, and where, in words.
+    elsewhere: tuple[str, str] = ("", "")
 
     @property
     def accuses(self) -> tuple[bool, bool]:
@@ -218,7 +220,6 @@ def _sentence(oracle: OracleResult, sides: tuple[str, str]) -> str:
     if oracle.attribute:
         words = [f"{side} {'has not' if bad else 'has'}" for side, bad in zip(sides, oracle.accuses, strict=True)]
         return f"{oracle.name}: {oracle.found}, which {words[0]} and {words[1]}"
-    return (
-        f"{oracle.name}: {oracle.found}. {sides[0]} is off by {oracle.errors[0]:.3g}, {sides[1]} by "
-        f"{oracle.errors[1]:.3g} ({oracle.allowed:.3g} allowed)"
-    )
+    off = [elsewhere or f"{error:.3g}" for error, elsewhere in zip(oracle.errors, oracle.elsewhere, strict=True)]
+    how_far = f"{sides[0]} is off by {off[0]}, {sides[1]} by {off[1]}"
+    return f"{oracle.name}: {oracle.found}. {how_far} ({oracle.allowed:.3g} allowed)"

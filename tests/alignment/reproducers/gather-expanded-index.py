@@ -1,0 +1,22 @@
+"""gather: v2 differs in value between torch and oneflow. Exits 1 while that is so, 0 when it is gone, 2 when it cannot tell.
+torch 2.0.1+cu117, oneflow 0.9.0; test_indexing.py::test_gather[dim=0], trial 7 of base seed 1478680011.
+torch: NumPy gives 0 at (0, 0), as oneflow does"""
+import sys
+import numpy as np
+
+def program(torch):
+    x0 = torch.tensor(np.array([[0.0, -2.0], [0.0, 0.0]], "float32"))
+    x1 = torch.tensor(np.array([[1]], "int64"))
+    return torch.gather(x0, 0, x1)
+
+try:
+    import torch
+    import oneflow
+    expected = np.array(program(torch).tolist())
+except Exception as error:
+    sys.exit(print("cannot tell:", error) or 2)
+actual = np.array(program(oneflow).tolist())
+if expected.shape == actual.shape and np.allclose(actual, expected, 0.0001, 1e-05, equal_nan=True):
+    sys.exit(print("same"))
+print(*f"DIFFERS: torch gives {expected}, oneflow {actual}".split())
+sys.exit(1)

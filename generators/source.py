@@ -255,7 +255,10 @@ def current() -> Source:
 
 
 class using:
-    """``with using(source):`` makes `source` the one that generators draw from, and restores what was before."""
+    """``with using(source):`` makes `source` the one that generators draw from, and restores what was before.
+
+    What was drawn in the block is forgotten at its end: some of it holds arrays, and `source` itself.
+    """
 
     __slots__ = ("_token", "source")
 
@@ -273,3 +276,4 @@ class using:
         if self._token is not None:
             _active.reset(self._token)
             self._token = None
+            self.source.memo.clear()

@@ -179,7 +179,8 @@ def from_project(found: project.Project) -> Options:
 
 def environment_now() -> Mapping[str, str]:
     """The process's `VARIABLES`, over what its project says by default; those that are empty are left out."""
-    asked = {name: value for name in VARIABLES if (value := os.environ.get(name))}
+    environment = os.environ  # `in` comes first since `get` raises and catches an exception for what is missing
+    asked = {name: value for name in VARIABLES if name in environment and (value := environment[name])}
     return {**_project_now().variables, **asked}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import gc
 import unittest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,6 +68,8 @@ class JudgedTrials:
     needed: int = dataclasses.field(init=False)
     #: What examined the last trial with mismatches.
     _examined: FailedTrial | None = None
+    #: Whether the trials judged last had modules of many numbers.
+    _large_modules: bool = False
 
     def __post_init__(self) -> None:
         self.needed = self.context.options.trials(self.test.settings.n)
@@ -81,6 +84,16 @@ class JudgedTrials:
         self.waiting.append((planned, outcome))
         if self._is_time(planned, outcome):
             self.judge_waiting()
+
+    def free_memory(self) -> None:
+        """Free what judged trials held, where that is much; to be called when the caller holds no outcome any more.
+
+        A record and its modules hold each other. Python looks for such cycles when it has made many containers, of
+        which a trial of large modules makes no more than any other.
+        """
+        if self._large_modules:
+            self._large_modules = False
+            gc.collect(0)
 
     def finish(self) -> None:
         """Judge what is left, and the test as a whole, when no more trials come; raises what is against it."""
@@ -101,11 +114,11 @@ class JudgedTrials:
 
     def _is_time(self, planned: Planned, latest: Outcome) -> bool:
         """Whether the trials that wait are to be compared before another is run."""
-        if not self.context.pair.candidate.asynchronous:
-            return True
-        if latest.pending is not None:
+        recorder, asynchronous = latest.recorder, self.context.pair.candidate.asynchronous
+        if latest.pending is not None and (asynchronous or recorder.modules.duals):
             self.held += latest.pending.elements
-        recorder = latest.recorder
+        if not asynchronous:
+            return True
         return (
             planned.stored
             or len(self.waiting) >= min(COMPARED_AT_ONCE, self.needed - self.tally.accepted)
@@ -116,12 +129,13 @@ class JudgedTrials:
 
     def judge_waiting(self) -> None:
         """Compare what waits, and judge it."""
-        waiting, self.waiting, self.held = self.waiting, [], 0
+        waiting, held, self.waiting, self.held = self.waiting, self.held, [], 0
         settle([outcome for _, outcome in waiting], self.test.settings)
         for planned, outcome in waiting:
             settle([outcome], self.test.settings)  # where it was not yet
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
+        self._large_modules = held > HELD_AT_MOST and any(outcome.recorder.modules.duals for _, outcome in waiting)
 
     def _judge(self, planned: Planned, outcome: Outcome) -> None:
         test, tally = self.test, self.tally

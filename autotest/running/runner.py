@@ -114,6 +114,8 @@ def _run(judged: JudgedTrials, lethal: Set[int], trail: breadcrumb.Breadcrumb | 
         judged.add(planned, outcome)
         if judged.enough:
             break
+        del outcome
+        judged.free_memory()
     judged.finish()
 
 

@@ -77,6 +77,8 @@ def run_against_several(test: Test, context: RunContext) -> None:
             trials = runner.plan(test, context.options, Store(context.options.directory), schedule)
             for planned in runner.not_lethal(trail, test, trials, lethal):
                 _one_trial(test, planned, candidates, schedule)
+                for candidate in candidates:
+                    candidate.judged.free_memory()
                 if all(candidate.done for candidate in candidates):
                     break
             for candidate in candidates:

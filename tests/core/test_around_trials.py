@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import torch as plain
 
+import generators
 from autotest import Divergence, autotest, random_tensor, torch
 from autotest.base.errors import TooFewAccepted
 from autotest.frameworks.registry import pair
+from autotest.running import judged_trials
 from autotest.running.runner import BEFORE_COLLECTION
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials
@@ -77,6 +79,43 @@ def test_how_often_garbage_is_collected_is_the_tests_own_when_it_says_so(tmp_pat
 
     trials(body, tmp_path, n=2)
     assert gc.get_threshold()[0] == 0
+
+
+@pytest.fixture
+def never_collected():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("never_collected")
+def test_what_a_trial_drew_is_freed_at_its_end_without_a_look_for_cycles(tmp_path: Path) -> None:
+    def alive() -> int:
+        return sum(type(found) is generators.Source for found in gc.get_objects())
+
+    before, seen = alive(), set()
+
+    def body():
+        seen.add(alive() - before)
+        return torch.relu(random_tensor(ndim=2))
+
+    trials(body, tmp_path, n=3)
+    assert seen == {1}
+
+
+def test_large_modules_of_a_trial_are_freed_before_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judged_trials, "HELD_AT_MOST", 100)
+    seen = set()
+
+    def body():
+        seen.add(sum(type(found) is plain.nn.Linear and found.in_features == 31 for found in gc.get_objects()))
+        return torch.nn.Linear(31, 3)(random_tensor(ndim=2, dim1=31))
+
+    trials(body, tmp_path, n=3)
+    assert seen == {0}
 
 
 def test_a_body_that_is_left_with_gradients_off_leaves_them_on_for_the_next_trial(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from autotest.frameworks.torch_lowering import Builder
 from autotest.frameworks.torch_names import REFLECTED
 from autotest.frameworks.torch_options import with_fewer_options, with_names, with_options
 from autotest.frameworks.torch_search import Drawer
-from autotest.frameworks.torch_testing import UNCHECKED, internal
+from autotest.frameworks.torch_testing import UNCHECKED, internal, seeding_the_cpu_only
 from autotest.program import CallKind, Operand, Ref
 
 #: Operators that the database does not tell of, by the entry whose function they are, and their in-place forms.
@@ -261,7 +261,8 @@ def _drawn(info: Any, dtype: str, kind: SampleKind, seed: int) -> tuple[list[Any
     np.random.seed(seed % 2**32)  # noqa: NPY002 - as before
     made: list[Any] = []
     try:
-        made.extend(_inputs(info, dtype, kind))
+        with seeding_the_cpu_only():
+            made.extend(_inputs(info, dtype, kind))
     except Exception as error:  # noqa: BLE001 - a fault of the database costs the rest of its samples, and is told
         return made, f"the database failed: {type(error).__name__}: {str(error)[:200]}"
     finally:

@@ -135,13 +135,13 @@ def after_end(unit: Unit, upto: int, sample: int, ended: Ended) -> Unit:
 def units(entries: Sequence[DatabaseEntry], chosen: Callable[[str], bool], seed: int) -> Iterator[Unit]:
     """The units of all cells whose names fit: first one pass over all operators, then forms, dtypes, other inputs."""
     found = [
-        (round_of(form, dtype, kind), str(key), entry, key, kind)
+        (round_of(form, dtype, kind), name, entry, key, kind)
         for entry in entries
         for form in entry.forms
         for dtype in entry.dtypes
+        if chosen(name := str(key := CellKey(entry.key, form, dtype)))
         for kind in (*entry.kinds, *(_MUTATED if entry.mutated else ()))
         if _applies(entry, form, dtype, kind)
-        if chosen(str(key := CellKey(entry.key, form, dtype)))
     ]
     found.sort(key=lambda item: (item[0], digest(seed, item[1])))
     for number, (_, _, entry, key, kind) in enumerate(found):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
 from autotest.frameworks import Framework, Pair, framework
-from autotest.frameworks.samples import SampleDatabase
+from autotest.frameworks.samples import DatabaseEntry, SampleDatabase
 from autotest.results.sweep import Cell
 from autotest.sweeping.judged_units import judged
 from autotest.sweeping.units import units
@@ -19,17 +21,23 @@ from tests.support.faulty import FaultyTorch
 TORCH = framework("torch")
 
 
-def databases() -> dict[str, SampleDatabase]:
-    return {database.name: database for database in TORCH.sample_databases()}
+@functools.cache
+def databases() -> Mapping[str, SampleDatabase]:
+    return MappingProxyType({database.name: database for database in TORCH.sample_databases()})
+
+
+@functools.cache
+def entries() -> Sequence[DatabaseEntry]:
+    """All entries of all databases, which are the same whoever asks."""
+    return tuple(entry for database in databases().values() for entry in database.entries())
 
 
 def swept(candidate: Framework, name: str, *kinds: str, enough: Callable[[Cell], bool] = lambda cell: False) -> Cell:
     """The cell called `name`, judged in this process on samples of these kinds, or of all, until they are `enough`."""
     available = databases()
-    entries = [entry for database in available.values() for entry in database.entries()]
     cell = Cell()
     pair = Pair(TORCH, candidate)
-    for unit in units(entries, lambda key: key == name, 0):
+    for unit in units(entries(), lambda key: key == name, 0):
         if not kinds or unit.kind in kinds:
             for part in judged(unit, pair, available[unit.database]):
                 cell.merge(part.cell)

@@ -24,7 +24,7 @@ from autotest.sweeping.supervising import supervised
 from autotest.sweeping.trail import Running, Trail
 from autotest.sweeping.units import Ended, Unit, after_end, units
 from autotest.sweeping.worker import work
-from tests.sweep.planted import TORCH, databases, deadly_relu
+from tests.sweep.planted import TORCH, databases, deadly_relu, entries
 
 
 def relu_of(*shape: int, inplace: float = False, name: str = "relu") -> Program:
@@ -93,8 +93,7 @@ def test_a_fork_that_gives_no_answer_is_no_finding_and_the_worker_itself_judges_
 
 
 def _samples_of_relu() -> Unit:
-    entries = [entry for database in databases().values() for entry in database.entries()]
-    every = units(entries, lambda key: key == "nn.functional.relu/function/float32", 0)
+    every = units(entries(), lambda key: key == "nn.functional.relu/function/float32", 0)
     return next(unit for unit in every if unit.kind == "sample")
 
 

@@ -17,7 +17,7 @@ from autotest.sweeping.patience import Patience
 from autotest.sweeping.sampling import samples
 from autotest.sweeping.trail import Running
 from autotest.sweeping.units import HANGS, Ended, Unit, after_end, units
-from tests.sweep.planted import TORCH, databases
+from tests.sweep.planted import TORCH, databases, entries
 
 HANG = Ended(Running.CANDIDATE, "no answer in 20 s", "", hung=True)
 EARLY = HANG._replace(how="no answer in 3 s", early=True)
@@ -117,8 +117,7 @@ def judged_relu(ended: dict[int, Ended]) -> Cell:
 
 
 def _samples_of(operator: str, kind: str = "sample") -> Unit:
-    entries = [entry for database in databases().values() for entry in database.entries()]
-    every = units(entries, lambda key: key == f"{operator}/function/float32", 0)
+    every = units(entries(), lambda key: key == f"{operator}/function/float32", 0)
     return next(unit for unit in every if unit.kind == kind)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
+import unittest
+
 import numpy as np
 import pytest
 import torch
@@ -60,6 +63,29 @@ def test_samples_do_not_depend_on_what_was_drawn_before(database: OperatorDataba
     # Newer torch seeds its samples by itself.
     if torch.__version__.startswith("2.0"):
         assert written(list(database.samples("softmax", "function", "float32", "sample", 8))) != first
+
+
+def test_samples_are_the_same_inside_of_a_unittest(database: OperatorDatabase) -> None:
+    """Newer torch would seed them by the name of the test."""
+    made: list[list[tuple[str, bytes]]] = []
+
+    class Inside(unittest.TestCase):
+        def test_it(self) -> None:
+            made.append(written(list(database.samples("softmax", "function", "float32", "sample", 7))))
+
+    Inside("test_it").debug()
+    assert made == [written(list(database.samples("softmax", "function", "float32", "sample", 7)))]
+
+
+def test_making_samples_notes_no_stack_for_accelerators(
+    database: OperatorDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torch does for each that is not in use, which takes longer than a sample, and keeps some of them."""
+    noted: list[int] = []
+    monkeypatch.setattr(traceback, "format_stack", lambda *given: noted.append(1) or [])
+    for kind in ("sample", "error", "reference"):
+        assert list(database.samples("cat", "function", "float32", kind, 7))  # type: ignore[arg-type]
+    assert noted == []
 
 
 def test_making_samples_leaves_torchs_generator_alone(database: OperatorDatabase) -> None:

@@ -7,6 +7,7 @@ file can plant a violation of every rule and see it found. A new file in `autote
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import textwrap
@@ -92,9 +93,15 @@ def room_of(file: str) -> str:
     return file.split("/")[1].removesuffix(".py")
 
 
+@functools.lru_cache(maxsize=1)
+def every(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a tree, listed once for all rules that look at them."""
+    return tuple(ast.walk(tree))
+
+
 def imported(file: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Every import, wherever it stands, as line and absolute dotted name; also `import_module("name")`."""
-    for node in ast.walk(tree):
+    for node in every(tree):
         match node:
             case ast.Import(names=names):
                 yield from ((node.lineno, alias.name) for alias in names)
@@ -164,7 +171,7 @@ def candidates(file: str, tree: ast.Module) -> Iterator[str]:
     """No decision hangs on which framework is the candidate: code may not hold the name of one."""
     if package_of(file) != "autotest" or room_of(file) in DOORS_TO_FRAMEWORKS or file == NAMES_THE_DEFAULT:
         return
-    for node in ast.walk(tree):
+    for node in every(tree):
         if isinstance(node, ast.Constant) and node.value in CANDIDATES:
             yield f"{file}:{node.lineno}: names the candidate {node.value!r}; only autotest/frameworks may"
 
@@ -175,7 +182,7 @@ def environment(file: str, tree: ast.Module) -> Iterator[str]:
     if package_of(file) != "autotest" or room_of(file) in doors or file in (*ASKS_THE_ENVIRONMENT, NAMES_THE_DEFAULT):
         return
     asked = [(line, name.rpartition(".")[2]) for line, name in imported(file, tree) if name.startswith("autotest.")]
-    attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    attributes = (node for node in every(tree) if isinstance(node, ast.Attribute))
     asked += [(node.lineno, node.attr) for node in attributes if last_name(node.value) in ("options", "registry")]
     for line, name in asked:
         if name in ASKING:
@@ -185,7 +192,7 @@ def environment(file: str, tree: ast.Module) -> Iterator[str]:
 def printing(file: str, tree: ast.Module) -> Iterator[str]:
     if package_of(file) == "autotest" and room_of(file) in DOORS_TO_PEOPLE:
         return
-    for node in ast.walk(tree):
+    for node in every(tree):
         if isinstance(node, ast.Name) and node.id == "print":
             yield f"{file}:{node.lineno}: prints; only {', '.join(DOORS_TO_PEOPLE)} may"
 
@@ -203,7 +210,7 @@ def state(file: str, tree: ast.Module) -> Iterator[str]:
             name = last_name(target)
             if mutable and not name.isupper() and not name.startswith("__"):
                 yield f"{file}:{node.lineno}: module-level state {name!r}; it belongs into the Trial, or is a CONSTANT"
-    for inner in ast.walk(tree):
+    for inner in every(tree):
         if isinstance(inner, ast.Global):
             yield f"{file}:{inner.lineno}: global {', '.join(inner.names)}; state belongs into the Trial"
         for changed in changes(inner):

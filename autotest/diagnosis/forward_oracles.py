@@ -35,16 +35,16 @@ def opinions(
     place: Place,
     pair: Pair,
     *,
-    about: str = "value",
+    about: str | Sequence[str] = "value",
     writer: int | None = None,
     given: Sequence[Mapping[Place, Any]] | None = None,
 ) -> tuple[OracleResult, ...]:
     """How far each side is from what others compute for the call at `place`: NumPy, and the reference's own
     second implementations.
 
-    `about` is what is asked: the value (of a program in double precision), the shape or the dtype. `writer` is the
-    call to ask about when it wrote in place what is seen at `place`. `given` is what each side gives for the program,
-    which is run on both where that is not known.
+    `about` is what is asked, or all that is: the value (of a program in double precision), the shape or the dtype.
+    `writer` is the call to ask about when it wrote in place what is seen at `place`. `given` is what each side gives
+    for the program, which is run on both where that is not known.
     """
     slot = place[0] if writer is None or writer < place[0] else writer
     if program.calls[slot].kind not in OPERATIONS or _under_autocast(program, slot):
@@ -55,8 +55,6 @@ def opinions(
         return ()
     if contents_of(asked.path, asked.args, asked.kwargs) is not KnownContents.DEFINED or slot in program.undefined:
         return ()
-    if about == "dtype" and asked.written is not None:
-        return ()  # what is written into keeps its dtype, whatever is written
     written = place[0] if asked.written is None else asked.written
     if place[0] not in (slot, written if asked.written is not None else slot):
         return ()  # what stands there was changed by a call that is not known to write there
@@ -66,9 +64,17 @@ def opinions(
     one, other = (side.get(place) for side in given)
     if type(one) is not TensorValue or type(other) is not TensorValue:
         return ()
-    if about == "value" and asked.path in PROPERTIES:
-        return _by_definition(asked, place, given)
-    found = (_opinion(name, value, asked, (one, other), about) for name, value in _answers(asked, pair, place[1]))
+    found: list[OracleResult | None] = []
+    answers: list[tuple[str, Any]] | None = None
+    for topic in (about,) if isinstance(about, str) else about:
+        if topic == "dtype" and asked.written is not None:
+            continue  # what is written into keeps its dtype, whatever is written
+        if topic == "value" and asked.path in PROPERTIES:
+            found += _by_definition(asked, place, given)
+            continue
+        if answers is None:
+            answers = list(_answers(asked, pair, place[1]))
+        found += [_opinion(name, value, asked, (one, other), topic) for name, value in answers]
     return tuple(oracle for oracle in found if oracle is not None)
 
 

@@ -44,8 +44,8 @@ def oracles(program: Program) -> Iterator[OracleResult]:
     for suffix in ("", "[0]", "[1]"):
         if (slot, suffix) not in given:
             continue
-        for about in ("value", "shape", "dtype"):
-            yield from opinions(program, (slot, suffix), PAIR, about=about, writer=last.slot, given=(given, given))
+        asked = ("value", "shape", "dtype")
+        yield from opinions(program, (slot, suffix), PAIR, about=asked, writer=last.slot, given=(given, given))
 
 
 def repeats(program: Program) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import torch
 
 from autotest.frameworks import Framework, Pair, framework
-from autotest.frameworks.samples import DatabaseEntry, SampleDatabase
-from autotest.results.sweep import Cell
+from autotest.frameworks.samples import DatabaseEntry, Sample, SampleDatabase, SampleKind
+from autotest.results.sweep import Cell, CellKey
 from autotest.sweeping.judged_units import judged
-from autotest.sweeping.units import units
+from autotest.sweeping.kept_samples import KeptSamples
+from autotest.sweeping.units import Unit, units
 from tests.support.faulty import FaultyTorch
 
 TORCH = framework("torch")
@@ -32,6 +33,22 @@ def entries() -> Sequence[DatabaseEntry]:
     return tuple(entry for database in databases().values() for entry in database.entries())
 
 
+@functools.lru_cache(maxsize=8)
+def _made(kind: SampleKind, database: str, key: CellKey, seed: int) -> Sequence[Sample]:
+    found = databases()[database].samples(key.operator, key.form, key.dtype, kind, seed)  # type: ignore[arg-type]
+    return tuple(found)
+
+
+class MadeOnce(KeptSamples):
+    """Keeps the ordinary samples of a cell for the units that are made of them, as a folder does for workers."""
+
+    def ordinary(self, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
+        return iter(_made("sample", database.name, unit.key, unit.seed))
+
+    def optioned(self, unit: Unit, database: SampleDatabase) -> Iterator[Sample]:
+        return iter(_made("option", database.name, unit.key, unit.seed) if unit.optioned else ())
+
+
 def swept(candidate: Framework, name: str, *kinds: str, enough: Callable[[Cell], bool] = lambda cell: False) -> Cell:
     """The cell called `name`, judged in this process on samples of these kinds, or of all, until they are `enough`."""
     available = databases()
@@ -39,7 +56,7 @@ def swept(candidate: Framework, name: str, *kinds: str, enough: Callable[[Cell],
     pair = Pair(TORCH, candidate)
     for unit in units(entries(), lambda key: key == name, 0):
         if not kinds or unit.kind in kinds:
-            for part in judged(unit, pair, available[unit.database]):
+            for part in judged(unit, pair, available[unit.database], kept=MadeOnce()):
                 cell.merge(part.cell)
             if enough(cell):
                 break

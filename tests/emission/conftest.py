@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from autotest.program import Array, Call, Captured, Program, Ref
+from tests.emission.toys import template
 
 
 class Builder:
@@ -53,3 +55,10 @@ def relu_gradient(build: Builder) -> Program:
     y = build.function("nn.functional.relu", x)
     build.method("backward", y, build.tensor([[1, 1], [1, 2]]))
     return build.program()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _closed() -> Iterator[None]:
+    """No process of these tests is left behind."""
+    yield
+    template().close()

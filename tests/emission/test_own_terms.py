@@ -119,6 +119,25 @@ RAISING = RIGHT._replace(lines=("v1 = other.tanh('words')",))
 LAZY = RIGHT._replace(lines=("v1 = (type('Lazy', (), {'tolist': lambda self: 1 / 0})(), 2.0)",))
 
 
+#: As much of torch as `SIMPLE` asks for. Beside a script it is what that imports; torch itself would take a second.
+TORCH_OF_A_FEW_LINES = """
+from numpy import tanh
+def tensor(data, requires_grad): return data
+"""
+
+
+@pytest.fixture
+def few_lines(tmp_path):
+    (tmp_path / "torch.py").write_text(TORCH_OF_A_FEW_LINES)
+
+
+def test_the_script_works_with_torch(tmp_path):
+    (tmp_path / "repro.py").write_text(script(SIMPLE, "torch", "other", WRONG, asked()))
+    ended = subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, "DIFFERS: torch gives [[0.76" in ended.stdout) == (1, True), ended.stderr
+
+
+@pytest.mark.usefixtures("few_lines")
 @pytest.mark.parametrize(
     ("python", "terms", "symptom", "status", "says"),
     [
@@ -148,6 +167,7 @@ def test_torch_of_another_interpreter_runs_the_same_function(tmp_path):
     assert subprocess.run([sys.executable, tmp_path / "repro.py"], capture_output=True, check=True).returncode == 0
 
 
+@pytest.mark.usefixtures("few_lines")
 def test_the_interpreter_may_be_named_to_the_script_and_must_be_where_it_is_for_anybody(tmp_path):
     text = without_place(script(SIMPLE, "torch", "other", RIGHT, asked(python="/no/such/python")))
     assert "/no/such" not in text

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import functools
 from pathlib import Path
 
 from autotest.emission import Script
+from tests.emission.template import Template
 
 #: As much of a framework as the programs here use. Its faults are chosen by the name it is imported under.
 TOY = """
@@ -77,12 +77,18 @@ def relu(x):
 """
 
 
+@functools.cache
+def template() -> Template:
+    """What runs the scripts of all tests of a process; closed by a fixture."""
+    return Template()
+
+
 def run(folder: Path, text: str) -> tuple[int, str]:
     path = folder / "repro.py"
     path.write_text(text, encoding="utf-8")
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=100, check=False)
-    assert not done.stderr, done.stderr
-    return done.returncode, done.stdout
+    status, output, errors = template().run(path)
+    assert not errors, errors
+    return status, output
 
 
 def toys(folder: Path, reference: str, candidate: str) -> tuple[Script, Script]:

@@ -58,6 +58,7 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str, beside
         contenders = Contenders()
         if "small" in groups:
             yield from _grouped(trials.eager(contenders, rounds, None, only))
+            yield from trials.left_open(contenders, rounds, only)
         if "large" in groups:
             yield from _grouped(trials.eager(contenders, rounds, trials.LARGE, only))
         if "graph" in groups:

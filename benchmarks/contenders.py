@@ -20,6 +20,19 @@ LARGE_TOLERANCE = {"rtol": 1e-3, "atol": 1e-2}
 SMALL_TOLERANCE = {"rtol": 1e-4, "atol": 1e-5}
 
 OURS, THEIRS, BY_HAND = "autotest", "OneFlow's autotest", "by hand"
+#: This library where dtype, numbers and layout are left open.
+OPEN = "autotest, open"
+
+
+class LikeTheOthers:
+    """This library, told to draw what the other contenders draw: uniform float32 numbers in contiguous memory."""
+
+    random = staticmethod(autotest.random)
+    torch = autotest.torch
+
+    @staticmethod
+    def random_tensor(**said: Any) -> Any:
+        return autotest.random_tensor(**{"dtype": "float32", "contents": "uniform", "layout": "contiguous", **said})
 
 
 class Contenders:
@@ -41,7 +54,7 @@ class Contenders:
 
     def of(self, case: Case, size: int | None, *, graph: bool = False) -> dict[str, Trials]:
         """The contenders of one case; a loop by hand has no graph."""
-        found = {OURS: self._ours(case, size, graph), THEIRS: self._theirs_of(case, size, graph)}
+        found = {OURS: self._ours(case, size, graph, LikeTheOthers), THEIRS: self._theirs_of(case, size, graph)}
         if not graph:
             loop, hand = LOOPS[case.body.__name__], self._hand
 
@@ -53,9 +66,13 @@ class Contenders:
             found[BY_HAND] = by_hand
         return found
 
-    def _ours(self, case: Case, size: int | None, graph: bool) -> Trials:
+    def of_open(self, case: Case) -> dict[str, Trials]:
+        """This library by itself, on a case as it stands, and with all said that the case leaves open."""
+        return {OPEN: self._ours(case, None, False, autotest), OURS: self._ours(case, None, False, LikeTheOthers)}
+
+    def _ours(self, case: Case, size: int | None, graph: bool, lib: Any) -> Trials:
         def body() -> Any:
-            return case.body(autotest, size)
+            return case.body(lib, size)
 
         @functools.cache
         def test(count: int) -> Any:

@@ -18,6 +18,7 @@ import autotest
 from autotest.frameworks import Pair, framework
 from autotest.frameworks.interpreter import Interpreter
 from benchmarks.cases import CASES, Case
+from benchmarks.contenders import LikeTheOthers
 from benchmarks.interleave import Clock, Trials, interleaved
 from benchmarks.results import Row
 
@@ -53,7 +54,7 @@ def elsewhere(rounds: int, only: str, candidates: tuple[str, ...] = ("torch", "o
 
 def _trials(case: Case, pair: Pair) -> Trials:
     def body() -> Any:
-        return case.body(autotest, None)
+        return case.body(LikeTheOthers, None)
 
     @functools.cache
     def test(count: int, seed: int) -> Any:

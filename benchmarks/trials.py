@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 
 from benchmarks.cases import CASES, Case
-from benchmarks.contenders import BY_HAND, OURS, THEIRS, Contenders
+from benchmarks.contenders import BY_HAND, OPEN, OURS, THEIRS, Contenders
 from benchmarks.interleave import interleaved
 from benchmarks.results import Row, median_row
 
@@ -33,6 +33,16 @@ def eager(contenders: Contenders, rounds: int, size: int | None, only: str) -> I
         yield Row(f"this / loop by hand, {told}", case.name, timed.ratio(OURS, BY_HAND), "x", 1.0, True, seconds)
     if faster and size is None and not only:
         yield median_row(f"OneFlow's autotest / this, {told}", "median of the cases", faster, 10.0)
+
+
+def left_open(contenders: Contenders, rounds: int, only: str) -> Iterator[Row]:
+    """How many times longer a trial of each case takes where dtype, numbers and layout are not said."""
+    for case in _chosen(only):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            timed = interleaved(contenders.of_open(case), rounds, count=TRIALS)
+        seconds = {name: statistics.median(times) for name, times in timed.seconds.items()}
+        yield Row("all left open / all said, small", case.name, timed.ratio(OPEN, OURS), "x", None, True, seconds)
 
 
 def graph(contenders: Contenders, rounds: int, only: str) -> Iterator[Row]:

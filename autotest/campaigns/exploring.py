@@ -52,6 +52,7 @@ from autotest.trials.judgement import (
     Judgement,
     identity_of_trial,
 )
+from autotest.trials.memory import free, holds_much
 from autotest.trials.trial import Outcome, Test, run_trial
 
 _PLAIN = frozenset((type(None), bool, int, str))
@@ -85,8 +86,12 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
                 outcome = _trial(test, pair, task.where, index, trail)
                 tally.add(outcome, index)
                 result.done += 1
+                large = holds_much(outcome.recorder)
                 if _wants_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
                     agreeing.append((index, outcome))
+                del outcome
+                if large:
+                    free()
                 if time.perf_counter() - start > task.seconds or len(agreeing) == graph_check.AT_ONCE:
                     break
             if agreeing:
@@ -242,6 +247,8 @@ def _trial(test: Test, pair: Pair, where: Where, index: int, trail: Breadcrumb |
     outcome = run_trial(test.body, trial_seed(where.base_seed, test.id, index), test.settings, pair)
     # What is still being computed, since nothing of it was there to be read, may kill the process: in this trial.
     pair.candidate.synchronize()
+    if trail is not None:
+        trail.judging()
     return outcome
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
@@ -25,10 +26,12 @@ def trail_at(place: Path) -> Breadcrumb | None:
     return None
 
 
-def in_a_trial(place: Path) -> bool:
-    """Whether the process whose trail is at `place` is running a trial now."""
+def doing(place: Path) -> Literal["preparing", "running", "judging"]:
+    """What the process whose trail is at `place` does now: a trial, judging it, or what has to be done before one."""
     position = breadcrumb.read(place) or breadcrumb.read(elsewhere(place))
-    return position is not None and position.index >= 0
+    if position is None or position.index < 0:
+        return "preparing"
+    return "judging" if position.judged else "running"
 
 
 def forget(place: Path, log: Path) -> None:
@@ -64,4 +67,4 @@ def death_told_by(place: Path, log: Path, died: ProcessDeath) -> Death:
     )
 
 
-__all__ = ["death_told_by", "forget", "in_a_trial", "trail_at"]
+__all__ = ["death_told_by", "doing", "forget", "trail_at"]

@@ -21,7 +21,7 @@ from autotest.base.errors import AutotestError, FrameworkMissing, UsageError
 from autotest.campaigns.executor import diagnosis_slots_for, is_of_hang
 from autotest.campaigns.exploring import perform
 from autotest.campaigns.known_deaths import in_fork
-from autotest.campaigns.worker_trails import death_told_by, in_a_trial, trail_at
+from autotest.campaigns.worker_trails import death_told_by, doing, trail_at
 from autotest.frameworks import chosen
 from autotest.processes import breadcrumb
 from autotest.processes.client import START_UP, Process, Server, ServerLost
@@ -63,8 +63,6 @@ class _Worker:
     #: Seconds that its task may take, and since when it has been at it.
     seconds: float = 0.0
     begun: float = 0.0
-    #: Whether these are more than its trials were to have.
-    prolonged: bool = False
 
     @property
     def overdue(self) -> float:
@@ -178,7 +176,7 @@ class Workers:
             worker.seconds = conditions.deadline + task.seconds
         else:
             worker.seconds = DIAGNOSIS + 4 * self._conditions.shrink + OFTEN * isinstance(task, DiagnoseDeath)
-        worker.task, worker.begun, worker.prolonged = task, time.monotonic(), False
+        worker.task, worker.begun = task, time.monotonic()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # that it is dead shows when it is asked
             worker.process.connection.send((task, conditions, self._crumb(slot)))
 
@@ -234,13 +232,21 @@ class Workers:
         assert worker.task is not None
         if not worker.ready:
             raise AutotestError(f"a worker process has not started in {START_UP:g} s: {self._why(worker)}")
-        own = self._conditions.deadline_of(worker.task.where.test)
-        more = self._conditions.deadline - own
-        if more > 0 and not worker.prolonged and not in_a_trial(self._crumb(slot)):
-            # A test's own deadline is about its trials: to import its file, or to set up, takes what it takes.
-            worker.seconds, worker.prolonged = worker.seconds + more, True
+        allowed = self._allowed(slot, worker.task)
+        if allowed > worker.seconds:
+            worker.seconds = allowed
             return
-        yield worker.task, self._buried(slot, no_answer(own))
+        yield worker.task, self._buried(slot, no_answer(self._conditions.deadline_of(worker.task.where.test)))
+
+    def _allowed(self, slot: int, task: Task) -> float:
+        """How many seconds a worker may have for `task` that it is at for longer than trials may take."""
+        now = doing(self._crumb(slot))
+        if not isinstance(task, Explore) or now == "running":
+            return 0.0
+        # A test's own deadline is about its trials: to import its file, or to set up, takes what it takes.
+        usual = self._conditions.deadline + task.seconds
+        # To judge a trial takes a dozen replays of it, in which nothing is asked for that was not answered before.
+        return usual + DIAGNOSIS if now == "judging" else usual
 
     def _buried(self, slot: int, died: ProcessDeath) -> Death:
         """What is known of the death of the worker at `slot`, which another one takes the place of."""

@@ -25,8 +25,9 @@ _STATE = struct.Struct("<qqqq")
 _STATE_AT = 32
 _CALL = struct.Struct("<qqq")
 _CALL_AT = _STATE_AT + 8
-#: Kinds of calls, added up: a backward call, one that the reference refused, one that the reference is asked for.
-_BACKWARD, _REFUSED, _OF_REFERENCE = 1, 2, 4
+#: Kinds of calls, added up: a backward call, one that the reference refused, one that the reference is asked for, and
+#: the last one of a trial whose calls have all returned.
+_BACKWARD, _REFUSED, _OF_REFERENCE, _JUDGED = 1, 2, 4, 8
 _PID = struct.Struct("<q")
 _PID_AT = 64
 _TEST_AT = 128
@@ -61,6 +62,8 @@ class Position:
     #: empty where nobody noted one.
     noted: str = ""
     signature: str = ""
+    #: Whether all calls of the trial had returned, and what they gave was being judged.
+    judged: bool = False
 
 
 class Breadcrumb:
@@ -125,6 +128,11 @@ class Breadcrumb:
         self._operator = number or self._operator  # a tensor is made before what it is pushed back through
         _CALL.pack_into(self._memory, _CALL_AT, call.slot, marks, number)
 
+    def judging(self) -> None:
+        """Note that the trial has run, and what it gave is being judged: that may run its calls many times more."""
+        call, marks, number = _CALL.unpack_from(self._memory, _CALL_AT)
+        _CALL.pack_into(self._memory, _CALL_AT, call, marks | _JUDGED, number)
+
     def _number(self, kind: CallKind, target: str) -> int:
         if target in ("backward", "autograd.backward"):
             number = -1
@@ -180,7 +188,7 @@ def read(path: Path) -> Position | None:
     side: Side = "reference" if marks & _OF_REFERENCE else "candidate"
     refused = bool(marks & _REFUSED)
     about = Path(file), test, base_seed, index, call, operator, stage, pid, settings
-    return Position(*about, side, refused, noted, noted_signature)
+    return Position(*about, side, refused, noted, noted_signature, bool(marks & _JUDGED))
 
 
 def _noted(data: bytes) -> tuple[bytes, bytes]:

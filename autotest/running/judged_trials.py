@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import gc
 import unittest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,6 +29,7 @@ from autotest.trials.judgement import (
     Vacuous,
     judge,
 )
+from autotest.trials.memory import free, holds_much
 from autotest.trials.trial import COMPARED_AT_ONCE, Outcome, Test, settle
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class JudgedTrials:
     needed: int = dataclasses.field(init=False)
     #: What examined the last trial with mismatches.
     _examined: FailedTrial | None = None
-    #: Whether the trials judged last had modules of many numbers.
-    _large_modules: bool = False
+    #: Whether a trial of those judged last did.
+    _held_much: bool = False
 
     def __post_init__(self) -> None:
         self.needed = self.context.options.trials(self.test.settings.n)
@@ -86,14 +86,10 @@ class JudgedTrials:
             self.judge_waiting()
 
     def free_memory(self) -> None:
-        """Free what judged trials held, where that is much; to be called when the caller holds no outcome any more.
-
-        A record and its modules hold each other. Python looks for such cycles when it has made many containers, of
-        which a trial of large modules makes no more than any other.
-        """
-        if self._large_modules:
-            self._large_modules = False
-            gc.collect(0)
+        """Free what judged trials held, where that is much; to be called when the caller holds no outcome any more."""
+        if self._held_much:
+            self._held_much = False
+            free()
 
     def finish(self) -> None:
         """Judge what is left, and the test as a whole, when no more trials come; raises what is against it."""
@@ -114,11 +110,11 @@ class JudgedTrials:
 
     def _is_time(self, planned: Planned, latest: Outcome) -> bool:
         """Whether the trials that wait are to be compared before another is run."""
-        recorder, asynchronous = latest.recorder, self.context.pair.candidate.asynchronous
-        if latest.pending is not None and (asynchronous or recorder.modules.duals):
-            self.held += latest.pending.elements
-        if not asynchronous:
+        if not self.context.pair.candidate.asynchronous:
             return True
+        if latest.pending is not None:
+            self.held += latest.pending.elements
+        recorder = latest.recorder
         return (
             planned.stored
             or len(self.waiting) >= min(COMPARED_AT_ONCE, self.needed - self.tally.accepted)
@@ -129,13 +125,13 @@ class JudgedTrials:
 
     def judge_waiting(self) -> None:
         """Compare what waits, and judge it."""
-        waiting, held, self.waiting, self.held = self.waiting, self.held, [], 0
+        waiting, self.waiting, self.held = self.waiting, [], 0
         settle([outcome for _, outcome in waiting], self.test.settings)
         for planned, outcome in waiting:
             settle([outcome], self.test.settings)  # where it was not yet
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
-        self._large_modules = held > HELD_AT_MOST and any(outcome.recorder.modules.duals for _, outcome in waiting)
+        self._held_much = any(holds_much(outcome.recorder) for _, outcome in waiting)
 
     def _judge(self, planned: Planned, outcome: Outcome) -> None:
         test, tally = self.test, self.tally

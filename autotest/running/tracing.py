@@ -6,11 +6,14 @@ import contextlib
 import dataclasses
 import itertools
 import json
+import shutil
 import socket
 import tempfile
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
+
+import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.comparison import Side
@@ -38,7 +41,9 @@ from autotest.trials.context import RunContext
 from autotest.trials.driver import driven_by
 from autotest.trials.trial import Test, run_trial
 
-_PROGRAM, _ARRAYS, _REFUSAL, _SURVIVED = "program.json", "arrays.npz", "refusal.txt", "survived"
+_PROGRAM, _REFUSAL, _SURVIVED = "program.json", "refusal.txt", "survived"
+#: The folder of the program's arrays, a file each.
+_ARRAYS = "arrays"
 #: What Python raised in the child, which then ended by its own will.
 _RAISED = "raised.txt"
 #: Holds which part of what was asked for is run, the index of its trial, and for which time.
@@ -153,8 +158,11 @@ def _read_all(folder: Path) -> Program | None:
 
 
 def _read(folder: Path) -> Program | None:
+    arrays = {}
+    for file in (folder / _ARRAYS).glob("*.npy"):
+        with contextlib.suppress(OSError, ValueError, EOFError):  # the last may be half written: no program has it
+            arrays[file.stem] = np.load(file, allow_pickle=False)
     try:
-        arrays = serialisation.unpack_arrays((folder / _ARRAYS).read_bytes())
         return serialisation.from_json(json.loads((folder / _PROGRAM).read_text()), arrays)
     except (OSError, ValueError):
         return None
@@ -169,6 +177,9 @@ class _Writer:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._kept = 0
+        #: Whose arrays are written, and how many of them: each is written once, since it may be large.
+        self._of: Recorder | None = None
+        self._arrays = 0
 
     def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
         # An asynchronous candidate dies of its last call here, while that is the last one written.
@@ -203,11 +214,26 @@ class _Writer:
         made = recorder.snapshot()
         program = Program((*made.calls, *call), tuple(recorder.arrays), made.undefined)
         with contextlib.suppress(NotReplayable):
-            document, arrays = serialisation.to_json(program), serialisation.pack_arrays(program)
-            for name, data in ((_ARRAYS, arrays), (_PROGRAM, json.dumps(document).encode())):
-                fresh = self.folder / f"{name}.new"
-                fresh.write_bytes(data)
-                fresh.replace(self.folder / name)
+            document = serialisation.to_json(program)
+            self._write_arrays(recorder)
+            fresh = self.folder / f"{_PROGRAM}.new"
+            fresh.write_text(json.dumps(document))
+            fresh.replace(self.folder / _PROGRAM)
+
+    def _write_arrays(self, recorder: Recorder) -> None:
+        folder = self.folder / _ARRAYS
+        if recorder is not self._of:
+            # Of an earlier trial, whose program goes first: it would be read with other arrays.
+            (self.folder / _PROGRAM).unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            self._of, self._arrays = recorder, 0
+        for index in range(self._arrays, len(recorder.arrays)):
+            data = recorder.arrays[index].data
+            if data.dtype.hasobject:
+                raise NotReplayable(f"captured array {index} holds Python objects (dtype {data.dtype}), not numbers")
+            np.save(folder / f"a{index}.npy", data)
+        self._arrays = len(recorder.arrays)
 
 
 def _run(

@@ -13,8 +13,8 @@ import generators
 from autotest import Divergence, autotest, random_tensor, torch
 from autotest.base.errors import TooFewAccepted
 from autotest.frameworks.registry import pair
-from autotest.running import judged_trials
 from autotest.running.runner import BEFORE_COLLECTION
+from autotest.trials import memory
 from tests.support.faulty import FaultyTorch
 from tests.support.running import trials
 
@@ -107,7 +107,7 @@ def test_what_a_trial_drew_is_freed_at_its_end_without_a_look_for_cycles(tmp_pat
 def test_large_modules_of_a_trial_are_freed_before_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judged_trials, "HELD_AT_MOST", 100)
+    monkeypatch.setattr(memory, "MUCH", 50)
     seen = set()
 
     def body():

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+
+import torch
+
 from autotest.campaigns import exploring
+from autotest.campaigns.worker_trails import doing
 from autotest.frameworks.torch import TorchFramework
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server
 from autotest.results.tasks import Conditions, Explore, Where
+from autotest.trials import memory
 
 SUITE = """
 from autotest import autotest, random_tensor, torch
@@ -45,6 +51,55 @@ def test_a_trial_ends_when_the_candidate_has_nothing_left_to_die_of(tmp_path, mo
     assert (result.done, result.broken) == (3, "")
     for index in range(3):
         assert done[done.index(("ran", index)) + 1] == ("waited", index)
+
+
+def test_while_a_trial_is_judged_its_trail_says_so(tmp_path, monkeypatch, against):
+    file = tmp_path / "test_relu.py"
+    file.write_text(SUITE)
+    against(TorchFramework("other"))
+    trail = Breadcrumb(tmp_path / "1.trail")
+    seen = []
+
+    class Noting(exploring.FailedTrial):
+        def judged(self, *arguments):
+            seen.append(doing(trail.path))
+            return super().judged(*arguments)
+
+    monkeypatch.setattr(exploring, "FailedTrial", Noting)
+    task = Explore(Where(file, "test_relu.py::test_relu", 0), range(3), seconds=60.0)
+    exploring.perform(task, Conditions(tmp_path / "kept"), trail, Server())
+    assert seen == ["judging"] * 3
+    trail.trial(3)
+    assert doing(trail.path) == "running"
+    trail.close()
+
+
+LARGE = """
+from autotest import autotest, random_tensor, torch
+
+
+@autotest(n=5)
+def test_linear():
+    return torch.nn.Linear(31, 3)(random_tensor(ndim=2, dim1=31, dtype="float32"))
+"""
+
+
+def test_large_modules_of_a_trial_are_freed_before_the_next_one(tmp_path, monkeypatch, against):
+    file = tmp_path / "test_linear.py"
+    file.write_text(LARGE)
+    against(TorchFramework("other"))
+    monkeypatch.setattr(memory, "MUCH", 50)
+    alive = []
+    run_trial = exploring.run_trial
+
+    def run(*arguments):
+        alive.append(sum(type(one) is torch.nn.Linear and one.in_features == 31 for one in gc.get_objects()))
+        return run_trial(*arguments)
+
+    monkeypatch.setattr(exploring, "run_trial", run)
+    task = Explore(Where(file, "test_linear.py::test_linear", 0), range(3), seconds=60.0)
+    exploring.perform(task, Conditions(tmp_path / "kept"), None, Server())
+    assert alive == [0, 0, 0]
 
 
 def test_trials_that_end_before_a_call_that_is_set_aside_are_no_rejections(tmp_path, against):

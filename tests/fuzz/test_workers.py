@@ -18,6 +18,7 @@ from autotest.campaigns.workers import (
     _LOST_AT_START,
     _LOST_WITH_TASK,
     _STALE,
+    DIAGNOSIS,
     Workers,
     _forget_killed,
     _with,
@@ -227,6 +228,31 @@ def test_a_trial_that_takes_longer_than_its_test_allows_hangs(waiting, tmp_path)
     ((_, death),) = pool._given_up(0)
     assert (death.symptom, death.index) == ("hang", 1)
     assert "2 s" in death.how
+    trail.close()
+
+
+def test_a_trial_whose_calls_have_returned_is_judged_as_long_as_that_takes(waiting, tmp_path):
+    pool, worker = waiting("plain")
+    trail = Breadcrumb(pool._crumb(0))
+    trail.test(tmp_path / "t.py", "plain", 0)
+    trail.trial(1)
+    trail.judging()
+    assert list(pool._given_up(0)) == []
+    assert worker.seconds == 20.5 + DIAGNOSIS
+    ((_, death),) = pool._given_up(0)  # not for ever: it may hang in a replay
+    assert (death.symptom, death.index) == ("hang", 1)
+    trail.close()
+
+
+def test_the_next_trial_has_the_time_of_its_own_again(waiting, tmp_path):
+    pool, _ = waiting("plain")
+    trail = Breadcrumb(pool._crumb(0))
+    trail.test(tmp_path / "t.py", "plain", 0)
+    trail.trial(1)
+    trail.judging()
+    trail.trial(2)
+    ((_, death),) = pool._given_up(0)
+    assert (death.symptom, death.index) == ("hang", 2)
     trail.close()
 
 

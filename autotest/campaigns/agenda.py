@@ -34,7 +34,7 @@ class Agenda:
             if isinstance(task, DiagnoseDeath):
                 _queue(self._dead, dataclasses.replace(task, thorough=True, shrink=False))
             else:
-                self._kept.append(dataclasses.replace(task, thorough=True))
+                self._kept.append(dataclasses.replace(task, thorough=True, identity=found.identity))
         elif isinstance(task, DiagnoseDeath) and not task.verify and (found.verified.holds or not found.verified.tried):
             _queue(self._large, dataclasses.replace(task, identity=found.identity, shrink=True, verify=True))
 
@@ -47,7 +47,7 @@ class Agenda:
         if found.verified.holds:
             return
         if found.identity.shapes:
-            self._kept.append(Diagnose(found.where, found.index, thorough=True))
+            self._kept.append(Diagnose(found.where, found.index, thorough=True, identity=found.identity))
         else:
             message = found.message
             self._kept.append(DiagnoseDeath(found.where, found.index, found.identity, message, True, shrink=False))

@@ -17,7 +17,7 @@ from autotest.campaigns.pinned import PinnedTrials
 from autotest.campaigns.plan import Plan
 from autotest.campaigns.turns import Turns
 from autotest.results import ledger
-from autotest.results.identity import FatalCall, Identity, death_of
+from autotest.results.identity import DEADLY, FatalCall, Identity, death_of
 from autotest.results.progress import CampaignProgress, TestProgress
 from autotest.results.tasks import (
     Death,
@@ -266,12 +266,14 @@ class Campaign:
             assert isinstance(task, Explore)
             self._explored(task, result)
         elif isinstance(result, ExpectedDeath):
-            assert isinstance(task, DiagnoseDeath)
+            assert not isinstance(task, Explore)
+            assert task.identity is not None
             self._settle(task.identity, result.key)
         elif isinstance(result, Found):
             assert not isinstance(task, Explore)
-            if isinstance(task, DiagnoseDeath) and result.identity != task.identity:
-                self._settle(task.identity, result.identity)
+            before = task.identity
+            if before is not None and result.identity != before and result.identity.symptom in DEADLY:
+                self._settle(before, result.identity)
             self._keep(result)
             self._diagnosed += [seconds] if task.thorough else []
             self._agenda.kept(task, result)
@@ -294,8 +296,12 @@ class Campaign:
         self.progress.cleared += result.cleared
         # As when it stops at the first finding, what comes after it in the same task is left to the next run.
         for suspect in result.suspects[: 1 if self.plan.fail_fast else None]:
-            self.progress.seen[suspect.identity] += 1
-            if self.progress.seen[suspect.identity] == 1:
+            settled = self._settled.get(suspect.identity, suspect.identity)
+            if isinstance(settled, str):
+                self._expected_death(settled, 1)
+                continue
+            self.progress.seen[settled] += 1
+            if self.progress.seen[settled] == 1:
                 self._agenda.seen(Diagnose(task.where, suspect.trial, thorough=False))
 
     def _died(self, task: Task, death: Death, seconds: float) -> None:

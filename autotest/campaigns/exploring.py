@@ -12,7 +12,8 @@ from autotest.base.options import DEFAULT_PAIR, Options
 from autotest.campaigns.signatures import signature
 from autotest.comparison import Side
 from autotest.comparison.rejection import Rejection
-from autotest.diagnosis.failed_trial import FailedTrial, scripted
+from autotest.diagnosis.failed_trial import FailedTrial
+from autotest.diagnosis.scripted_finding import scripted
 from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.processes.client import Server
@@ -22,11 +23,14 @@ from autotest.recording.recorder import Recorder
 from autotest.recording.watching import watched
 from autotest.replaying import graph_check
 from autotest.results import coverage
+from autotest.results.finding import Finding
+from autotest.results.identity import DEADLY
 from autotest.results.tasks import (
     EVERY_CALL,
     SET_ASIDE,
     Conditions,
     Diagnose,
+    ExpectedDeath,
     Explore,
     Explored,
     Found,
@@ -40,7 +44,7 @@ from autotest.results.tasks import (
 from autotest.running import deaths
 from autotest.sources import collection
 from autotest.sources.called_tests import trial_seed
-from autotest.storage.keeping import keep
+from autotest.storage.keeping import forget, keep
 from autotest.trials.body_errors import told_briefly
 from autotest.trials.context import RunContext
 from autotest.trials.driver import Driver, driven_by
@@ -194,8 +198,8 @@ def _count_calls(calls: Sequence[Call], result: Explored) -> None:
                 result.arguments[f"{call.target} {place}={value!r:.40}"] += 1
 
 
-def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) -> Found | Vanished:
-    found: list[Found] = []
+def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) -> Found | ExpectedDeath | Vanished:
+    found: list[Found | ExpectedDeath] = []
     options = Options(
         seed=task.where.base_seed,
         exploring=True,
@@ -229,10 +233,21 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 finding = trial.recorded(context, task.index)
                 if finding.program is not None and finding.first.symptom != "graph":
                     finding = scripted(finding, context)
-            found.append(keep(finding, task.where, conditions.directory))
+            found.append(_kept(finding, task, context, conditions))
 
     _call(task.where, drive)
     return found[0] if found else Vanished(task.where, task.index)
+
+
+def _kept(finding: Finding, task: Diagnose, context: RunContext, conditions: Conditions) -> Found | ExpectedDeath:
+    """Keep `finding`, in the place of what it was kept as before; unless it is a death that is known."""
+    became_a_death = task.identity is not None and finding.first.symptom in DEADLY
+    if not became_a_death:
+        return keep(finding, task.where, conditions.directory)
+    assert task.identity is not None
+    forget(conditions.directory, task.identity.key)
+    entry = context.ledger.expects(task.where.test, finding.first, finding.identity.operator)
+    return keep(finding, task.where, conditions.directory) if entry is None else ExpectedDeath(entry.key)
 
 
 def _strict(test: Test, conditions: Conditions) -> Test:

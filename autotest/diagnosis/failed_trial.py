@@ -18,13 +18,12 @@ from autotest.diagnosis.beyond_known import look_beyond
 from autotest.diagnosis.inputs import with_plain_leaves
 from autotest.diagnosis.layers import by_layer, seen_live
 from autotest.diagnosis.live_modules import unshown, wrong_alone
-from autotest.diagnosis.own_script import own_script
 from autotest.diagnosis.referee import Opinion, examine, explained, may_be_rounding
 from autotest.diagnosis.repeating import unrepeatable
+from autotest.diagnosis.scripted_finding import scripted
 from autotest.diagnosis.shrunk_trial import WholeTrial, failure_of, with_opinion
 from autotest.diagnosis.verdict import HARMLESS, Verdict
-from autotest.diagnosis.verification import expecting_a_script, verify
-from autotest.emission import emit
+from autotest.diagnosis.verification import expecting_a_script
 from autotest.frameworks import Pair, warnings_ignored
 from autotest.program import Call, Program
 from autotest.program.semantics import reads_gradient
@@ -207,7 +206,7 @@ class FailedTrial:
         except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not hide the failure itself
             finding = dataclasses.replace(finding, verdict=(f"no verdict: {type(error).__name__}: {error}",))
         told = scripted(finding, context)
-        if told.verified.state is State.MISSED and finding.program is not whole.program:
+        if told.verified.state in (State.MISSED, State.DIED) and finding.program is not whole.program:
             # What a side keeps from call to call is lost where calls are left out.
             shrinking = ("Shrunk:     not at all: what is smaller does not show it in a fresh interpreter",)
             unshrunk = dataclasses.replace(
@@ -302,29 +301,3 @@ def _guilty_first(agreement: Agreement, opinion: Opinion, pair: Pair, settings: 
         if told.located.slot is not None and told.verdict.blame not in HARMLESS:
             return again, told
     return agreement, opinion
-
-
-@np.errstate(all="ignore")
-def scripted(finding: Finding, context: RunContext) -> Finding:
-    """Add the standalone script, and whether a fresh interpreter sees the same."""
-    assert finding.program is not None
-    if gradient_finding.is_numeric(finding.first):
-        options = dataclasses.replace(context.options, shrink=0.0)
-        unshrunk = dataclasses.replace(context, options=options)
-        return gradient_finding.diagnosed(finding, unshrunk, Settings.kept(finding.settings))
-    own = own_script(finding, context.pair)
-    if own is not None:
-        told = dataclasses.replace(finding, script=own)
-        if not context.options.verify:
-            return told
-        told = dataclasses.replace(told, verified=verify(own))
-        if told.verified.holds:
-            return told
-    try:
-        script = emit(finding, context.pair.scripts(finding.program))
-    except NotReplayable as error:
-        return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
-    finding = dataclasses.replace(finding, script=script)
-    if not context.options.verify:
-        return finding
-    return dataclasses.replace(finding, verified=verify(script))

@@ -82,15 +82,19 @@ def scores(
 ) -> Sequence[Score]:
     """Judge the reproducer of each entry that something is known of; `told` hears of each as it comes."""
     found: list[Score] = []
+    entries = list(entries)
+    # Not to be run here, whatever else is said of them.
+    deadly = {entry.reproducer for entry in entries if entry.symptom in DEADLY}
     for entry in entries:
         if entry.key in known:
-            found.append(_score(entry, known[entry.key], folder, pair))
+            dies = entry.reproducer in deadly
+            found.append(_score(entry, known[entry.key], folder, pair, dies=dies))
             told(found[-1])
     return found
 
 
-def _score(entry: LedgerEntry, known: Label, folder: Path, pair: Pair) -> Score:
-    if entry.symptom in DEADLY:  # not to be run here, and nothing of it but the death is asked
+def _score(entry: LedgerEntry, known: Label, folder: Path, pair: Pair, *, dies: bool) -> Score:
+    if dies:  # nothing but its symptom is asked
         return Score(entry.key, known, judge(Evidence(entry.symptom, pair.sides)))
     path = folder / entry.reproducer
     try:

@@ -32,7 +32,8 @@ def verify(script: str, deadline: float = DEADLINE) -> Verification:
     if status < 0 and any(differences(output)):
         # Frameworks may die of letting go of what they have; by then all is said.
         return Verification(State.VERIFIED, f"it then dies at its exit ({describe(status)})")
-    return Verification(State.UNCLEAR, f"the script ended with status {status}: {_last_line(output)}")
+    state = State.DIED if status < 0 else State.UNCLEAR
+    return Verification(state, f"the script ended with status {status}: {_last_line(output)}")
 
 
 def run_script(script: str, deadline: float = DEADLINE) -> tuple[int | None, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from autotest.base.errors import NotReplayable
 from autotest.emission import literals, naming
+from autotest.emission.shared_memory import SHARES
 from autotest.program import Call, Captured, File, Program, Ref, Root, leaves, refs
 
 #: Operators of two operands, by their names in :mod:`operator`.
@@ -73,7 +74,7 @@ class Printer:
         self._width = width
         self._data = data
         self._names = naming.names(program)
-        self._constants = {**naming.constants(program), **inline}
+        self._constants, self._inline = {**naming.constants(program), **inline}, inline
         self._returned = returned
         self._reads = Counter(ref.slot for call in program.calls for ref in refs(call))
         kept = {naming.root(name) for name in observed}
@@ -231,6 +232,11 @@ class Printer:
     def _tensor(self, call: Call) -> tuple[str, list[str] | None]:
         item: Any = call.args[0]
         array = self._program.arrays[item.index]
+        if self._data and call.kwargs.get(SHARES):
+            # What has a name is read by both sides, one of which may write into it.
+            own = self.text(item) + (".copy()" if item.index not in self._inline else "")
+            grad = ".requires_grad_()" if call.kwargs.get("requires_grad") else ""
+            return f"{self._namespace}.from_numpy({own}){grad}", None
         parts = [self.text(item) if self._data else self._shape(item)]
         if self._data and array.data.dtype.name != array.dtype:
             parts.append(f"dtype={self._namespace}.{array.dtype}")

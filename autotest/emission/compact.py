@@ -14,7 +14,7 @@ from autotest.emission.code import IN_PLACE, Printer, indented
 from autotest.emission.script import PACKED
 from autotest.program import Call, Program, Ref, refs
 from autotest.program.dtypes import is_complex, is_differentiable
-from autotest.program.semantics import OPERATIONS, in_place, is_backward
+from autotest.program.semantics import OPERATIONS, assigns_items, in_place, is_backward
 
 _COMPARES = """\
 actual = np.array({actual})
@@ -196,7 +196,7 @@ def refusing_candidate(about: About) -> str | None:
     if last.kind not in ("function", "method", "operator", "builtin", "getattr") or is_backward(last):
         return None
     check = _RUN + about.imports_then(f"run({about.root})") + _REFUSES.format(**about.fields)
-    return script(about, naming.names(about.program)[last.slot], check)
+    return script(about, _result(about.program, assigns_items(last)), check)
 
 
 def accepting_candidate(about: About) -> str | None:
@@ -205,7 +205,7 @@ def accepting_candidate(about: About) -> str | None:
     if last.kind not in OPERATIONS or last.target == "backward":
         return None
     check = _RUN + about.imports_then() + _ACCEPTS.format(root=about.root, **about.fields)
-    return script(about, naming.names(about.program)[last.slot], check)
+    return script(about, _result(about.program, assigns_items(last)), check)
 
 
 def unlike_module(about: About) -> str | None:
@@ -224,12 +224,9 @@ def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
     """The script for a program that the candidate does not survive; it runs in a child of the script, as often as
     `runs` says.
     """
-    own = naming.names(about.program)
     last = about.program.calls[-1]
     if last.kind not in OPERATIONS or is_backward(last):
         return None
-    # What a call changes in place is read: on one side or the other it may return nothing.
-    changed = next(refs(last), None) if in_place(last) else None
     check = READ + about.imports_then()
     if runs.forked:
         check += forked.short(about.root, about.fields["namespace"], about.fields["candidate"], runs)
@@ -239,7 +236,15 @@ def dying_candidate(about: About, runs: Runs = ONCE) -> str | None:
             root=about.root, processes=runs.processes, calls=runs.calls, **about.fields
         )
         modules = ("contextlib", "os", "subprocess", "sys")
-    return script(about, own[last.slot if changed is None else changed.slot], check, modules=modules)
+    # What a call changes in place is read: on one side or the other it may return nothing.
+    return script(about, _result(about.program, in_place(last)), check, modules=modules)
+
+
+def _result(program: Program, changes: bool) -> str:
+    """The name of what the last call returns, or of what it writes into where it `changes` that."""
+    last = program.calls[-1]
+    changed = next(refs(last), None) if changes else None
+    return naming.names(program)[last.slot if changed is None else changed.slot]
 
 
 def script(

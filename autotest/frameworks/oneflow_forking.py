@@ -1,7 +1,9 @@
 """Stops OneFlow's import where the process can be forked: its core is loaded, and its threads are not started yet.
 
 A child that goes on from there needs 0.2 s where the whole import takes seconds, and is like any other process with
-OneFlow: asynchronous, with graphs and global tensors. A child forked after the import has none of OneFlow's threads.
+OneFlow, with graphs and global tensors, but that it computes in the caller's thread, as OneFlow does in every fork of a
+process that has loaded it: there an error of a kernel is raised, which elsewhere ends the process. A child forked after
+the import has none of OneFlow's threads.
 """
 
 from __future__ import annotations

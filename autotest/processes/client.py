@@ -105,6 +105,7 @@ class Server:
         *,
         frameworks: tuple[str, str] | None = None,
         fork: bool = False,
+        ahead: bool = True,
         inherited: socket.socket | None = None,
     ) -> None:
         """Nothing is started before the first process is asked for, or `start` is called.
@@ -113,9 +114,12 @@ class Server:
             modules: what children need besides the frameworks; imported by the server once.
             frameworks: the registered names of the pair that children choose; this process's own when left out.
             fork: make the server a fork of this process, whose frameworks must all be `forkable`.
+            ahead: import the frameworks before children are forked. A child that has to import them itself needs
+                seconds, and is no fork to them: OneFlow works in a fork's own thread, where it raises what in threads
+                of its own ends the process.
             inherited: the socket that a child of a server was given for it.
         """
-        self._modules, self._fork, self._inherited = tuple(modules), fork, inherited
+        self._modules, self._fork, self._ahead, self._inherited = tuple(modules), fork, ahead, inherited
         self._choice = {} if frameworks is None else registry.variables(frameworks)
         self._socket = inherited
         self._started: subprocess.Popen[bytes] | int | None = None
@@ -136,7 +140,7 @@ class Server:
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
         self._errors = tempfile.TemporaryFile(prefix="autotest-")  # noqa: SIM115 - closed with the server
         return subprocess.Popen(
-            [sys.executable, "-c", _RUN, str(theirs.fileno()), str(parent), *self._modules],
+            [sys.executable, "-c", _RUN, str(theirs.fileno()), str(parent), str(int(self._ahead)), *self._modules],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._errors,

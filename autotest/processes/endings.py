@@ -16,6 +16,8 @@ from autotest.frameworks import Pair
 _NOISE = ("libibverbs", "cuda_device_", "@", "*", "File ")
 #: What glog puts in front of a line: severity, date, time and thread.
 _STAMP = re.compile(r"^[IWEF]\d{8} [\d:.]+ +\d+ ")
+#: What colours a terminal.
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 #: ``file.py:12: UserWarning: text``.
 _WARNING = re.compile(r":\d+: \w*Warning: ")
 
@@ -83,7 +85,8 @@ def describe(status: int) -> str:
 
 def last_words(text: str) -> str:
     """The line of a dead process's standard error that tells most: a failed check, or else the last."""
-    lines = [_STAMP.sub("", line.strip()) for line in text.splitlines() if line.strip()]
+    plain = _COLOUR.sub("", text)
+    lines = [_STAMP.sub("", line.strip()) for line in plain.splitlines() if line.strip()]
     # A warning of Python's is two lines, of which the second quotes the source.
     warned = {at + step for at, line in enumerate(lines) if _WARNING.search(line) for step in (0, 1)}
     lines = [line for at, line in enumerate(lines) if at not in warned]

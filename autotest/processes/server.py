@@ -141,8 +141,8 @@ def fork_from_here(owner: socket.socket) -> None:
     child.perform(ForkServer(owner).serve())
 
 
-def import_and_serve(owner: socket.socket, modules: Sequence[str]) -> None:
-    """Import `modules` and the frameworks as far as a process can be forked afterwards; serve. Never returns."""
+def import_and_serve(owner: socket.socket, modules: Sequence[str], *, ahead: bool) -> None:
+    """Import `modules` and, `ahead` of the fork, the frameworks as far as that can be; serve. Never returns."""
     # While hundreds of thousands of objects are made that stay, each search for garbage among them is in vain: a
     # seventh of what importing both frameworks takes.
     gc.disable()
@@ -157,7 +157,8 @@ def import_and_serve(owner: socket.socket, modules: Sequence[str]) -> None:
 
     # What is wrong with the choice of frameworks, or with their import, a child meets again and can tell.
     with contextlib.suppress(AutotestError):
-        _import_around(chosen(), serve)
+        if ahead:
+            _import_around(chosen(), serve)
     if not task:
         serve()
     child.perform(task[0])
@@ -167,8 +168,8 @@ def _import_around(pair: Pair, fork: Callable[[], None]) -> None:
     pair.reference.import_around(lambda: pair.candidate.import_around(fork))
 
 
-def main(descriptor: str, parent: str, *modules: str) -> None:
-    """Serve the owner behind `descriptor`, and end with the process `parent` unless that is 0."""
+def main(descriptor: str, parent: str, ahead: str, *modules: str) -> None:
+    """Serve the owner behind `descriptor`, and end with the process `parent` unless that is 0; `ahead` is 0 or 1."""
     if int(parent):
         child.die_with_parent(int(parent))
-    import_and_serve(socket.socket(fileno=int(descriptor)), modules)
+    import_and_serve(socket.socket(fileno=int(descriptor)), modules, ahead=bool(int(ahead)))

@@ -14,6 +14,7 @@ from autotest.program import LAYOUT, Call, refs
 from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call, reparametrizes
 from autotest.program.semantics import written as written_by
 from autotest.recording.record import Record
+from autotest.recording.undefined import spoilt_with
 
 #: Calls whose result says nothing about agreement: inputs, assignments, the machinery of the record.
 _SILENT = frozenset(("load_state", "overwrite", "setattr", "enter", "exit"))
@@ -226,11 +227,13 @@ def _holds(call: Call) -> bool:
 
 
 def _written_by(recorder: Record, failed: set[int]) -> set[int]:
-    """ids of the reference's tensors that a call has written into which failed on the candidate.
+    """ids of the reference's tensors that a call has written into which failed on the candidate, by itself or through
+    a view.
 
     That the candidate's are as they were is no finding beside the failure.
     """
     written: set[int] = set()
+    calls, values, types = recorder.calls, recorder.expected, recorder.pair.reference.tensor_types
     for slot in failed:
         if slot >= len(recorder.calls):
             continue
@@ -240,7 +243,8 @@ def _written_by(recorder: Record, failed: set[int]) -> set[int]:
             written |= {id(buffer) for buffer in recorder.pair.reference.buffers(operands[0]).values()}
         if call.kind == "overwrite":
             continue  # this library's own doing: that it fails says something of the value which was to be replaced
-        written |= {id(recorder.expected[ref.slot]) for ref in written_by(call)}
+        for ref in written_by(call):
+            written |= {id(values[same]) for same in spoilt_with(calls, values, types, ref.slot)}
         if reparametrizes(call) or any(map(recorder.pair.reference.works_in_place, operands)):
             written |= {id(operand) for operand in operands}
     return written

@@ -89,6 +89,8 @@ class Diagnose:
     thorough: bool
     #: False after shrinking has cost a worker.
     shrink: bool = True
+    #: As what it was kept. A fresh interpreter may say that it is a death.
+    identity: Identity | None = None
 
 
 class Ran(NamedTuple):

@@ -17,6 +17,8 @@ class State(enum.Enum):
     MISSED = "missed"
     #: The script was run, and ended without saying whether it shows the finding.
     UNCLEAR = "unclear"
+    #: A signal ended the interpreter that the script ran in, before it had said anything.
+    DIED = "died"
     #: There is no script.
     LACKING = "lacking"
     #: Of a death: it did not happen again.
@@ -31,6 +33,7 @@ _WORDS = {
     State.VERIFIED: "verified in a fresh interpreter",
     State.MISSED: "DOES NOT REPRODUCE in a fresh interpreter",
     State.UNCLEAR: "not verified",
+    State.DIED: "not verified",
     State.LACKING: "",
     State.SURVIVED: "its trial survives in processes of its own",
     State.UNREPEATABLE: "its trial cannot be run again",

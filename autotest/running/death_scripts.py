@@ -11,6 +11,7 @@ from autotest.diagnosis.graph_death import GraphDeath
 from autotest.diagnosis.verification import expecting_a_script, verify
 from autotest.emission import emit
 from autotest.emission.checker import OFTEN, ONCE, Runs
+from autotest.emission.shared_memory import sharing
 from autotest.frameworks import registry
 from autotest.results.finding import Finding
 from autotest.results.tasks import Conditions
@@ -46,7 +47,12 @@ def scripted(
 
 
 def _single(finding: Finding, conditions: Conditions, ways: Sequence[Runs]) -> list[str]:
-    return [_script(finding, conditions, runs) for runs in ways]
+    assert finding.program is not None
+    scripts = [_script(finding, conditions, runs) for runs in ways]
+    # Tensors that a framework allocates itself may lie in more memory than those of the trial did.
+    exact = dataclasses.replace(finding, program=sharing(finding.program))
+    scripts += [_script(exact, conditions, runs) for runs in ways if not (runs.often or runs.forked)]
+    return list(dict.fromkeys(scripts))
 
 
 def _script(finding: Finding, conditions: Conditions, runs: Runs) -> str:

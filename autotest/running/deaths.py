@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from autotest.diagnosis import graph_death
 from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import ProbeOptions
 from autotest.diagnosis.verdict import Evidence, judge
-from autotest.emission.checker import Runs
+from autotest.emission.checker import ONCE, Runs
 from autotest.frameworks import Pair, registry
 from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
@@ -33,7 +33,7 @@ from autotest.results.tasks import (
     Where,
 )
 from autotest.results.verification import State, Verification
-from autotest.running.attempts import attempts
+from autotest.running.attempts import Attempt, attempts
 from autotest.running.death_scripts import interpreter_ready_for, scripted, verified, ways_to_run
 from autotest.running.tracing import TracedTrial, trace
 from autotest.sources import collection
@@ -75,13 +75,16 @@ def diagnose(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Fou
     return result
 
 
-def _died_again(task: DiagnoseDeath, conditions: Conditions, server: Server) -> Finding | Verification:
-    """Run the trial again in processes of their own until one dies of it; why there is nothing, when none does.
+def _died_again(
+    task: DiagnoseDeath, conditions: Conditions, server: Server, planned: Iterable[Attempt] | None = None
+) -> Finding | Verification:
+    """Run the trial again in processes of their own until one dies of it, as often as is `planned`; why there is
+    nothing, when none does.
 
     Leaves the finding with a script that was not run yet, and which death it was: the trail of the process that
     died first knows the call only nearly.
     """
-    for attempt in attempts(task):
+    for attempt in attempts(task) if planned is None else planned:
         traced = trace(task.where, attempt, conditions, server, hangs=task.identity.symptom == "hang")
         if traced.raised:
             return Verification(State.UNREPEATABLE, traced.raised.partition("\n")[0][:300])
@@ -231,8 +234,11 @@ def _verdict(symptom: str, sides: tuple[str, str], traced: TracedTrial) -> str:
     return judge(Evidence(symptom, sides)).line
 
 
-def _with_script(finding: Finding, conditions: Conditions, server: Server) -> Finding:
-    """With a script that a fresh interpreter sees dying: of a smaller program that dies alike, where there is one."""
+def _with_script(finding: Finding, conditions: Conditions, server: Server, *, forks: bool = True) -> Finding:
+    """With a script that a fresh interpreter sees dying: of a smaller program that dies alike, where there is one.
+
+    Without `forks` it is known that these survive, and what does not dies at once.
+    """
     if finding.program is None:
         return finding
     if finding.first.stage == "replay":
@@ -241,6 +247,7 @@ def _with_script(finding: Finding, conditions: Conditions, server: Server) -> Fi
         often = ways_to_run(finding, conditions, sometimes=True)
         is_often = finding.script in scripted(finding, None, conditions, often)[1]
         ways = often if is_often else ways_to_run(finding, conditions)
+        ways = ways if forks else (ONCE,)
         told, less, ways_of_less = _smaller(finding, conditions, server, ways)
         if less is not None:
             less = verified(*scripted(less, None, conditions, ways_of_less), conditions)
@@ -334,9 +341,15 @@ def recover(path: Path, position: Position, context: RunContext) -> tuple[Findin
         conditions = conditions_of(position, context)
         with contextlib.closing(Server(frameworks=conditions.frameworks)) as server:
             found = _died_again(task, conditions, server)
-            if isinstance(found, Verification):
-                return found
-            finding = _with_script(found, conditions, server)
+            if not isinstance(found, Verification):
+                finding = _with_script(found, conditions, server)
+        if isinstance(found, Verification):
+            # The process that died had imported the frameworks itself: in a fork, they may raise what it died of.
+            with contextlib.closing(Server(frameworks=conditions.frameworks, ahead=False)) as server:
+                found = _died_again(task, conditions, server, [next(attempts(task))])
+                if isinstance(found, Verification):
+                    return found
+                finding = _with_script(found, conditions, server, forks=False)
         return finding, keep(finding, task.where, context.options.directory)
     finally:
         path.unlink(missing_ok=True)

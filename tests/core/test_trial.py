@@ -126,6 +126,19 @@ def test_what_was_right_before_the_candidate_raised_is_still_compared():
     assert sorted(symptoms(outcome)) == ["exception", "value"]
 
 
+@pytest.mark.parametrize("name", ["mul_", "__setitem__"])
+def test_what_a_failed_call_did_not_write_through_a_view_is_no_finding_beside_the_failure(name):
+    def body():
+        x = random_tensor(shape=(5, 6), requires_grad=False)
+        row = x[2]
+        row.mul_(3)
+        row[1:] = 9
+        return x * 2
+
+    outcome = trial(body, FaultyTorch(tensors={name: raising(RuntimeError("no"))}))
+    assert symptoms(outcome) == ["exception"]
+
+
 def test_a_refusal_of_the_reference_rejects_the_trial_with_its_reason():
     def body():
         return torch.cat([torch.ones(2, 3), torch.ones(3, 2)])

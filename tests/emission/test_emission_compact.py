@@ -12,6 +12,7 @@ from autotest.emission import compact, forked
 from autotest.emission.about import About
 from autotest.emission.checker import ONCE, Runs
 from autotest.emission.script import Criterion, reproducer
+from autotest.emission.shared_memory import sharing
 from tests.emission.toys import run, toys
 
 
@@ -96,6 +97,27 @@ def test_a_candidate_that_accepts_what_is_refused(tmp_path, program, fault, stat
     done = run(tmp_path, text)
     assert done[0] == status
     assert done[1].startswith(output)
+
+
+@pytest.mark.parametrize("written", [compact.refusing_candidate, compact.accepting_candidate, compact.dying_candidate])
+def test_an_assignment_that_one_side_refuses_returns_what_it_assigns_to(tmp_path, build, written):
+    x = build.tensor([1.0, 2.0])
+    build.operator("setitem", x, slice(1, None), 9)
+    text = written(About(build.program(), toys(tmp_path, "torch", "oneflow"), "setitem", []))
+
+    assert "    x0[1:] = 9\n    return x0\n" in text
+
+
+def test_tensors_that_share_memory_lie_in_that_of_an_array_of_their_own(tmp_path, build):
+    small, large = build.tensor([1.0], requires_grad=True), build.tensor([*range(40)], "int64")
+    other, nothing = build.tensor([1.0], "bfloat16"), build.tensor([])
+    build.function("cat", [small, large, other, nothing])
+    text = compact.refusing_candidate(About(sharing(build.program()), toys(tmp_path, "torch", "oneflow"), "cat", []))
+
+    assert 'x0 = torch.from_numpy(np.array([1.0], "float32")).requires_grad_()' in text
+    assert "x1 = torch.from_numpy(X1.copy())" in text
+    assert "x2 = torch.tensor(" in text
+    assert "x3 = torch.tensor(" in text
 
 
 @pytest.mark.parametrize(

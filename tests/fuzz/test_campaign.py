@@ -349,6 +349,26 @@ def test_a_death_among_trials_that_were_run_together_may_be_any_of_theirs():
     assert [(task.index, task.back) for task in looked] == [(6, 4)] * 3
 
 
+DIED = Identity("relu", "crash", "forward", "candidate", "SIGABRT", "")
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_turns_out_to_be_a_death_is_one_finding_and_not_looked_into_again(known):
+    class Elsewhere(Pretending):
+        def answer(self, task):
+            if isinstance(task, Diagnose) and task.thorough:
+                assert task.identity == VALUE
+                return ExpectedDeath("known") if known else found(task, DIED)
+            return super().answer(task)
+
+    progress = progress_of(Collection([Collected("a", Path("t.py"), Settings(), print)]), 0)
+    executor = Elsewhere(lambda test, index: Suspect(index, VALUE))
+    Campaign(progress, Plan(0, trials=500), executor, Silent()).run()
+    assert [*progress.found] == [*progress.seen] == ([] if known else [DIED])
+    assert (progress.expected["known"] if known else progress.seen[DIED]) > 100
+    assert sum(isinstance(task, Diagnose) for task in executor.log) == 2
+
+
 def test_shrinking_that_costs_a_worker_is_left_out_the_second_time():
     class Fragile(Pretending):
         def answer(self, task):

@@ -249,6 +249,28 @@ def test_a_test_run_that_dies_is_reported_by_the_next_run_and_by_recover(shell, 
     assert "FAILED (failures=1)" in output
 
 
+@pytest.mark.timeout(600)
+def test_a_death_that_no_fork_shows_is_reported_by_the_next_run(shell, tmp_path):
+    (tmp_path / "test_die.py").write_text(
+        textwrap.dedent("""
+            import unittest
+            from autotest import autotest, torch, random_tensor
+
+            class TestDie(unittest.TestCase):
+                @autotest(n=5)
+                def test_sinh(self):
+                    return torch.sinh(random_tensor(2) + 1)
+        """)
+    )
+    for ends, words in ((-signal.SIGABRT, ""), (1, "sinh: faulty dies (SIGABRT)")):
+        with shell("unittest", "test_die.py", candidate="tests.support.dying_elsewhere:sinh") as run:
+            output, _ = run.communicate()
+        assert run.returncode == ends, output
+        assert words in output
+    assert "(verified in a fresh interpreter)" in output
+    assert entries(tmp_path).keys() == {"sinh"}
+
+
 def test_the_trial_that_an_asynchronous_candidate_died_of_is_found_among_those_that_waited(shell, tmp_path):
     (tmp_path / "test_late.py").write_text(
         textwrap.dedent("""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autotest import Divergence, autotest, random_tensor, skip_grad_check, torch
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis import scripted_finding
 from autotest.results.finding import Finding
 from autotest.results.verification import State, Verification
 from tests.support import subtle
@@ -103,7 +103,7 @@ def test_what_only_the_whole_program_shows_is_told_of_by_it(against, monkeypatch
 
     monkeypatch.setenv("AUTOTEST_VERIFY", "1")
     monkeypatch.setenv("AUTOTEST_SHRINK", "5")
-    monkeypatch.setattr(failed_trial, "verify", verify)
+    monkeypatch.setattr(scripted_finding, "verify", verify)
     against(subtle.wrong_after_the_first_call())
 
     def body():

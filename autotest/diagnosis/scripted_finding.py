@@ -1,0 +1,57 @@
+"""Writes the standalone script of a finding, and lets a fresh interpreter say whether it shows that."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from autotest.base.errors import NotReplayable
+from autotest.base.settings import Settings
+from autotest.diagnosis import gradient_finding
+from autotest.diagnosis.death_elsewhere import as_death
+from autotest.diagnosis.own_script import own_script
+from autotest.diagnosis.verification import verify
+from autotest.emission import emit
+from autotest.emission.shared_memory import sharing
+from autotest.program import Program
+from autotest.results.finding import Finding
+from autotest.results.verification import State, Verification
+from autotest.trials.context import RunContext
+
+
+@np.errstate(all="ignore")
+def scripted(finding: Finding, context: RunContext) -> Finding:
+    """Add the standalone script, and whether a fresh interpreter sees the same."""
+    assert finding.program is not None
+    if gradient_finding.is_numeric(finding.first):
+        options = dataclasses.replace(context.options, shrink=0.0)
+        unshrunk = dataclasses.replace(context, options=options)
+        return gradient_finding.diagnosed(finding, unshrunk, Settings.kept(finding.settings))
+    own = own_script(finding, context.pair)
+    if own is not None:
+        told = dataclasses.replace(finding, script=own)
+        if not context.options.verify:
+            return told
+        told = dataclasses.replace(told, verified=verify(own))
+        if told.verified.holds:
+            return told
+    return _seen_elsewhere(finding, finding.program, context)
+
+
+def _seen_elsewhere(finding: Finding, program: Program, context: RunContext) -> Finding:
+    """Add the standalone script of `program`, and what a fresh interpreter says of it."""
+    pair = context.pair
+    try:
+        script = emit(dataclasses.replace(finding, program=program), pair.scripts(program))
+    except NotReplayable as error:
+        return dataclasses.replace(finding, verified=Verification.lacking(str(error)))
+    told = dataclasses.replace(finding, script=script)
+    if not context.options.verify or script == finding.script:
+        return told
+    told = dataclasses.replace(told, verified=verify(script))
+    if told.verified.state is State.MISSED and program is finding.program:
+        # Its tensors may lie in more memory than those of the trial did.
+        again = _seen_elsewhere(told, sharing(program), context)
+        return told if again.verified.state is State.MISSED else again
+    return as_death(told, program, pair) if told.verified.state is State.DIED else told

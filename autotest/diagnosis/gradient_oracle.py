@@ -14,10 +14,11 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
-from autotest.program import Array, Call, Program, Ref
+from autotest.gradients.by_definition import redefined
+from autotest.program import Array, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
 from autotest.program.rewriting import with_arrays
-from autotest.program.semantics import backward_arguments, base_name, is_backward, returns_gradients
+from autotest.program.semantics import backward_arguments, is_backward, returns_gradients
 from autotest.replaying.replay import replay
 
 
@@ -30,7 +31,7 @@ def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int,
 
 def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -> tuple[OracleResult | None, bool]:
     """How far each side's gradient is from central differences of its own forward, and whether there is a kink."""
-    if any(_is_no_derivative(call) for call in wide.calls):
+    if redefined(wide):
         return None, False
     leaf = _leaf(wide, place)
     slots = [call.slot for call in wide.calls if is_backward(call)]
@@ -72,20 +73,6 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     shown = f"{found[0]:.9g}" + (f" at {at}" if at else "")
     oracle = OracleResult("difference of its own forward", shown, errors, allowed)
     return (None if any(kinks) or not agreed else oracle), kink
-
-
-def _is_no_derivative(call: Call) -> bool:
-    """Whether what `call` pushes back is documented not to be its derivative.
-
-    An embedding gives the row of padding no gradient, and may divide those of others by how often they are read.
-    """
-    name = base_name(call).lower().replace("_", "")
-    if name not in ("embedding", "embeddingbag"):
-        return False
-    asked = {"padding_idx", "scale_grad_by_freq"} & {
-        key for key, value in call.kwargs.items() if value not in (None, False)
-    }
-    return bool(asked) or len(call.args) > (3 if name == "embeddingbag" else 2)
 
 
 def _gradient(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None:

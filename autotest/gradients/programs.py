@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from autotest.base.errors import AutotestError
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
+from autotest.gradients.by_definition import redefined
 from autotest.gradients.checking import GradcheckResult, Rule, check, forward_rows
 from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
@@ -57,6 +58,8 @@ def check_program(
     try:
         runner = ProgramFunction(wide, upto, roots, framework)
         varied = runner.leaves
+        if not varied:
+            return GradcheckResult(), {}
         inputs = [leaf.tensor for leaf in varied]
         places = {shown[back[leaf.slot]] + leaf.suffix: (back[leaf.slot], leaf.suffix) for leaf in varied}
         function = FunctionOfInputs(framework, runner, inputs)
@@ -110,7 +113,9 @@ class ProgramFunction:
         self.constants: dict[int, tuple[Array, str]] = {}
         self._values: list[Any] = []
         self._run({}, first=True)
-        self.leaves = list(self._leaves())
+        #: What may be varied, but for what gets a gradient that is no derivative.
+        exempt = redefined(dataclasses.replace(program, calls=program.calls[:upto]))
+        self.leaves = [leaf for leaf in self._leaves() if leaf.slot not in exempt]
 
     def __call__(self, *given: Any) -> list[Any]:
         """The values that cotangents are pushed into, for `given` in place of the leaves."""

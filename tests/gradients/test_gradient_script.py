@@ -11,7 +11,7 @@ import pytest
 from autotest import random_tensor, torch
 from autotest.base.options import Options
 from autotest.base.settings import Settings
-from autotest.diagnosis import failed_trial
+from autotest.diagnosis import scripted_finding
 from autotest.diagnosis.failed_trial import FailedTrial
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
@@ -105,7 +105,7 @@ def test_there_is_a_script_without_any_shrinking(tmp_path, monkeypatch):
     outcome = trials.run_trial(test.body, 0, test.settings, Pair(fault, fault))
     options = Options(seed=0, directory=tmp_path, verify=False, shrink=20.0)
     kept = FailedTrial(test, outcome, Pair(fault, fault)).recorded(RunContext(Pair(fault, fault), options), 0)
-    finding = failed_trial.scripted(kept, RunContext(Pair(fault, fault), options))
+    finding = scripted_finding.scripted(kept, RunContext(Pair(fault, fault), options))
     assert ended(finding.script)[0] == 1
     assert finding.shrinking == ()
 

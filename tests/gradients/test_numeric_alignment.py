@@ -1,6 +1,6 @@
 """The differentiable operators of ``tests/alignment/``, one trial each, held against differences on torch itself.
 
-What torch means to be no derivative is named here, and must go from the list when it becomes one.
+What torch means to be no derivative, and `by_definition` does not know, is named here, and must go when it becomes one.
 """
 
 from __future__ import annotations
@@ -31,9 +31,6 @@ EXCEPTIONS = {
     **{
         f"{TO_NOTHING}[rank={rank}]": "torch refuses in double what oneDNN leaves empty in single" for rank in (1, 2, 3)
     },
-    "test_embedding.py::TestEmbedding.test_gradients_are_scaled_by_frequency": "scale_grad_by_freq scales on purpose",
-    "test_embedding.py::TestEmbedding.test_padding_gets_no_gradient": "the row at padding_idx gets none on purpose",
-    "test_embedding.py::TestEmbedding.test_rows_are_scaled_to_a_greatest_norm": "max_norm scales outside of autograd",
     "test_loss.py::test_binary_cross_entropy[weighted=True]": "the weight of a loss is no input to autograd",
     "test_networks.py::test_spectral_norm_of_a_layer": "a module takes its hook once, and differences run calls again",
     "test_reduction.py::TestReduction.test_nansum": "where() of a branch that holds NaN has a gradient of NaN",

@@ -1,0 +1,152 @@
+"""Calls that are documented to push back something else than their derivative: differences do not judge them.
+
+What is told here is about torch's names. A straight-through estimator, a row of padding that is never trained, a loss
+whose gradient is meant for what a softmax gave: a framework that did as differences say would be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from autotest.program import Call, Operand, Program, Ref, leaves, refs
+from autotest.program.semantics import base_name, is_class
+
+#: The operands of such a call that get the other gradient; none where this call is an ordinary one.
+_Rule = Callable[[Program, Call], Iterator[Operand]]
+
+
+def redefined(program: Program) -> set[int]:
+    """The slots of all that gets, through such a call, a gradient which is not its derivative."""
+    found: set[int] = set()
+    for call in program.calls:
+        rule = _CLASSES.get(call.target) if is_class(call) else _RULES.get(_name(call))
+        if rule is not None:
+            found.update(item.slot for item in leaves(list(rule(program, call))) if type(item) is Ref)
+    for call in reversed(program.calls):
+        if call.slot in found:
+            found.update(ref.slot for ref in refs(call))
+    return found
+
+
+def _name(call: Call) -> str:
+    """``nn.functional.embedding`` is not ``embedding``, whose arguments stand in another order."""
+    if call.kind == "function" and call.target.rpartition(".")[2] in ("embedding", "embedding_bag"):
+        return call.target
+    return base_name(call).rstrip("_") if call.kind in ("function", "method") else ""
+
+
+def _given(call: Call, position: int, name: str) -> Any:
+    """The argument of this name, or None where it was left out."""
+    return call.kwargs.get(name, call.args[position] if len(call.args) > position else None)
+
+
+def _embedding(weight: tuple[int, str], **asked: int) -> _Rule:
+    """Options for a row of padding, rows that are divided by how often they are read, norms that are cut beforehand."""
+
+    def rule(program: Program, call: Call) -> Iterator[Operand]:
+        given = [_given(call, position, name) for name, position in asked.items()]
+        if any(one not in (None, False) for one in given):
+            # Of a class, its own weight.
+            yield Ref(call.slot) if is_class(call) else _given(call, *weight)
+
+    return rule
+
+
+def _of_log_softmax(program: Program, call: Call) -> Iterator[Operand]:
+    """Of `ctc_loss`: log-probabilities that no log_softmax made, by which the gradient has yet to be multiplied."""
+    given = _given(call, 0, "log_probs")
+    if type(given) is Ref and base_name(program.calls[given.slot]) != "log_softmax":
+        yield given
+
+
+def _criterion(program: Program, call: Call) -> Iterator[Operand]:
+    """Of ``nn.CTCLoss``: what it is called with."""
+    for later in program.calls:
+        if later.kind == "method" and later.target == "__call__" and later.args[0] == Ref(call.slot):
+            yield from _of_log_softmax(program, later._replace(args=later.args[1:]))
+
+
+def _first(program: Program, call: Call) -> Iterator[Operand]:
+    """Rounding that is passed straight through."""
+    yield call.args[0] if call.args else call.kwargs.get("input")
+
+
+def _of_a_leaf(program: Program, call: Call) -> Iterator[Operand]:
+    """One triangle of a symmetric matrix is read, and the gradient is that of the whole, whose halves move together."""
+    for given in _first(program, call):
+        if type(given) is Ref and program.calls[given.slot].kind == "tensor":
+            yield given
+
+
+def _written_twice(index: tuple[int, str], source: tuple[int, str], accumulate: tuple[int, str] | None = None) -> _Rule:
+    """Which of several values for one place stays is left open, and each gets the gradient."""
+
+    def rule(program: Program, call: Call) -> Iterator[Operand]:
+        if not (accumulate and _given(call, *accumulate)):
+            arrays = [_array(program, item) for item in leaves(_given(call, *index))]
+            if any(one is not None and np.unique(one).size < one.size for one in arrays):
+                yield _given(call, *source)
+
+    return rule
+
+
+def _scattered(program: Program, call: Call) -> Iterator[Operand]:
+    """As `_written_twice`, of an index that has other places in each row."""
+    dim, index = _given(call, 1, "dim"), _array(program, _given(call, 2, "index"))
+    if type(dim) is int and index is not None and index.ndim and _given(call, 4, "reduce") is None:
+        ordered = np.sort(index, axis=dim)
+        if (np.diff(ordered, axis=dim) == 0).any():
+            yield _given(call, 3, "src")
+
+
+def _clamped(program: Program, call: Call) -> Iterator[Operand]:
+    """Of ``gaussian_nll_loss``: a variance below `eps` is raised to it, and gets the gradient all the same."""
+    var, eps = _given(call, 2, "var"), _given(call, 4, "eps")
+    array = _array(program, var)
+    if array is None or (array < (1e-6 if eps is None else eps)).any():
+        yield var
+
+
+def _array(program: Program, item: Operand) -> np.ndarray[Any, Any] | None:
+    """The contents of what was captured, or written out; None of what was computed."""
+    made = program.calls[item.slot] if type(item) is Ref else None
+    if made is not None and made.kind == "tensor":
+        data: np.ndarray[Any, Any] = program.arrays[made.args[0].index].data
+        return data
+    if made is None or made.kind != "function" or made.target != "tensor" or any(refs(made)):
+        return None
+    return np.array(made.args[0])
+
+
+_RULES: Mapping[str, _Rule] = MappingProxyType(
+    {
+        "nn.functional.embedding": _embedding((1, "weight"), padding_idx=2, max_norm=3, scale_grad_by_freq=5),
+        # Padding is left out of a bag, also forward.
+        "nn.functional.embedding_bag": _embedding((1, "weight"), max_norm=3, scale_grad_by_freq=5),
+        "ctc_loss": _of_log_softmax,
+        "fake_quantize_per_tensor_affine": _first,
+        "fake_quantize_per_channel_affine": _first,
+        "fused_moving_avg_obs_fake_quant": _first,
+        "cholesky": _of_a_leaf,
+        "cholesky_ex": _of_a_leaf,
+        "eigh": _of_a_leaf,
+        "eigvalsh": _of_a_leaf,
+        "scatter": _scattered,
+        "index_copy": _written_twice((2, "index"), (3, "source")),
+        "index_put": _written_twice((1, "indices"), (2, "values"), (3, "accumulate")),
+        "gaussian_nll_loss": _clamped,
+    }
+)
+_CLASSES: Mapping[str, _Rule] = MappingProxyType(
+    {
+        "nn.Embedding": _embedding((0, ""), padding_idx=2, max_norm=3, scale_grad_by_freq=5),
+        "nn.EmbeddingBag": _embedding((0, ""), max_norm=2, scale_grad_by_freq=4),
+        "nn.CTCLoss": _criterion,
+    }
+)
+
+__all__ = ["redefined"]

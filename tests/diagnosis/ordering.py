@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -26,12 +27,19 @@ class Case:
 
     def pair(self, planted: Callable[[Any], Any] = lambda result: result) -> Pair:
         """The two orders; what the candidate gives goes through `planted`."""
-        path = {"conv1d": "nn.functional.conv1d", "layer_norm": "nn.functional.layer_norm"}.get(
-            self.operator, self.operator
-        )
-        straight = FaultyTorch({path: _rounding}, name="straight")
+        path = _path(self.operator)
         other = _rounding(_OTHER[self.operator])
-        return Pair(straight, FaultyTorch({path: lambda original: lambda *a: planted(other(*a))}, name="other"))
+        candidate = FaultyTorch({path: lambda original: lambda *a: planted(other(*a))}, name="other")
+        return Pair(_straight(path), candidate)
+
+
+def _path(operator: str) -> str:
+    return {"conv1d": "nn.functional.conv1d", "layer_norm": "nn.functional.layer_norm"}.get(operator, operator)
+
+
+@functools.cache
+def _straight(path: str) -> FaultyTorch:
+    return FaultyTorch({path: _rounding}, name="straight")
 
 
 def _rounding(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,7 +111,7 @@ def case(seed: int) -> Case:
         Call("tensor", dtype, (Captured(at),), {"requires_grad": False, "device": "cpu"}, at)
         for at in range(len(arrays))
     ]
-    path = {"conv1d": "nn.functional.conv1d", "layer_norm": "nn.functional.layer_norm"}.get(operator, operator)
+    path = _path(operator)
     refs = tuple(Ref(at) for at in range(len(arrays)))
     calls.append(Call("function", path, (*refs, *args), {}, len(arrays)))
     wide = [array.data.astype(np.float64) for array in arrays]

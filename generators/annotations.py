@@ -52,6 +52,8 @@ _KINDS = (Scalar, Fixed, Items, Many, OneOf)
 INT, FLOAT, BOOL, COMPLEX = Scalar(int), Scalar(float), Scalar(bool), Scalar(complex)
 #: A whole number that is the size of a dimension, and so is not negative.
 SIZE = Scalar(int)
+#: The same of an array that is made.
+DIMENSION = Scalar(int)
 _SCALARS = (INT, FLOAT, BOOL, COMPLEX)
 _NUMBER = OneOf((INT, FLOAT))
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from generators.annotations import SIZE
+from generators.annotations import DIMENSION, SIZE
 from generators.core import Generator
 from generators.dtypes import Array
 from generators.errors import GeneratorError, of_the_test
@@ -40,9 +40,15 @@ _HUGE_SIZES = frozenset(("long", "large"))
 _HUGE = frozenset(LEVELS[NAMES.index("sizes")].index(level) for level in _HUGE_SIZES)
 #: Levels of special numbers; `zeros` has -0.0.
 _SPECIAL = frozenset(("nan", "infinite", "tiny", "huge", "zeros"))
+_NOT_FINITE = frozenset(("nan", "infinite"))
+#: The least sizes of so many open dimensions that leave room for the special numbers of a trial.
+_ROOM = MappingProxyType({1: 12, 2: 4, 3: 3})
 #: Levels of numbers that are told from right ones only where several arrays have them.
 _TOGETHER = RELATED | {"nan", "infinite", "zeros"}
 
+
+#: Dtypes whose numbers are taken over into another one.
+_COMPARED = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8"))
 
 _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 
@@ -128,7 +134,8 @@ class Exploration:
         rank = self._rank(ndim, dims)
         if rank <= len(dims) and all(size is not None for size in dims[:rank]):
             return tuple([_drawn(size, self._source, axis) for axis, size in enumerate(dims[:rank])])
-        sizes, partner = self.level("sizes", number), self.level("partner", number)
+        # What the plan says of sizes is for the first array that leaves any open.
+        sizes, partner = self.level("sizes", number if self._partners else 0), self.level("partner", number)
         shared = dims if ndim is None else self._shared(rank, dims)
         if shared is not dims:
             common = self._sizes(rank, shared, sizes)
@@ -196,6 +203,12 @@ class Exploration:
         """The first array of `dtype` in this trial, which is `values` where there was none."""
         return self._numbers.setdefault(dtype, values)
 
+    def first_of_another(self, dtype: str) -> Array | None:
+        """The first array of this trial whose numbers are of another dtype than `dtype`, and compare with these."""
+        if dtype not in _COMPARED:
+            return None
+        return next((self._numbers[other] for other in self._numbers if other != dtype and other in _COMPARED), None)
+
     def _rank(self, ndim: Any, dims: Sequence[Any]) -> int:
         if ndim is None:
             least = max((axis + 1 for axis, size in enumerate(dims) if size is not None), default=0)
@@ -241,10 +254,13 @@ class Exploration:
             past = (9, 8) if level == "nine" else (17, 33, 32)
             sizes[free[-1]] = past[source.planned(self.turn("sizes") % len(past), len(past))]
         else:
+            # Where numbers are to meet NaN and infinities of another array, each of them needs a place.
+            least = _ROOM.get(len(free), 2) if level == "small" and self.values in _NOT_FINITE else 2
             for axis in free:
-                sizes[axis] = source.integer(2, 7)
-            if level == "small" and rank > 1 and self.values == "zeros":
-                sizes[free[-1]] = 2 * _BLOCK + 1  # what any() and all() hang on is left over after whole blocks
+                sizes[axis] = source.integer(least, max(7, least + 4))
+            alone = self.values == "nan" and not self.turn("values") % 2
+            if level == "small" and (alone or (rank > 1 and self.values == "zeros")):
+                sizes[free[-1]] = 2 * _BLOCK + 1  # what any(), all() or NaN hangs on is left over after whole blocks
             if level == "ones":
                 for axis in self._some(free, "sizes"):
                     sizes[axis] = 1
@@ -313,7 +329,7 @@ class Exploration:
 
 def _drawn(size: Any, source: Source, axis: int) -> int:
     """The size of dimension `axis` that is given, or a generator of one."""
-    drawn = size.draw_in(source, SIZE) if isinstance(size, Generator) else size
+    drawn = size.draw_in(source, DIMENSION) if isinstance(size, Generator) else size
     if type(drawn) is int and drawn >= 0:
         return drawn
     return checked_size(f"dim{axis}", drawn, here())

@@ -17,7 +17,7 @@ from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.exploration import Exploration, open_axes
 from generators.fixed_arrays import fixed_array
 from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
-from generators.related_numbers import RELATED, related, sharing, with_telling_ends, without_overflow
+from generators.related_numbers import RELATED, converted, related, sharing, with_telling_ends, without_overflow
 from generators.shapes import Shape, given_shape
 from generators.source import current
 from generators.strategies import as_generator
@@ -100,6 +100,8 @@ def explored_array(
         first = exploration.first_of(name, values)
         if contents is None and first is not values:
             values = related(values, first, name, filling, seed)
+        elif contents is None and (other := exploration.first_of_another(name)) is not None:
+            values = converted(values, other, filling, seed)
         elif contents == "sorted" and first is not values and exploration.level("values", number) in RELATED:
             values = sharing(values, first, name, low, high, seed)
         if contents is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from generators.annotations import SIZE
+from generators.annotations import DIMENSION
 from generators.arrays import Drawn, plain_dtype
 from generators.contents import Spec, array_from
 from generators.core import Generator
@@ -33,7 +33,7 @@ def fixed_array(source: Source, ndim: Any, dims: Sequence[Any], dtype: Any, low:
         if type(size) is not int:
             if not isinstance(size, Generator):
                 return None
-            size = size.draw_in(source, SIZE)  # noqa: PLW2901 - what was drawn keeps its value for who asks next
+            size = size.draw_in(source, DIMENSION)  # noqa: PLW2901 - what was drawn keeps its value for who asks next
             if type(size) is not int:
                 return None
         if size < 0:

@@ -15,6 +15,7 @@ from generators.values import Open, alone_at_the_end
 RELATED = frozenset(("ties", "whole"))
 _WHOLE_LEVELS = frozenset(("ties", "whole", "huge", "infinite", "nan"))
 _NOT_FINITE = frozenset(("nan", "infinite"))
+_ALONE = frozenset(("zeros", "nan"))
 #: The stream of random words, apart from the one that an array is made of.
 _STREAM, _ENDS, _PICKS = 2, 3, 4
 #: Dtypes whose division is a processor's own, which does not return where it overflows.
@@ -48,10 +49,40 @@ def related(values: Array, first: Array, dtype: str, numbers: Open, seed: int) -
     elif level in _NOT_FINITE:
         mixed = _facing(mixed, theirs, level, numbers.turn)
     if low is not None or high is not None:
-        inside = (mixed >= (-math.inf if low is None else low)) & (mixed < (math.inf if high is None else high))
-        mixed = np.where(inside, mixed, values)
+        mixed = np.where(_inside(mixed, low, high), mixed, values)
     chosen: Array = mixed.astype(values.dtype)
     return chosen
+
+
+def converted(values: Array, other: Array, numbers: Open, seed: int) -> Array:
+    """`values` (drawn as `numbers`), but half of them those of `other`, an array of another dtype, and the next ones to
+    these: where the one dtype holds what the other rounds, comparisons tell which of the two they are made in."""
+    if numbers.level not in _WHOLE_LEVELS or not values.size or not other.size:
+        return values
+    theirs, low, high = _aligned(other, values.shape, seed), numbers.low, numbers.high
+    if values.dtype.kind != "f":
+        low, high = numbers.whole_bounds(values.dtype.name)
+    taken = (Bits(seed, _PICKS).order(values.size).reshape(values.shape) % 2 == 0) & np.isfinite(theirs)
+    if values.dtype.kind == "f":
+        taken &= np.isfinite(values)  # special numbers stay
+    else:
+        limits = np.iinfo(values.dtype)
+        taken &= theirs >= limits.min
+        # The greatest may be rounded to one more than there is.
+        taken &= (
+            (theirs == np.floor(theirs)) & (theirs < limits.max) if theirs.dtype.kind == "f" else theirs <= limits.max
+        )
+    held = np.where(taken, theirs, 0).astype(values.dtype)
+    beside = taken & ~_every_second(taken)
+    whole = values.dtype.kind == "f" != theirs.dtype.kind
+    held = np.where(beside, held + held.dtype.type(1) if whole else _next(held, held.dtype.name), held)
+    chosen: Array = np.where(taken & _inside(held, low, high), held, values)
+    return chosen
+
+
+def _inside(values: Array, low: float | None, high: float | None) -> Array:
+    inside: Array = (values >= (-math.inf if low is None else low)) & (values < (math.inf if high is None else high))
+    return inside
 
 
 def sharing(values: Array, first: Array, dtype: str, low: float | None, high: float | None, seed: int) -> Array:
@@ -60,12 +91,7 @@ def sharing(values: Array, first: Array, dtype: str, low: float | None, high: fl
     if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
         return values
     picked = first.reshape(-1)[Bits(seed, _PICKS).below(first.size, values.size).astype(np.intp)].reshape(values.shape)
-    inside = np.isfinite(picked)
-    if low is not None:
-        inside &= picked >= low
-    if high is not None:
-        inside &= picked < high
-    mixed = np.where(_every_second(inside), picked, values)
+    mixed = np.where(_every_second(np.isfinite(picked) & _inside(picked, low, high)), picked, values)
     return np.sort(mixed, axis=-1) if mixed.ndim else mixed
 
 
@@ -159,7 +185,7 @@ def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Ar
         return values
     if dtype == "bool" and alone_at_the_end(numbers.level, numbers.turn):
         return values
-    if numbers.level == "zeros" and values.dtype.kind == "f":  # the last of which is alone
+    if numbers.level in _ALONE and values.dtype.kind == "f":  # the last of which is alone
         return values
     axis = max(range(values.ndim), key=lambda axis: (values.shape[axis], axis))
     last = axis == values.ndim - 1

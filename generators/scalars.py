@@ -6,11 +6,12 @@ import builtins
 import math
 import numbers
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from generators import annotations as kinds
-from generators.choosing import choose
+from generators.choosing import choose, whole_number
 from generators.combinators import nothing, oneof
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, of_the_test
@@ -26,8 +27,18 @@ _LONGEST = 3
 LOW, HIGH = 1, 6
 #: What numbers without bounds are like, in how many of twenty trials.
 _OF_SIZES = ((LOW, HIGH),) * 15 + ((HIGH, 18),) * 5
+#: A dimension is also one past a block of a vectorised loop, and more than a tile of a product, each once: no other
+#: dimension of the same array is, however many there are.
+_OF_DIMENSIONS = (
+    *((129, 200), *((LOW, HIGH),) * 4),
+    *((65, 66), *((LOW, HIGH),) * 3, (HIGH, 18)),
+    *((33, 34), *((LOW, HIGH),) * 3, (HIGH, 18)),
+    *((17, 18), *((LOW, HIGH),) * 2, (HIGH, 18), (HIGH, 18)),
+)
 _OF_WHOLE = ((LOW, HIGH),) * 11 + ((HIGH, 18),) * 3 + ((-6, 0),) * 4 + ((0, 1),) * 2
 _OF_FLOATS = ((1.0, 6.0),) * 7 + ((0.0, 1.0),) * 4 + ((-6.0, 0.0),) * 4 + ((-1e3, 1e3),) * 3 + ((-0.01, 0.01),) * 2
+#: What exponents, factors and slopes are compared with, the first two most; and how many a range has at most.
+_TELLING, _MOST_POINTS = (0.0, 1.0, 0.5, -1.0, 2.0, -0.5, -2.0), 6
 #: A number that steps through them all, each of them once in twenty.
 _STRIDE = 7
 
@@ -40,8 +51,9 @@ class random(Generator):
     the bounds do not count, for a complex both parts are drawn within them. A parameter that takes a tuple of any
     length gets one to three elements. Bounds may be generators. Never draws None.
 
-    Without bounds it is most often from 1 to 5, and in some trials a greater number, or, where the parameter may be
-    so, zero, a negative number or one between 0 and 1.
+    Within a test's trials each of a few whole numbers comes, and the ends of more; in a third of them a float is `low`,
+    0, 1 or the like. Without bounds it is most often from 1 to 5, and in some trials a greater number, or, where the
+    parameter may be so, zero, a negative number or one between 0 and 1.
 
     Raises `BadBounds` when there is nothing between the bounds: here, if both are plain numbers, else when drawn,
     naming the line that wrote it.
@@ -118,10 +130,13 @@ class random(Generator):
             kind = kinds.INT if isinstance(low, int) and isinstance(high, int) else kinds.FLOAT
         if self._open and isinstance(kind, kinds.Scalar):
             # What is a size, or may become one, is not negative.
-            size = annotation is None or annotation is kinds.SIZE
-            low, high = open_bounds(source, kind, size=size)
+            size = annotation is None or annotation is kinds.SIZE or annotation is kinds.DIMENSION
+            table = _OF_DIMENSIONS if annotation is kinds.DIMENSION else _OF_SIZES if size else _OF_WHOLE
+            low, high = open_bounds(source, table if kind.type is int else _OF_FLOATS)
         if kind is kinds.INT and type(low) is int and type(high) is int:
-            return source.integer(low, high)  # the commonest, at a third less
+            # Of a size there are few that matter, and tensors have a plan for these of their own.
+            size = annotation is kinds.SIZE or annotation is kinds.DIMENSION
+            return source.integer(low, high) if size else whole_number(source, low, high)
         return self._of(kind, source, low, high)
 
     def _of(self, kind: kinds.Kind, source: Source, low: Any, high: Any) -> Any:
@@ -132,12 +147,11 @@ class random(Generator):
                     low, high = math.ceil(low), math.ceil(high)
                     if not low < high:
                         raise self._bad(self.low, self.high, " when whole numbers are asked for")
-                return source.integer(low, high)
+                return whole_number(source, low, high)
             if wanted is float:
-                whole = type(low) is int and type(high) is int
-                if whole and source.planned(_whole_turn(source), 3) == 2:
-                    return float(source.integer(low, high))  # 1 and 2 are what exponents and factors are compared with
-                return source.uniform(float(low), float(high))
+                # Of a number without bounds those that are far from 1, or near 0, have trials of their own.
+                own = self._open and not LOW <= high - low <= HIGH
+                return source.uniform(float(low), float(high)) if own else _float(source, low, high)
             if wanted is bool:
                 return choose(source, 2) == 1
             return complex(source.uniform(float(low), float(high)), source.uniform(float(low), float(high)))
@@ -179,9 +193,9 @@ class random(Generator):
         return BadBounds(f"{self!r} at {text(self._where)}: {_nothing_between(low, high)}{when}")
 
 
-def open_bounds(source: Source, kind: kinds.Scalar, *, size: bool) -> builtins.tuple[Any, Any]:
-    """The bounds that a number without any has in the trial of `source`, by its row of the plan; plain ones first."""
-    table = (_OF_SIZES if size else _OF_WHOLE) if kind.type is int else _OF_FLOATS
+def open_bounds(source: Source, table: Sequence[builtins.tuple[Any, Any]]) -> builtins.tuple[Any, Any]:
+    """Those of `table` that a number without any has in the trial of `source`, by its row of the plan; plain ones
+    first."""
     trial = trial_of(source.seed)
     position = (trial * _STRIDE + len(source.choices)) % len(table) if trial >= PLAIN_ROWS else 0
     return table[source.planned(position, len(table))]
@@ -199,9 +213,22 @@ def _open_numbers(
     return [*times], tuple(map(float, times.values()))
 
 
-def _whole_turn(source: Source) -> int:
-    """2 where a number between whole bounds is whole itself: in every third trial."""
-    return (trial_of(source.seed) + len(source.choices)) % 3
+def _float(source: Source, low: float, high: float) -> float:
+    """A fraction in [low, high), or, in a third of the trials, one at which a function may do something else: the bound
+    itself, or a number that exponents, factors and slopes are compared with."""
+    points, chances = _points(low, high)
+    chosen = choose(source, len(chances), chances)
+    return points[chosen - 1] if chosen else source.uniform(float(low), float(high))
+
+
+@lru_cache(maxsize=256)
+def _points(low: float, high: float) -> builtins.tuple[builtins.tuple[float, ...], builtins.tuple[float, ...]]:
+    """Such numbers, and the chances of a fraction and of each of them."""
+    whole = range(math.ceil(low), math.ceil(high)) if type(low) is type(high) is int else ()
+    found = dict.fromkeys(map(float, (low, *_TELLING, *whole[:_MOST_POINTS])))
+    points = [point for point in found if low <= point < high][:_MOST_POINTS]
+    chances = [2.0 if point in _TELLING[:2] else 1.0 for point in points]
+    return builtins.tuple(points), (2.0 * sum(chances), *chances)
 
 
 def random_bool() -> random:

@@ -13,6 +13,8 @@ from generators.plan import BLOCK, NAMES, THOROUGH, row
 _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
 #: How many of the trials that were not run yet are compared with each other, to find the next.
 WINDOW = 60
+#: Of so many choices of a test each two and three have been together in a trial that was accepted, as far as can be.
+MOST_TOGETHER = 4
 #: A feature that was refused so often, and never accepted, is put off.
 DOUBTFUL = 2
 
@@ -24,7 +26,16 @@ class Schedule:
     likely to be accepted by what else it has, is preferred to one of new features only.
     """
 
-    __slots__ = ("_accepted", "_coming", "_open", "_refused", "_window")
+    __slots__ = (
+        "_accepted",
+        "_accepted_together",
+        "_choices",
+        "_combinations",
+        "_coming",
+        "_open",
+        "_refused",
+        "_window",
+    )
 
     def __init__(self, attempts: int, *, thorough: bool = False) -> None:
         """`attempts`: how many indices there are at most; `thorough`: those past the first block are such from
@@ -37,6 +48,10 @@ class Schedule:
         self._refused: dict[tuple[Any, int | None], int] = {}
         #: The factors that the test leaves open, and its choices among alternatives, as far as they are known.
         self._open: dict[Any, None] = {}
+        #: The first of these choices; what the accepted trials have of each two and three of them; and each trial.
+        self._choices: tuple[Any, ...] = ()
+        self._accepted_together: set[tuple[tuple[Any, int | None], ...]] = set()
+        self._combinations: dict[int, frozenset[tuple[tuple[Any, int | None], ...]]] = {}
 
     def __iter__(self) -> Iterator[int]:
         while (index := self._next()) is not None:
@@ -47,8 +62,14 @@ class Schedule:
         """Say which `features` trial `index` drew, and whether the reference refused it."""
         counts = self._refused if refused else self._accepted
         for feature in features.items():
-            self._open[feature[0]] = None
+            if feature[0] not in self._open:
+                self._open[feature[0]] = None
+                if feature[0] not in _PLACES and len(self._choices) < MOST_TOGETHER:
+                    self._choices += (feature[0],)
+                    self._combinations.clear()
             counts[feature] = counts.get(feature, 0) + 1
+        if not refused and self._choices:
+            self._accepted_together.update(_together([(name, features.get(name)) for name in self._choices]))
 
     def _next(self) -> int | None:
         if not self._refused:
@@ -81,4 +102,15 @@ class Schedule:
             new += not accepted
             if refused >= DOUBTFUL or accepted:
                 likely *= (accepted + 1) / (accepted + refused + 1)
+        if self._choices:
+            together = self._combinations.get(index)
+            if together is None:
+                levels_of = [(name, planned_alternative(index, name)) for name in self._choices]
+                together = self._combinations[index] = _together(levels_of)
+            new += len(together - self._accepted_together)
         return likely, new
+
+
+def _together(levels: list[tuple[Any, int | None]]) -> frozenset[tuple[tuple[Any, int | None], ...]]:
+    """Each two and each three of these choices."""
+    return frozenset((*itertools.combinations(levels, 2), *itertools.combinations(levels, 3)))

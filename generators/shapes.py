@@ -7,7 +7,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from generators.annotations import SIZE
+from generators.annotations import DIMENSION, SIZE
 from generators.core import Annotation, Generator
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.source import Source
@@ -177,7 +177,7 @@ class given_shape(Generator):
             sizes = _sizes(sizes.draw_in(source, SIZE), self._where)
         return builtins.tuple(
             [
-                checked_size(f"shape[{axis}]", size.draw_in(source, SIZE), self._where)
+                checked_size(f"shape[{axis}]", size.draw_in(source, DIMENSION), self._where)
                 if isinstance(size, Generator)
                 else size
                 for axis, size in enumerate(sizes)

@@ -131,6 +131,18 @@ class Source:
         choices.append(_made(Choice, ("integer", value, low, high)))
         return value
 
+    def integer_within(self, first: int, end: int, low: int, high: int) -> int:
+        """A whole number in [first, end), which a plan chose of those in [low, high): where a choice is forced, any of
+        these."""
+        choices = self.choices
+        position = len(choices)
+        if position < self._scripted:
+            value = int(self._script(position, "integer", low, high))
+        else:
+            value = first + (self._word(position) * (end - first) >> 64)
+        choices.append(_made(Choice, ("integer", value, low, high)))
+        return value
+
     def uniform(self, low: float, high: float) -> float:
         """A float in [low, high). Raises `BadBounds` when there is none or a bound is not finite."""
         if not low < high or not (math.isfinite(low) and math.isfinite(high)):

@@ -40,6 +40,8 @@ SHARE = 0.25
 FEW = 8
 #: Of so many rows one may be masked, and of so many columns, where there are as many rows.
 FEW_ROWS, FEW_COLUMNS = 2, 4
+#: Of so many rows one may be nothing but NaN.
+_ROWS_WITH_NAN = 3
 #: The last of truth values that are otherwise alike, by level and turn: what a loop leaves out at its end shows in all,
 #: any and counts of a whole array only there.
 _LAST = MappingProxyType({"whole 0": True, "whole 1": False, "signed 1": True, "ties 1": False})
@@ -85,7 +87,7 @@ class Open(Filling):
             parts = self.fill(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(dtype)))
             return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
         elif dtype in INTEGRAL:
-            values = _whole(bits, count, dtype, self, *self._whole_bounds(dtype))
+            values = _whole(bits, count, dtype, self, *self.whole_bounds(dtype))
             boundless = self.low is None and self.high is None
             if self.level == "nan" and boundless and dtype in _CONFUSED and len(spec.shape) > 1 and count >= FEW:
                 _put_in_disorder(values.reshape(-1, spec.shape[-1]), _CONFUSED[dtype])
@@ -93,6 +95,8 @@ class Open(Filling):
             values = _boundless(bits, count, dtype, self.level, self.turn)
             if self.level == "infinite" and len(spec.shape) > 1 and count:
                 _mask(values.reshape(-1, spec.shape[-1]))
+            if self.level == "nan" and self.turn % 2 and len(spec.shape) > 1 and spec.shape[0] >= _ROWS_WITH_NAN:
+                values.reshape(spec.shape[0], -1)[1] = math.nan  # a whole row, and the others are not
             if self.level == "zeros" and self.turn % 2:
                 # Of more dimensions whole rows are zero, and all but the last number, so that any() hangs on that one.
                 zeroed = values[: count if len(spec.shape) < 2 else -1]
@@ -101,7 +105,7 @@ class Open(Filling):
             values = _bounded(bits, count, dtype, self)
         return values.reshape(spec.shape)
 
-    def _whole_bounds(self, dtype: str) -> tuple[int | None, int | None]:
+    def whole_bounds(self, dtype: str) -> tuple[int | None, int | None]:
         """The first whole number, and the one after the last, where a bound says so."""
         limits = np.iinfo(numpy_dtype(dtype))
         low, high = self.low, self.high
@@ -152,8 +156,12 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
     if level == "wide":
         return _wide(bits, count, dtype)
     if level == "whole":
-        step = 1.0 if turn % 2 else 0.5  # each to eight steps from zero
-        values = cast((bits.below(4 * int(REACH) + 1, count).astype(np.float64) - 2 * REACH) * step, dtype)
+        step, steps = (1.0 if turn % 2 else 0.5), 4 * int(REACH) + 1  # each to eight steps from zero
+        few = count <= EACH_DECADE  # of few as few as can be are alike
+        wholes = bits.order(max(count, steps))[:count] % steps if few else bits.below(steps, count)
+        values = cast((wholes.astype(np.float64) - 2 * REACH) * step, dtype)
+        if count >= steps:
+            return values
         surely = np.roll([1.0, 0.5, 0.0, -1.0, -0.5, 2.5, 2.0, -1.5], -turn)
         return _mixed(bits, values, cast(surely, dtype)) if count else values
     reach = WIDER_REACH if level == "signed" and not bits.below(3, 1)[0] else REACH
@@ -204,11 +212,10 @@ def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:
     zeros = bool((edges == 0).all())
     alone = (zeros or len(edges) == 1) and turn % 2 == 0
     many = np.arange(count if count < FEW else 3 * count // 4) if zeros else bits.some(count, most)
-    # Alone, it is in the second half, where what is left over after whole blocks is; a zero is the very last, so that
-    # all() hangs on it.
+    # Alone, it is the very last, where what is left over after whole blocks is, so that all() hangs on a zero.
     places = many
     if alone:
-        places = np.array([count - 1]) if zeros else count // 2 + bits.some(count - count // 2, 1)
+        places = np.array([count - 1])
     picks = bits.below(len(edges), len(places)).astype(np.intp)
     surely = min(len(places), len(edges))
     whole = values.dtype.kind != "f"

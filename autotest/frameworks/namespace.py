@@ -270,7 +270,7 @@ def _draws(part: Any) -> bool:
     if not part.training:
         return False
     dropout = getattr(part, "dropout", 0)
-    masks = type(part).__name__ in _MASKING and getattr(part, "p", 1) != 0
+    masks = type(part).__name__ in _MASKING and getattr(part, "p", 0.5) not in (0, 1)
     return masks or (isinstance(dropout, float) and dropout > 0)
 
 

@@ -76,7 +76,7 @@ def contents_of(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         if position is not None and len(args) > position and "training" not in kwargs:
             training = args[position]
         probability = kwargs.get("p", args[1] if len(args) > 1 else 0.5)
-        idle = name not in ("rrelu", "gumbel_softmax") and probability == 0
+        idle = name not in ("rrelu", "gumbel_softmax") and probability in (0, 1)  # it drops nothing, or all there is
         return KnownContents.DEFINED if idle or (not training and name != "gumbel_softmax") else KnownContents.UNDEFINED
     return KnownContents.DEFINED
 

@@ -31,6 +31,8 @@ def test_fresh_memory_is_undefined(target):
         ("nn.functional.dropout", ("x", 0.5, False), {}, KnownContents.DEFINED),
         ("nn.functional.dropout", ("x", 0), {}, KnownContents.DEFINED),
         ("nn.functional.dropout", ("x",), {"p": 0.0}, KnownContents.DEFINED),
+        ("nn.functional.dropout", ("x", 1.0), {}, KnownContents.DEFINED),
+        ("nn.functional.alpha_dropout", ("x",), {"p": 1}, KnownContents.DEFINED),
         ("nn.functional.rrelu", ("x",), {}, KnownContents.DEFINED),
         ("nn.functional.rrelu", ("x",), {"training": True}, KnownContents.UNDEFINED),
         ("nn.functional.gumbel_softmax", ("x",), {}, KnownContents.UNDEFINED),
@@ -65,6 +67,7 @@ def test_filling_makes_contents_defined_again():
     [
         (lambda: real.nn.Dropout(0.5), True),
         (lambda: real.nn.Dropout(0.0), False),
+        (lambda: real.nn.Dropout(1.0), False),
         (lambda: real.nn.Dropout(0.5).eval(), False),
         (lambda: real.nn.Sequential(real.nn.Linear(1, 1), real.nn.Sequential(real.nn.Dropout2d())), True),
         (lambda: real.nn.LSTM(2, 2, num_layers=2, dropout=0.3), True),

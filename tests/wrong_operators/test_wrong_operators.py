@@ -11,12 +11,13 @@ from tests.wrong_operators.memory import MEMORY
 from tests.wrong_operators.numbers import NUMBERS
 from tests.wrong_operators.rare_pairs import RARE_PAIRS
 from tests.wrong_operators.reported import REPORTED
+from tests.wrong_operators.seldom import SELDOM
 from tests.wrong_operators.wrong import Wrong
 
 #: What torch warns of where it broadcasts in a loss, or divides by no degree of freedom.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-WRONG = [*NUMBERS, *MEMORY, *FORMULAS, *LAYERS, *RARE_PAIRS, *REPORTED]
+WRONG = [*NUMBERS, *MEMORY, *FORMULAS, *LAYERS, *RARE_PAIRS, *REPORTED, *SELDOM]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)

@@ -15,6 +15,8 @@ Values = np.ndarray[Any, Any]
 
 #: Arrays of up to this many bytes are compared by the route that has the least overhead a call.
 _SMALL = 4096
+#: So many elements are counted in units in the last place at once.
+_AT_ONCE = 1 << 16
 #: What rounding of the quick test itself may hide: sums of up to 1,024 float32 squares are off by less.
 _SLACK = 0.98
 
@@ -230,9 +232,14 @@ def _position(values: Values, kind: str) -> Values:
 def _ulps(expected: Values, actual: Values, dtype: str) -> int | None:
     if expected.dtype.kind != "f":
         return None
-    finite = np.isfinite(expected) & np.isfinite(actual)
-    apart = ulps_apart(expected[finite], actual[finite], dtype) if finite.any() else None
-    return None if apart is None else int(apart.max())
+    greatest = None
+    for start in range(0, expected.size, _AT_ONCE):  # positions take many times the memory of what they are of
+        one, other = expected[start : start + _AT_ONCE], actual[start : start + _AT_ONCE]
+        finite = np.isfinite(one) & np.isfinite(other)
+        apart = ulps_apart(one[finite], other[finite], dtype) if finite.any() else None
+        if apart is not None:
+            greatest = max(greatest or 0, int(apart.max()))
+    return greatest
 
 
 def _common(expected: Values, actual: Values) -> tuple[Values, Values]:

@@ -9,7 +9,6 @@ from autotest.base.errors import AutotestError
 from autotest.diagnosis.agreement import Agreement
 from autotest.diagnosis.shrinking import FailureSignature
 from autotest.frameworks import Pair
-from autotest.program.reduction import Cost
 from autotest.trials.trial import Outcome, Test, run_trial
 from generators import Choice, simplest
 from generators.source import Primitive
@@ -62,7 +61,7 @@ def _same(outcome: Outcome, failure: FailureSignature) -> bool:
     return failure.shown_by(Agreement(outcome.recorder.snapshot(), outcome.recorder, outcome.mismatches))
 
 
-def _cost(choices: Sequence[Choice]) -> Cost:
+def _cost(choices: Sequence[Choice]) -> tuple[float, ...]:
     """What shrinking the choices of a trial makes less: how many there are, then how far they are from simple."""
     distances = [abs(choice.value - _plainest(choice)) for choice in choices if choice.kind != "bits"]
     return len(choices), sum(1 for distance in distances if distance), sum(min(distance, 1e6) for distance in distances)

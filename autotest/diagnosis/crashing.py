@@ -153,7 +153,7 @@ class _DeathSearch:
             if self._operator and operator_of(program.calls, len(program.calls) - 1) != self._operator:
                 continue
             digest = reduction.digest(program)
-            if digest not in self._seen and reduction.cost(program) < reduction.cost(self._best):
+            if digest not in self._seen and reduction.is_simpler(program, self._best):
                 self._seen.add(digest)
                 yield program
 

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, leaves, refs
 from autotest.program.calls import LAYOUT
+from autotest.program.reduction import elements
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 from autotest.program.semantics import OPERATIONS, in_place
 
@@ -32,6 +33,8 @@ _COMPARING = frozenset(
 )
 #: Runs with moved inputs. An element that one input reaches is taken for one that many do once in 2 ** RUNS.
 RUNS = 8
+#: Results of runs of programs with so many numbers, or fewer, are kept for other places.
+_KEPT = 1 << 20
 #: An error is called one of an unstable algorithm where so much of it strays, and so many times as far as the result.
 _STRAYING, _SENSITIVE = 0.25, 4.0
 
@@ -43,7 +46,8 @@ class DoublePrecision:
         self._pair = pair
         self.program = program
         self.wide, self._places = widened(program)
-        self._moved: dict[tuple[str, int | None], list[dict[Place, Any]]] = {}
+        #: By dtype, by what moves and by run: the results of all places, unless these are large.
+        self._moved: dict[tuple[str, int | None, int], dict[Place, Any]] = {}
 
     def wide_place(self, place: Place) -> Place:
         return self._places[place[0]], place[1]
@@ -53,15 +57,22 @@ class DoublePrecision:
         """Each side's results in double precision."""
         return results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate)
 
-    def moved(self, dtype: str, into: int | None = None) -> list[dict[Place, Any]]:
-        """The reference's results when about half of the inputs move by a roundoff of `dtype`, and of what goes `into`
-        that call of the program."""
-        if (dtype, into) not in self._moved:
-            roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
-            self._moved[dtype, into] = [self._run_moved(roundoff, run, into) for run in range(RUNS)]
-        return self._moved[dtype, into]
+    def moved(self, at: Place, dtype: str, into: int | None) -> Iterator[np.ndarray[Any, Any]]:
+        """What the reference has at the place `at` of the wide program when about half of the inputs move by a roundoff
+        of `dtype`, and of what goes `into` that call of the program: one run after the other, since each may be large.
+        """
+        for run in range(RUNS):
+            found = self._moved.get((dtype, into, run))
+            if found is None:
+                found = self._run_moved(dtype, run, into)
+                if elements(self.wide) <= _KEPT:
+                    self._moved[dtype, into, run] = found
+            array = as_array(found.get(at))
+            if array is not None:
+                yield array
 
-    def _run_moved(self, roundoff: float, run: int, into: int | None) -> dict[Place, Any]:
+    def _run_moved(self, dtype: str, run: int, into: int | None) -> dict[Place, Any]:
+        roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
         program = with_arrays(self.wide, nudged(self.wide.arrays, roundoff, run))
         if into is None:
             return results(program, self._pair.reference)
@@ -100,11 +111,10 @@ class DoublePrecision:
             return None
         exact = self._unrounded(place, focus)
         whole = expected.dtype.kind in "biu"
-        same: list[np.ndarray[Any, Any]] = []
+        same: Iterable[np.ndarray[Any, Any]] = ()
         # Of exact operands a comparison is exact, whatever moved inputs make of it.
         if not (exact and whole and self.program.calls[place[0]].target in _COMPARING):
-            moved = [as_array(run.get(at)) for run in self.moved(dtype, into)]
-            same = [item for item in moved if item is not None and item.shape == expected.shape]
+            same = (item for item in self.moved(at, dtype, into) if item.shape == expected.shape)
         dtype = str(expected.dtype) if whole else dtype  # of a plain number, too
         rounding = Rounding(dtype, self._length(expected.size), self.cancellation, exact)
         return measure((expected, actual), (true, claimed), same, mask, rounding)

@@ -10,7 +10,7 @@ derived). An element that only one or two inputs reach has n = 2.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -142,7 +142,7 @@ class Rounding:
 def measure(
     pair: tuple[Values, Values],
     wide: tuple[Values, Values],
-    perturbed: Sequence[Values],
+    perturbed: Iterable[Values],
     mask: Values,
     rounding: Rounding,
 ) -> Measured:
@@ -189,16 +189,19 @@ def measure(
     )
 
 
-def _spread(truth: Values, perturbed: Sequence[Values]) -> tuple[Values, Values]:
+def _spread(truth: Values, perturbed: Iterable[Values]) -> tuple[Values, Values]:
     """Root mean square of how far each element moved, and which elements few inputs reach."""
-    moves = [distance(truth, np.asarray(one).astype(truth.dtype)) for one in perturbed]
-    if not moves:
-        return np.zeros(truth.shape), np.ones(truth.shape, bool)
-    stack = np.stack(moves)
+    squares, stood_still, runs = np.zeros(truth.shape), np.zeros(truth.shape, bool), 0
     with np.errstate(all="ignore"):
+        for one in perturbed:  # each may be large, and is made when it is asked for
+            move = distance(truth, np.asarray(one).astype(truth.dtype))
+            stood_still |= move == 0
+            squares += move**2
+            runs += 1
+        if not runs:
+            return squares, np.ones(truth.shape, bool)
         # Each run moves half of the inputs; an element that stood still in one of them depends on few.
-        spread = np.sqrt(2 * np.mean(stack**2, axis=0))
-    return spread, (stack == 0).any(axis=0)
+        return np.sqrt(2 * (squares / runs)), stood_still
 
 
 def _rounded(truth: Values, dtype: str) -> Values:

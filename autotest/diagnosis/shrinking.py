@@ -34,6 +34,8 @@ SAY_LITTLE = frozenset(("exception", "accepted", "structure"))
 EXECUTIONS = 600
 #: So many times the executions, and n * log2(n) of a program of n calls, is what these may have of calls together.
 _CALLS = 16
+#: Programs of so many numbers are large, and so many candidates for a smaller one are run however long that takes.
+_LARGE, _SURELY = 1 << 20, 24
 #: Spans of so many calls, or more, are left out together before single calls are.
 _THINNEST = 4
 
@@ -130,17 +132,20 @@ class Shrinker:
         length = len(start.program.calls)
         self._budget = _CALLS * (limit + length * math.log2(length + 2))
         self._seen: set[bytes] = {reduction.digest(start.program)}
+        self._began_large = _is_large(start.program)
         self.result = Shrunk(start, [start])
 
     def shrink(self, first: Sequence[Program] = ()) -> Shrunk:
         """Try the programs in `first`, then make what holds smaller until nothing is."""
         for program in first:
             self._try(program)
+        arguments, shapes = self._in_class(reduction.arguments), self._in_class(reduction.shapes)
+        while (
+            _is_large(self.result.agreement.program) and not self._over and any(map(self._try, self._bounded(shapes)))
+        ):
+            pass
         self._thin()
-        sizes: tuple[reduction.Pass, ...] = (reduction.arguments, reduction.shapes)
-        if self._failure.symptom in SAY_LITTLE:
-            sizes = tuple(reduction.in_class(one) for one in sizes)
-        passes: tuple[reduction.Pass, ...] = (self._calls, *sizes, reduction.kinds, reduction.contents)
+        passes: tuple[reduction.Pass, ...] = (self._calls, arguments, shapes, reduction.kinds, reduction.contents)
         improved = True
         while improved:
             improved = False
@@ -150,9 +155,12 @@ class Shrinker:
         self.result.complete = not self._over
         return self.result
 
+    def _in_class(self, one: reduction.Pass) -> reduction.Pass:
+        return reduction.in_class(one) if self._failure.symptom in SAY_LITTLE else one
+
     def _bounded(self, one: reduction.Pass, *, ended: bool = True) -> Iterator[Program]:
         candidates = reduction.candidates(one, self.result.agreement.program)
-        while not (ended and self._over):
+        while not (self._over if ended else time.monotonic() > self._latest):
             candidate = next(candidates, None)
             if candidate is None:
                 return
@@ -160,8 +168,11 @@ class Shrinker:
 
     @property
     def _over(self) -> bool:
-        spent = self.result.executions >= self._limit or self.result.performed > self._budget
-        return spent or time.monotonic() > self._deadline
+        executions = self.result.executions
+        if executions >= self._limit or self.result.performed > self._budget:
+            return True
+        # What is told of a large program takes longer than to try a few smaller ones, which soon are small.
+        return time.monotonic() > self._deadline and not (executions < _SURELY and self._began_large)
 
     def _calls(self, program: Program) -> Iterator[Program]:
         return call_reduction.calls(program, self.values())
@@ -225,7 +236,7 @@ class Shrinker:
         found: list[Program] = []
         for one in (reduction.shapes, reduction.arguments, reduction.contents):
             for program in itertools.islice(self._bounded(one, ended=False), most // 2):
-                mended = self._runnable(program) if reduction.cost(program) < reduction.cost(best) else None
+                mended = self._runnable(program) if reduction.is_simpler(program, best) else None
                 if mended is None:
                     continue
                 agreement = self._judging.examined(mended)
@@ -236,7 +247,7 @@ class Shrinker:
     def _try(self, program: Program) -> bool:
         """Whether `program` is smaller and fails in the same way; it is then the one to go on with."""
         best = self.result.agreement
-        if not program.calls or reduction.cost(program) >= reduction.cost(best.program):
+        if not program.calls or not reduction.is_simpler(program, best.program):
             return False
         digest = reduction.digest(program)
         if digest in self._seen:
@@ -256,6 +267,11 @@ class Shrinker:
 
     def _wide_holds(self, agreement: Agreement) -> bool:
         return not self._failure.wide or differs_widely(agreement, self._pair, self._settings)
+
+
+def _is_large(program: Program) -> bool:
+    """Whether a run takes so long that sizes come first: all else is quick afterwards."""
+    return reduction.elements(program) > _LARGE
 
 
 def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool:

@@ -1,0 +1,103 @@
+"""Failures of programs with millions of numbers: made smaller before all else, without a copy of them for each step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotest.base.settings import Settings
+from autotest.comparison.elementwise import _AT_ONCE, statistics
+from autotest.diagnosis import shrinking
+from autotest.diagnosis.agreement import agree
+from autotest.diagnosis.double_precision import RUNS, DoublePrecision
+from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker
+from autotest.frameworks import Pair
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array, Call, Captured, Program, Ref, reduction
+from tests.support.faulty import FaultyTorch, plus
+
+INPUT = {"requires_grad": False, "device": "cpu"}
+FAILURE = FailureSignature("value", "forward", "candidate", "exp", "")
+
+
+def program(*shape: int) -> Program:
+    calls = (
+        Call("tensor", "float32", (Captured(0),), INPUT, 0),
+        Call("function", "exp", (Ref(0),), {}, 1),
+        Call("function", "sin", (Ref(1),), {}, 2),
+    )
+    return Program(calls, (Array(np.ones(shape, "float32"), "float32"),))
+
+
+@pytest.fixture
+def shrinker(monkeypatch):
+    """Shrinks a program of 64 x 64 numbers in no time at all, and notes how many numbers each run has."""
+    ran: list[int] = []
+
+    def judge(candidate, pair, settings):
+        ran.append(reduction.elements(candidate))
+        return agree(candidate, pair, settings)
+
+    def make(large: int) -> tuple[Shrinker, list[int]]:
+        monkeypatch.setattr(shrinking, "_LARGE", large)
+        pair, settings = Pair(TorchFramework(), FaultyTorch({"exp": plus(1.0)})), Settings()
+        start = agree(program(64, 64), pair, settings)
+        return Shrinker(start, FAILURE, Judging(pair, settings, judge), seconds=0.0), ran
+
+    return make
+
+
+def test_a_large_program_is_made_smaller_even_when_its_time_is_over(shrinker):
+    large, ran = shrinker(large=1000)
+    smallest = large.shrink().agreement.program
+    assert reduction.elements(smallest) == 1
+    assert len(ran) <= shrinking._SURELY
+
+
+def test_a_small_one_is_not(shrinker):
+    small, ran = shrinker(large=10_000)
+    assert reduction.elements(small.shrink().agreement.program) == 64 * 64
+    assert ran == []
+
+
+def test_the_sizes_of_a_large_program_come_first(shrinker):
+    large, ran = shrinker(large=1000)
+    large.shrink()
+    assert min(ran[:2]) == 1, "after the same numbers in one dimension"
+
+
+def test_looking_for_passing_programs_ends_with_the_time(shrinker):
+    large, ran = shrinker(large=10_000)
+    assert large.around() == []
+    assert ran == []
+
+
+def test_programs_are_told_apart_without_keeping_their_numbers():
+    one, other = program(500, 500), program(500, 500)
+    other.arrays[0].data[-1, -1] = 2.0
+    assert len(reduction.digest(one)) < 100
+    assert reduction.digest(one) == reduction.digest(program(500, 500)) != reduction.digest(other)
+    assert reduction.digest(program(4, 9)) != reduction.digest(program(9, 4))
+
+
+def test_runs_with_moved_inputs_of_a_large_program_are_not_kept(monkeypatch):
+    pair, made = Pair(TorchFramework(), TorchFramework()), []
+    run = DoublePrecision._run_moved
+    monkeypatch.setattr(DoublePrecision, "_run_moved", lambda self, *told: (made.append(told), run(self, *told))[1])
+    for most, runs in ((10_000, RUNS), (1000, 2 * RUNS)):
+        monkeypatch.setattr("autotest.diagnosis.double_precision._KEPT", most)
+        double = DoublePrecision(program(64, 64), pair)
+        made.clear()
+        for slot in (1, 2):
+            assert len([*double.moved((slot, ""), "float32", None)]) == RUNS
+        assert len(made) == runs
+
+
+def test_units_in_the_last_place_are_counted_over_all_of_a_large_array():
+    expected = np.ones(3 * _AT_ONCE + 5, "float32")
+    actual = expected.copy()
+    actual[-1] += 2.0**-20
+    found = statistics(expected, actual, expected != actual, 0.0, 0.0, "float32")
+    assert found.ulps == 8
+    actual[7] += 2.0**-19
+    assert statistics(expected, actual, np.ones(expected.shape, bool), 0.0, 0.0, "float32").ulps == 16

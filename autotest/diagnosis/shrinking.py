@@ -36,6 +36,8 @@ EXECUTIONS = 600
 _CALLS = 16
 #: Programs of so many numbers are large, and so many candidates for a smaller one are run however long that takes.
 _LARGE, _SURELY = 1 << 20, 24
+#: The first candidates for plainer numbers are those in which all are alike.
+_PLAIN = 4
 #: Spans of so many calls, or more, are left out together before single calls are.
 _THINNEST = 4
 
@@ -132,7 +134,8 @@ class Shrinker:
         length = len(start.program.calls)
         self._budget = _CALLS * (limit + length * math.log2(length + 2))
         self._seen: set[bytes] = {reduction.digest(start.program)}
-        self._began_large = _is_large(start.program)
+        #: A run takes so long that sizes come first: all else is quick afterwards.
+        self._began_large = reduction.elements(start.program) > _LARGE
         self.result = Shrunk(start, [start])
 
     def shrink(self, first: Sequence[Program] = ()) -> Shrunk:
@@ -140,10 +143,12 @@ class Shrinker:
         for program in first:
             self._try(program)
         arguments, shapes = self._in_class(reduction.arguments), self._in_class(reduction.shapes)
-        while (
-            _is_large(self.result.agreement.program) and not self._over and any(map(self._try, self._bounded(shapes)))
-        ):
-            pass
+        if self._began_large:
+            while not self._over and any(map(self._try, self._bounded(shapes))):
+                pass
+            # A script holds all numbers that are not alike, however many there still are.
+            plain = reduction.candidates(reduction.contents, self.result.agreement.program)
+            any(map(self._try, itertools.islice(plain, _PLAIN)))
         self._thin()
         passes: tuple[reduction.Pass, ...] = (self._calls, arguments, shapes, reduction.kinds, reduction.contents)
         improved = True
@@ -267,11 +272,6 @@ class Shrinker:
 
     def _wide_holds(self, agreement: Agreement) -> bool:
         return not self._failure.wide or differs_widely(agreement, self._pair, self._settings)
-
-
-def _is_large(program: Program) -> bool:
-    """Whether a run takes so long that sizes come first: all else is quick afterwards."""
-    return reduction.elements(program) > _LARGE
 
 
 def differs_widely(agreement: Agreement, pair: Pair, settings: Settings) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,6 +20,7 @@ from autotest.program import Array, Call, Captured, Program, Ref, reduction
 from tests.support.faulty import FaultyTorch, plus
 
 INPUT = {"requires_grad": False, "device": "cpu"}
+WRONG = plus(1.0)
 FAILURE = FailureSignature("value", "forward", "candidate", "exp", "")
 
 
@@ -26,7 +30,8 @@ def program(*shape: int) -> Program:
         Call("function", "exp", (Ref(0),), {}, 1),
         Call("function", "sin", (Ref(1),), {}, 2),
     )
-    return Program(calls, (Array(np.ones(shape, "float32"), "float32"),))
+    numbers = np.arange(math.prod(shape), dtype="float32").reshape(shape) / math.prod(shape)
+    return Program(calls, (Array(numbers, "float32"),))
 
 
 @pytest.fixture
@@ -38,9 +43,9 @@ def shrinker(monkeypatch):
         ran.append(reduction.elements(candidate))
         return agree(candidate, pair, settings)
 
-    def make(large: int) -> tuple[Shrinker, list[int]]:
+    def make(large: int, fault: Any = WRONG) -> tuple[Shrinker, list[int]]:
         monkeypatch.setattr(shrinking, "_LARGE", large)
-        pair, settings = Pair(TorchFramework(), FaultyTorch({"exp": plus(1.0)})), Settings()
+        pair, settings = Pair(TorchFramework(), FaultyTorch({"exp": fault})), Settings()
         start = agree(program(64, 64), pair, settings)
         return Shrinker(start, FAILURE, Judging(pair, settings, judge), seconds=0.0), ran
 
@@ -64,6 +69,16 @@ def test_the_sizes_of_a_large_program_come_first(shrinker):
     large, ran = shrinker(large=1000)
     large.shrink()
     assert min(ran[:2]) == 1, "after the same numbers in one dimension"
+
+
+def test_the_numbers_of_what_stays_large_are_alike_when_they_may_be_any(shrinker):
+    def wrong_where_there_are_many(exp):
+        return lambda x: exp(x) + (x.numel() > 3000)
+
+    large, _ = shrinker(large=1000, fault=wrong_where_there_are_many)
+    smallest = large.shrink().agreement.program
+    assert 3000 < reduction.elements(smallest) < 64 * 64
+    assert len(np.unique(smallest.arrays[0].data)) == 1
 
 
 def test_looking_for_passing_programs_ends_with_the_time(shrinker):

@@ -134,7 +134,8 @@ def _chances(possibility: Any, count: int) -> builtins.tuple[float, ...]:
             chances = builtins.tuple([float(chance) for chance in possibility])
         except (TypeError, ValueError):
             raise GeneratorError(
-                f"oneof(possibility={possibility!r}): expected {count} numbers with sum 1"
+                f"oneof(possibility={possibility!r}): "
+                + (f"expected {count} numbers with sum 1" if count > 1 else "expected one number, which is 1")
                 + (", or the chance of the first" if count == 2 else "")
             ) from None
     if len(chances) != count:

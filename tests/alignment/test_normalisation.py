@@ -93,8 +93,11 @@ class TestNormalisation(unittest.TestCase):
     @autotest()
     def test_groups(self):
         groups, size = random(1, 4).to(int), random(1, 4).to(int)
-        m = torch.nn.GroupNorm(groups, groups * size, affine=random_bool() | nothing())
-        return m(image(groups * size, oneof(1, 2).value()))
+        affine = (random_bool() | nothing()).value()
+        m = torch.nn.GroupNorm(groups, groups * size, affine=affine)
+        x = image(groups * size, oneof(1, 2).value())
+        # Without weights, torch 2.0.1 dies in the backward pass of what lies with its channels last.
+        return m(x.contiguous() if affine is False else x)
 
     @autotest()
     def test_groups_of_a_matrix(self):

@@ -17,6 +17,7 @@ from autotest.diagnosis.scripted_finding import scripted
 from autotest.frameworks import Pair
 from autotest.processes.breadcrumb import Breadcrumb, called
 from autotest.processes.client import Server
+from autotest.processes.endings import room_to_judge
 from autotest.program import Call
 from autotest.recording.given import given
 from autotest.recording.recorder import Recorder
@@ -88,7 +89,8 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
         with _watching(task.where, trail, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
                 outcome = _trial(test, pair, task.where, index, trail)
-                tally.add(outcome, index)
+                with room_to_judge(conditions.memory):
+                    tally.add(outcome, index)
                 result.done += 1
                 large = holds_much(outcome.recorder)
                 if _wants_graph(outcome, test, pair) and pair.candidate.graph_mode not in task.set_aside:
@@ -217,26 +219,32 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 _leads_to_graph(trail, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
-            trial = FailedTrial(test, outcome, pair)
-
-            def is_rounding() -> bool:
-                trial.cleared()  # which leaves what counts, for the finding to be named after
-                return False
-
-            trial.judged(context.ledger, is_rounding)
-            if not outcome.mismatches:
-                return  # this time the reference did not agree with itself
-            if task.thorough and task.shrink:
-                finding = trial.diagnosed(context, task.index)
-            else:
-                # On disk first: what comes later runs the candidate again, and may die of it.
-                finding = trial.recorded(context, task.index)
-                if finding.program is not None and finding.first.symptom != "graph":
-                    finding = scripted(finding, context)
-            found.append(_kept(finding, task, context, conditions))
+            with room_to_judge(conditions.memory):
+                finding = _diagnosed(FailedTrial(test, outcome, pair), context, task)
+            if finding is not None:
+                found.append(_kept(finding, task, context, conditions))
 
     _call(task.where, drive)
     return found[0] if found else Vanished(task.where, task.index)
+
+
+def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Finding | None:
+    """What there is to say of a trial that failed again; None where the reference did not agree with itself now."""
+
+    def is_rounding() -> bool:
+        trial.cleared()  # which leaves what counts, for the finding to be named after
+        return False
+
+    trial.judged(context.ledger, is_rounding)
+    if not trial.outcome.mismatches:
+        return None
+    if task.thorough and task.shrink:
+        return trial.diagnosed(context, task.index)
+    # On disk first: what comes later runs the candidate again, and may die of it.
+    finding = trial.recorded(context, task.index)
+    if finding.program is not None and finding.first.symptom != "graph":
+        finding = scripted(finding, context)
+    return finding
 
 
 def _kept(finding: Finding, task: Diagnose, context: RunContext, conditions: Conditions) -> Found | ExpectedDeath:

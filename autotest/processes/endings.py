@@ -7,6 +7,7 @@ import dataclasses
 import re
 import resource
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,8 @@ from autotest.frameworks import Pair
 _NOISE = ("libibverbs", "cuda_device_", "@", "*", "File ")
 #: What glog puts in front of a line: severity, date, time and thread.
 _STAMP = re.compile(r"^[IWEF]\d{8} [\d:.]+ +\d+ ")
+#: How many times the memory of a trial is added where it is judged.
+_TIMES_TO_JUDGE = 3
 #: What colours a terminal.
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 #: ``file.py:12: UserWarning: text``.
@@ -101,3 +104,21 @@ def limit_memory(pair: Pair, more: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     wanted = taken + more
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+@contextlib.contextmanager
+def room_to_judge(memory: int | None) -> Iterator[None]:
+    """While a trial is judged, which was done within `memory`, let this process have some times as much.
+
+    To judge it takes a dozen replays in double precision, and asks of a framework only what the trial has asked.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if memory is None or soft == resource.RLIM_INFINITY:
+        yield
+        return
+    wanted = soft + _TIMES_TO_JUDGE * memory
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

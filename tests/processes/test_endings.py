@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 
 import pytest
 
 from autotest.processes import endings
-from autotest.processes.endings import Pace, ProcessDeath, death_by, killed_for_memory
+from autotest.processes.endings import Pace, ProcessDeath, death_by, killed_for_memory, room_to_judge
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,29 @@ def test_the_kernel_counts_whom_it_kills_for_memory(tmp_path, text, killed):
     if text is not None:
         file.write_text(text)
     assert killed_for_memory(file) == killed
+
+
+@pytest.fixture
+def limited():
+    """This process may have 64 GiB of address space; restored afterwards."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (64 << 30, before[1]))
+    yield 64 << 30
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def test_judging_has_more_memory_than_a_trial_and_the_next_trial_as_much_as_before(limited):
+    with room_to_judge(1 << 30):
+        assert resource.getrlimit(resource.RLIMIT_AS)[0] > limited + (1 << 30)
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] == limited
+
+
+def test_an_error_while_a_trial_is_judged_leaves_the_limit_as_it_was(limited):
+    with pytest.raises(MemoryError), room_to_judge(1 << 30):
+        raise MemoryError
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] == limited
+
+
+def test_where_no_memory_was_set_none_is(limited):
+    with room_to_judge(None):
+        assert resource.getrlimit(resource.RLIMIT_AS)[0] == limited

@@ -17,6 +17,7 @@ from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, float_range, integ
 from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.source import Source
+from generators.where import here, text
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test
@@ -92,7 +93,8 @@ def _filler(contents: Any) -> Callable[[Bits, Spec], Array]:
         function: Callable[[Bits, Spec], Array] = contents
         return function
     raise GeneratorError(
-        f"contents={contents!r}: expected one of {', '.join(CONTENTS)}, or contents such as indices(bound)"
+        f"contents={contents!r} at {text(here())}: expected one of {', '.join(CONTENTS)}, or contents such as "
+        "indices(bound)"
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from generators.errors import BadBounds, GeneratorError, of_the_test
+from generators.where import here, text
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test
@@ -44,7 +45,8 @@ def dtype_name(dtype: Any) -> str:
         with contextlib.suppress(TypeError):
             name = np.dtype(dtype).name
     if name not in _CARRIERS:
-        raise GeneratorError(f"dtype={dtype!r}: expected one of {', '.join(DTYPES)}, or float, int, bool, complex")
+        expected = f"expected one of {', '.join(DTYPES)}, or float, int, bool, complex"
+        raise GeneratorError(f"dtype={dtype!r} at {text(here())}: {expected}")
     return name
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from generators.dtypes import Array
 from generators.errors import GeneratorError, of_the_test
+from generators.where import here, text
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
 __tracebackhide__ = of_the_test
@@ -30,7 +31,7 @@ _GAP: Final = 113
 def check_layout(layout: Any) -> str:
     """`layout`, if it is the name of one; raises `GeneratorError` if not."""
     if layout not in LAYOUTS:
-        raise GeneratorError(f"layout={layout!r}: expected one of {', '.join(LAYOUTS)}")
+        raise GeneratorError(f"layout={layout!r} at {text(here())}: expected one of {', '.join(LAYOUTS)}")
     return str(layout)
 
 

@@ -138,7 +138,9 @@ MISTAKES = {
         "return random_tensor(shape=(-1, 2))", "shape\\[0\\]=-1 of the shape .*: expected a whole number"
     ),
     "rank_of_a_fraction": Mistake("return random_tensor(ndim=2.5)", "ndim=2.5 at .*: expected a whole number"),
-    "no_such_dtype": Mistake('return random_tensor(2, dtype="float31")', "dtype='float31': expected one of float16"),
+    "no_such_dtype": Mistake(
+        'return random_tensor(2, dtype="float31")', "dtype='float31' at .*: expected one of float16"
+    ),
     "no_such_argument": Mistake("return random_tensor(ndim=2, dims=3)", "random_tensor\\(\\) has no argument 'dims'"),
     "argument_misspelt": Mistake(
         "return torch.relu(random_tensor(2, lowe=1))",

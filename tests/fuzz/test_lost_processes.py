@@ -274,14 +274,13 @@ def test_a_death_that_no_fork_shows_is_reported_by_the_next_run(shell, tmp_path)
 def test_the_trial_that_an_asynchronous_candidate_died_of_is_found_among_those_that_waited(shell, tmp_path):
     (tmp_path / "test_late.py").write_text(
         textwrap.dedent("""
-            import itertools
             import unittest
-            from autotest import autotest, torch, random_tensor
+            from autotest import autotest, torch, random, random_tensor
 
             class TestLate(unittest.TestCase):
                 @autotest(n=10)
                 def test_sinh_of_three(self):
-                    x = random_tensor(1, dim0=None)
+                    x = random_tensor(1, dim0=random(1, 5))
                     return torch.sinh(x) if x.shape[0] == 3 else torch.relu(x)
         """)
     )

@@ -9,7 +9,9 @@ from autotest.frameworks.torch import TorchFramework
 from tests.support.faulty import FaultyTorch, with_gradient
 from tests.support.running import agrees, trial
 
-F = torch.nn.functional
+
+def nnf():
+    return torch.nn.functional  # looked up in a test, where a candidate is chosen
 
 
 def doubles(*shape, low=-2, high=2):
@@ -17,7 +19,7 @@ def doubles(*shape, low=-2, high=2):
 
 
 def bags(**options):
-    return F.embedding_bag(rows(2, 3), doubles(2, 3), mode="sum", **options)
+    return nnf().embedding_bag(rows(2, 3), doubles(2, 3), mode="sum", **options)
 
 
 def rows(*shape):
@@ -38,19 +40,19 @@ def targets():
 
 #: With what each is documented to do, and how many pairs of an input and an output differences still judge.
 DEFINED = {
-    "padding": (lambda: F.embedding(rows(6), doubles(2, 3), padding_idx=1), 0),
-    "padding by position": (lambda: F.embedding(rows(6), doubles(2, 3), 1), 0),
-    "padding of what was computed": (lambda: F.embedding(rows(6), torch.exp(doubles(2, 3)), padding_idx=1), 0),
+    "padding": (lambda: nnf().embedding(rows(6), doubles(2, 3), padding_idx=1), 0),
+    "padding by position": (lambda: nnf().embedding(rows(6), doubles(2, 3), 1), 0),
+    "padding of what was computed": (lambda: nnf().embedding(rows(6), torch.exp(doubles(2, 3)), padding_idx=1), 0),
     "padding of a module": (lambda: torch.nn.Embedding(2, 3, padding_idx=1)(rows(6)), 0),
-    "padding beside another input": (lambda: F.embedding(rows(6), doubles(2, 3), padding_idx=1) * doubles(6, 3), 1),
-    "by frequency": (lambda: F.embedding(rows(6), doubles(2, 3), scale_grad_by_freq=True), 0),
+    "padding beside another input": (lambda: nnf().embedding(rows(6), doubles(2, 3), padding_idx=1) * doubles(6, 3), 1),
+    "by frequency": (lambda: nnf().embedding(rows(6), doubles(2, 3), scale_grad_by_freq=True), 0),
     "by frequency in bags": (
-        lambda: F.embedding_bag(rows(2, 3), doubles(2, 3), scale_grad_by_freq=True, mode="sum"),
+        lambda: nnf().embedding_bag(rows(2, 3), doubles(2, 3), scale_grad_by_freq=True, mode="sum"),
         0,
     ),
-    "norms that are cut": (lambda: F.embedding(rows(6), doubles(2, 3) * 1, max_norm=0.5), 0),
+    "norms that are cut": (lambda: nnf().embedding(rows(6), doubles(2, 3) * 1, max_norm=0.5), 0),
     "norms that a module cuts": (lambda: torch.nn.Embedding(2, 3, max_norm=0.5)(rows(6)), 0),
-    "no probabilities": (lambda: F.ctc_loss(doubles(6, 2, 4), *targets()), 0),
+    "no probabilities": (lambda: nnf().ctc_loss(doubles(6, 2, 4), *targets()), 0),
     "no probabilities for a module": (lambda: torch.nn.CTCLoss()(doubles(6, 2, 4), *targets()), 0),
     "straight through": (
         lambda: torch.fake_quantize_per_tensor_affine(doubles(3).float(), 0.1, 0, -9, 9),
@@ -61,7 +63,7 @@ DEFINED = {
     "rows written twice": (lambda: torch.index_copy(doubles(3, 3), 0, torch.tensor([0, 0]), doubles(2, 3)), 1),
     "places written twice": (lambda: torch.index_put(doubles(3), (torch.tensor([0, 0]),), doubles(2)), 1),
     "clamped without saying so": (
-        lambda: F.gaussian_nll_loss(doubles(3), doubles(3), doubles(3, low=0.1, high=0.2), eps=0.5),
+        lambda: nnf().gaussian_nll_loss(doubles(3), doubles(3), doubles(3, low=0.1, high=0.2), eps=0.5),
         2,
     ),
 }
@@ -79,16 +81,17 @@ def test_what_is_documented_is_no_mismatch(name):
 
 #: What is like one of them, and has its derivative.
 ORDINARY = {
-    "embedding": lambda: F.embedding(rows(6), doubles(2, 3)),
-    "embedding, nothing asked": lambda: F.embedding(rows(6), doubles(2, 3), padding_idx=None, scale_grad_by_freq=False),
+    "embedding": lambda: nnf().embedding(rows(6), doubles(2, 3)),
+    "embedding, nothing asked": lambda: nnf().embedding(rows(6), doubles(2, 3), padding_idx=None,
+                                                        scale_grad_by_freq=False),
     "embedding_bag": lambda: bags(padding_idx=1),
-    "ctc_loss": lambda: F.ctc_loss(F.log_softmax(doubles(6, 2, 4), -1), *targets()),
-    "ctc_loss of infinity": lambda: F.ctc_loss(F.log_softmax(doubles(2, 2, 4), -1), *targets()[:1], *([2, 2], [3, 2]),
-                                               zero_infinity=True),
+    "ctc_loss": lambda: nnf().ctc_loss(nnf().log_softmax(doubles(6, 2, 4), -1), *targets()),
+    "ctc_loss of infinity": lambda: nnf().ctc_loss(nnf().log_softmax(doubles(2, 2, 4), -1), *targets()[:1],
+                                               *([2, 2], [3, 2]), zero_infinity=True),
     "cholesky": lambda: torch.linalg.cholesky(symmetric()),
     "scatter": lambda: torch.scatter(doubles(3, 3), 0, torch.tensor([[0, 1], [1, 2]]), doubles(2, 2)),
     "index_put": lambda: torch.index_put(doubles(3), (torch.tensor([0, 0]),), doubles(2), accumulate=True),
-    "gaussian_nll_loss": lambda: F.gaussian_nll_loss(doubles(3), doubles(3), doubles(3, low=1, high=2)),
+    "gaussian_nll_loss": lambda: nnf().gaussian_nll_loss(doubles(3), doubles(3), doubles(3, low=1, high=2)),
 }  # fmt: skip
 
 
@@ -101,7 +104,7 @@ def test_what_has_its_derivative_is_held_against_differences(name):
 
 def test_a_wrong_gradient_beside_such_a_call_is_found():
     def body():
-        return F.embedding(rows(6), doubles(2, 3), padding_idx=1) * torch.exp(doubles(6, 3))
+        return nnf().embedding(rows(6), doubles(2, 3), padding_idx=1) * torch.exp(doubles(6, 3))
 
     wrong = FaultyTorch({"exp": with_gradient(lambda gradient: 2 * gradient)})
     outcome = trial(body, wrong, reference=wrong, check_grad="numeric")

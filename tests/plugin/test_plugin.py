@@ -230,7 +230,7 @@ def test_the_named_command_brings_the_trial_back(suite, run, monkeypatch):
         ("torch.reluu(random_tensor())", "E * has no attribute 'reluu'. Did you mean 'relu'[?]"),
         ("random_tensor(dim0=random(5, 2))", "E *BadBounds: random(5, 2) at *test_inner.py:5*"),
         ("random_tensor(low=3, high=1)", "E *BadBounds: random_tensor(low=3, high=1) at *test_inner.py:5*"),
-        ("random_tensor(contents='purple')", "E *contents='purple': expected one of *"),
+        ("random_tensor(contents='purple')", "E *contents='purple' at *test_inner.py:5: expected one of *"),
     ],
 )
 def test_what_the_body_got_wrong_is_shown_at_its_own_line(body, said, suite, run):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import statistics
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from benchmarks.cases import CASES, Case
 from benchmarks.contenders import BY_HAND, OPEN, OURS, THEIRS, Contenders
-from benchmarks.interleave import interleaved
+from benchmarks.interleave import Trials, interleaved
 from benchmarks.results import Row, median_row
 
 LARGE = 256
@@ -24,7 +24,7 @@ def eager(contenders: Contenders, rounds: int, size: int | None, only: str) -> I
     told = "small" if size is None else f"{size}x{size}"
     faster = []
     for case in _chosen(only):
-        timed = _quietly(contenders, case, size, rounds, graph=False)
+        timed = _quietly(contenders.of(case, size), rounds)
         seconds = {name: statistics.median(times) for name, times in timed.seconds.items()}
         goal = 5.0 if size is None else None
         row = Row(f"OneFlow's autotest / this, {told}", case.name, timed.ratio(THEIRS, OURS), "x", goal, False, seconds)
@@ -38,9 +38,7 @@ def eager(contenders: Contenders, rounds: int, size: int | None, only: str) -> I
 def left_open(contenders: Contenders, rounds: int, only: str) -> Iterator[Row]:
     """How many times longer a trial of each case takes where dtype, numbers and layout are not said."""
     for case in _chosen(only):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            timed = interleaved(contenders.of_open(case), rounds, count=TRIALS)
+        timed = _quietly(contenders.of_open(case), rounds)
         seconds = {name: statistics.median(times) for name, times in timed.seconds.items()}
         yield Row("all left open / all said, small", case.name, timed.ratio(OPEN, OURS), "x", None, True, seconds)
 
@@ -48,7 +46,7 @@ def left_open(contenders: Contenders, rounds: int, only: str) -> Iterator[Row]:
 def graph(contenders: Contenders, rounds: int, only: str) -> Iterator[Row]:
     """Each case with its graph check."""
     for case in _chosen(only):
-        timed = _quietly(contenders, case, None, rounds, graph=True)
+        timed = _quietly(contenders.of(case, None, graph=True), rounds)
         seconds = {name: statistics.median(times) for name, times in timed.seconds.items()}
         goal = 3.0 if case.name.startswith("chain") else 1.5
         section = "OneFlow's autotest / this, small, with graph"
@@ -59,7 +57,7 @@ def _chosen(only: str) -> Iterator[Case]:
     return (case for case in CASES if only in case.name)
 
 
-def _quietly(contenders: Contenders, case: Case, size: int | None, rounds: int, *, graph: bool):  # type: ignore[no-untyped-def]
+def _quietly(timed: Mapping[str, Trials], rounds: int):  # type: ignore[no-untyped-def]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # OneFlow's autotest reads gradients of tensors that have none
-        return interleaved(contenders.of(case, size, graph=graph), rounds, count=TRIALS)
+        return interleaved(timed, rounds, count=TRIALS)

@@ -249,13 +249,12 @@ def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Findi
 
 def _kept(finding: Finding, task: Diagnose, context: RunContext, conditions: Conditions) -> Found | ExpectedDeath:
     """Keep `finding`, in the place of what it was kept as before; unless it is a death that is known."""
-    became_a_death = task.identity is not None and finding.first.symptom in DEADLY
-    if not became_a_death:
-        return keep(finding, task.where, conditions.directory)
-    assert task.identity is not None
-    forget(conditions.directory, task.identity.key)
-    entry = context.ledger.expects(task.where.test, finding.first, finding.identity.operator)
-    return keep(finding, task.where, conditions.directory) if entry is None else ExpectedDeath(entry.key)
+    if task.identity is not None and finding.first.symptom in DEADLY:
+        forget(conditions.directory, task.identity.key)
+        entry = context.ledger.expects(task.where.test, finding.first, finding.identity.operator)
+        if entry is not None:
+            return ExpectedDeath(entry.key)
+    return keep(finding, task.where, conditions.directory)
 
 
 def _strict(test: Test, conditions: Conditions) -> Test:

@@ -240,8 +240,7 @@ class Workers:
 
     def _allowed(self, slot: int, task: Task) -> float:
         """How many seconds a worker may have for `task` that it is at for longer than trials may take."""
-        now = doing(self._crumb(slot))
-        if not isinstance(task, Explore) or now == "running":
+        if not isinstance(task, Explore) or (now := doing(self._crumb(slot))) == "running":
             return 0.0
         # A test's own deadline is about its trials: to import its file, or to set up, takes what it takes.
         usual = self._conditions.deadline + task.seconds

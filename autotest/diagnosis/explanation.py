@@ -15,6 +15,7 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Agreement, place_of
 from autotest.emission import cotangents, names, program_text
 from autotest.program import LAYOUT, Array, Program, leaves, map_operand
+from autotest.program.reduction import elements
 from autotest.program.rewriting import with_arrays
 from autotest.program.semantics import OPERATIONS, is_backward
 
@@ -30,10 +31,7 @@ def explain(shrunk: Agreement, passing: Sequence[Program], settings: Settings, f
 
 def shrunk_line(before: Program, after: Program, executions: int, complete: bool) -> str:
     """A line that says how much smaller a program has become."""
-    old, new = (
-        f"{len(program.calls)} calls and {sum(array.data.size for array in program.arrays)} elements"
-        for program in (before, after)
-    )
+    old, new = (f"{len(program.calls)} calls and {elements(program)} elements" for program in (before, after))
     text = f"Shrunk:     from {old} to {new}, in {executions} executions"
     return text if complete else text + "; out of time"
 

@@ -35,14 +35,14 @@ def opinions(
     place: Place,
     pair: Pair,
     *,
-    about: str | Sequence[str] = "value",
+    about: Sequence[str] = ("value",),
     writer: int | None = None,
     given: Sequence[Mapping[Place, Any]] | None = None,
 ) -> tuple[OracleResult, ...]:
     """How far each side is from what others compute for the call at `place`: NumPy, and the reference's own
     second implementations.
 
-    `about` is what is asked, or all that is: the value (of a program in double precision), the shape or the dtype.
+    `about` is all that is asked: the value (of a program in double precision), the shape or the dtype.
     `writer` is the call to ask about when it wrote in place what is seen at `place`. `given` is what each side gives
     for the program, which is run on both where that is not known.
     """
@@ -66,7 +66,7 @@ def opinions(
         return ()
     found: list[OracleResult | None] = []
     answers: list[tuple[str, Any]] | None = None
-    for topic in (about,) if isinstance(about, str) else about:
+    for topic in about:
         if topic == "dtype" and asked.written is not None:
             continue  # what is written into keeps its dtype, whatever is written
         if topic == "value" and asked.path in PROPERTIES:

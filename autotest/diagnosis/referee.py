@@ -119,11 +119,11 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
         return dataclasses.replace(evidence, ties=True)
     writer = located.alone_slot if focus is located.alone else located.slot
     if first.symptom == "dtype":
-        found = opinions(focus.program, place, pair, about="dtype", writer=writer)
+        found = opinions(focus.program, place, pair, about=("dtype",), writer=writer)
     else:
         at = None if writer is None else double.wide_place((writer, ""))[0]
         wide, sides = double.wide, double.sides
-        found = opinions(wide, double.wide_place(place), pair, about=first.symptom, writer=at, given=sides)
+        found = opinions(wide, double.wide_place(place), pair, about=(first.symptom,), writer=at, given=sides)
     return dataclasses.replace(evidence, oracles=found)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autotest.program import Call, Operand, Program, Ref, leaves, refs
-from autotest.program.semantics import base_name, is_class
+from autotest.program.semantics import base_name, is_class, is_module_call
 
 #: The operands of such a call that get the other gradient; none where this call is an ordinary one.
 _Rule = Callable[[Program, Call], Iterator[Operand]]
@@ -66,7 +66,7 @@ def _of_log_softmax(program: Program, call: Call) -> Iterator[Operand]:
 def _criterion(program: Program, call: Call) -> Iterator[Operand]:
     """Of ``nn.CTCLoss``: what it is called with."""
     for later in program.calls:
-        if later.kind == "method" and later.target == "__call__" and later.args[0] == Ref(call.slot):
+        if is_module_call(later) and later.args[0] == Ref(call.slot):
             yield from _of_log_softmax(program, later._replace(args=later.args[1:]))
 
 

@@ -113,8 +113,8 @@ class ProgramFunction:
         self.constants: dict[int, tuple[Array, str]] = {}
         self._values: list[Any] = []
         self._run({}, first=True)
-        #: What may be varied, but for what gets a gradient that is no derivative.
         exempt = redefined(dataclasses.replace(program, calls=program.calls[:upto]))
+        #: What may be varied, but for what gets a gradient that is no derivative.
         self.leaves = [leaf for leaf in self._leaves() if leaf.slot not in exempt]
 
     def __call__(self, *given: Any) -> list[Any]:

@@ -101,8 +101,12 @@ def limit_memory(pair: Pair, more: int) -> None:
     """Let this process have `more` bytes of address space on top of what the frameworks have taken already."""
     pair.load()
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    _limit(taken + more)
+
+
+def _limit(wanted: int) -> None:
+    """Let this process have so much address space, or as much as it may."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    wanted = taken + more
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
@@ -116,8 +120,7 @@ def room_to_judge(memory: int | None) -> Iterator[None]:
     if memory is None or soft == resource.RLIM_INFINITY:
         yield
         return
-    wanted = soft + _TIMES_TO_JUDGE * memory
-    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    _limit(soft + _TIMES_TO_JUDGE * memory)
     try:
         yield
     finally:

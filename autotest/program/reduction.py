@@ -339,7 +339,10 @@ def in_class(one: Pass) -> Pass:
 
 __all__ = [
     "arguments",
+    "candidates",
     "contents",
+    "digest",
+    "elements",
     "in_class",
     "is_simpler",
     "kinds",

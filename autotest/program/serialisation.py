@@ -13,7 +13,7 @@ import math
 import zipfile
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -99,14 +99,22 @@ def _check(program: Program) -> None:
 
 def pack_arrays(program: Program) -> bytes:
     """The contents of the captured arrays as one compressed npz archive."""
-    named: dict[str, Any] = {}
-    for index, array in enumerate(program.arrays):
-        if array.data.dtype.hasobject:
-            raise NotReplayable(f"captured array {index} holds Python objects (dtype {array.data.dtype}), not numbers")
-        named[f"a{index}"] = array.data
+    named: dict[str, Any] = dict(named_arrays(program.arrays))
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **named)
     return buffer.getvalue()
+
+
+def named_arrays(arrays: Sequence[Array], start: int = 0) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """The contents of the captured arrays from number `start` on, each with the name by which `from_json` knows it.
+
+    Raises `NotReplayable` where one holds what is not numbers.
+    """
+    for index in range(start, len(arrays)):
+        data = arrays[index].data
+        if data.dtype.hasobject:
+            raise NotReplayable(f"captured array {index} holds Python objects (dtype {data.dtype}), not numbers")
+        yield f"a{index}", data
 
 
 def unpack_arrays(data: bytes) -> dict[str, np.ndarray[Any, Any]]:

@@ -68,7 +68,7 @@ class JudgedTrials:
     needed: int = dataclasses.field(init=False)
     #: What examined the last trial with mismatches.
     _examined: FailedTrial | None = None
-    #: Whether a trial of those judged last did.
+    #: Whether one of the trials judged last is worth it, see `free_memory`.
     _held_much: bool = False
 
     def __post_init__(self) -> None:

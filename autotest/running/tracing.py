@@ -228,11 +228,8 @@ class _Writer:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             self._of, self._arrays = recorder, 0
-        for index in range(self._arrays, len(recorder.arrays)):
-            data = recorder.arrays[index].data
-            if data.dtype.hasobject:
-                raise NotReplayable(f"captured array {index} holds Python objects (dtype {data.dtype}), not numbers")
-            np.save(folder / f"a{index}.npy", data)
+        for name, data in serialisation.named_arrays(recorder.arrays, self._arrays):
+            np.save(folder / f"{name}.npy", data)
         self._arrays = len(recorder.arrays)
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from autotest.diagnosis.agreement import results
 from autotest.program import Program, operator_of
+from autotest.program.reduction import elements
 from autotest.results.sweep import Cell, CellDivergence, Check
 from autotest.sweeping.coverage import public_name
 from autotest.sweeping.judgement import SampleJudgement
@@ -59,9 +60,8 @@ def _divergence(
     check: Check, key: str, message: str, sample: str, program: Program, *, hangs: bool = False
 ) -> CellDivergence:
     size = sum(array.data.nbytes for array in program.arrays)
-    elements = sum(array.data.size for array in program.arrays)
     kept = program if size <= _LARGEST else None
-    return CellDivergence(check, key, message, sample, size=elements, program=kept, hangs=hangs)
+    return CellDivergence(check, key, message, sample, size=elements(program), program=kept, hangs=hangs)
 
 
 class _Alone(enum.Enum):

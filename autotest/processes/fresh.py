@@ -34,9 +34,10 @@ if status < 0:
     os.kill(os.getpid(), -status)
 sys.exit(status)
 """
-#: Nothing is looked for among what is imported: it stays.
+#: Nothing is looked for among what is imported: it stays. The script runs where whoever is told of it will run it,
+#: since a framework of the project's own may lie there; only its dying leaves no core there.
 _RUN = """
-import gc, json, os, sys
+import gc, json, os, resource, sys
 
 gc.disable()
 for line in json.loads(sys.stdin.readline()):
@@ -46,11 +47,13 @@ for line in json.loads(sys.stdin.readline()):
         pass
 gc.freeze()
 gc.enable()
-path = sys.stdin.readline().strip()
+path, home = json.loads(sys.stdin.readline() or '["", ""]')
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 if path:
     import runpy
 
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    os.chdir(home)
     sys.argv[:] = [path]
     sys.path[0] = os.path.dirname(path)
     runpy.run_path(path, run_name="__main__")
@@ -87,7 +90,7 @@ class FreshInterpreter:
         """Exit status of `script`, and all that was printed; None when it did not end within `deadline` seconds."""
         path = Path(self._folder.name) / "repro.py"
         path.write_text(script, encoding="utf-8")
-        self._tell(str(path))
+        self._tell(json.dumps([str(path), str(Path.cwd())]))
         try:
             output, _ = self._process.communicate(timeout=deadline)
         except subprocess.TimeoutExpired:

@@ -89,7 +89,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
         with _watching(task.where, trail, conditions, task.set_aside, task.watched):
             for index in task.indices[result.done :]:
                 outcome = _trial(test, pair, task.where, index, trail)
-                with room_to_judge(conditions.memory):
+                with _room_to_judge(outcome, conditions):
                     tally.add(outcome, index)
                 result.done += 1
                 large = holds_much(outcome.recorder)
@@ -219,13 +219,19 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
                 _leads_to_graph(trail, task.where, conditions, pair, [task.index])
                 outcome.mismatches = graph_check.check([outcome.recorder], test.settings).mismatches[0]
         if outcome.mismatches:
-            with room_to_judge(conditions.memory):
+            with _room_to_judge(outcome, conditions):
                 finding = _diagnosed(FailedTrial(test, outcome, pair), context, task)
             if finding is not None:
                 found.append(_kept(finding, task, context, conditions))
 
     _call(task.where, drive)
     return found[0] if found else Vanished(task.where, task.index)
+
+
+def _room_to_judge(outcome: Outcome, conditions: Conditions) -> contextlib.AbstractContextManager[None]:
+    """More memory while `outcome` is judged, but none where a side lacked it: each replay would take all there is."""
+    lacked = any(mismatch.symptom == "out of memory" for mismatch in outcome.mismatches)
+    return room_to_judge(None if lacked else conditions.memory)
 
 
 def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Finding | None:

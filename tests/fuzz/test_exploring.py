@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import resource
 
+import pytest
 import torch
 
 from autotest.campaigns import exploring
@@ -12,8 +14,9 @@ from autotest.frameworks.torch import TorchFramework
 from autotest.processes import breadcrumb
 from autotest.processes.breadcrumb import Breadcrumb
 from autotest.processes.client import Server
-from autotest.results.tasks import Conditions, Explore, Where
+from autotest.results.tasks import Conditions, Diagnose, Explore, Where
 from autotest.trials import memory
+from tests.support.faulty import FaultyTorch, plus
 
 SUITE = """
 from autotest import autotest, random_tensor, torch
@@ -112,3 +115,31 @@ def test_trials_that_end_before_a_call_that_is_set_aside_are_no_rejections(tmp_p
     trail.close()
     assert (result.done, result.accepted, result.rejections) == (3, 0, {})
     assert result.avoided == {"relu": 3}
+
+
+@pytest.mark.parametrize("short", [True, False], ids=["lacking memory", "wrong"])
+def test_what_lacked_memory_has_no_more_of_it_while_that_is_judged(tmp_path, against, short):
+    file = tmp_path / "test_relu.py"
+    file.write_text(SUITE)
+    limits = set()
+
+    def noting(relu):
+        def call(x):
+            limits.add(resource.getrlimit(resource.RLIMIT_AS)[0] >> 30)
+            if short:
+                raise MemoryError
+            return plus(1.0)(relu)(x)
+
+        return call
+
+    against(FaultyTorch({"relu": noting}))
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (64 << 30, before[1]))
+    try:
+        where = Where(file, "test_relu.py::test_relu", 0)
+        conditions = Conditions(tmp_path / "kept", memory=1 << 30, verify=False, shrink=0.5)
+        exploring.perform(Explore(where, range(3), seconds=60.0), conditions, None, Server())
+        exploring.perform(Diagnose(where, 0, thorough=True), conditions, None, Server())
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert limits == ({64} if short else {64, 67})

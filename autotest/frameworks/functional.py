@@ -27,6 +27,7 @@ from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, listed, parent_of, pull, written
 from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
+from autotest.frameworks.unsearched import unsearched
 from autotest.program import Array, CallKind, Operand, Root, leaves, map_operand
 
 #: What a spelt function may return beside arrays.
@@ -335,7 +336,8 @@ class Functional(Framework):
     def import_root(self) -> ModuleType:
         """Import the framework; raises `FrameworkMissing` with what to do about it."""
         try:
-            return importlib.import_module(self.module)
+            with unsearched():
+                return importlib.import_module(self.module)
         except (ImportError, OSError) as error:
             raise missing(self.name, error) from error
 

@@ -21,6 +21,7 @@ from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks.base import ABSENT, Framework, missing
 from autotest.frameworks.signatures import Signatures
+from autotest.frameworks.unsearched import unsearched
 from autotest.program import Array, Operand, Root
 
 #: dtypes that a tensor of values may have, by the name that torch and its relatives share.
@@ -74,7 +75,8 @@ class Namespace(Framework):
 
     @functools.cached_property
     def root(self) -> Any:
-        root = self.import_root()
+        with unsearched():
+            root = self.import_root()
         self.imported = True
         return root
 

@@ -16,6 +16,7 @@ from autotest.base.options import DEFAULT_PAIR, said
 from autotest.frameworks.base import Framework
 from autotest.frameworks.pair import Pair
 from autotest.frameworks.torch_like import TorchLike
+from autotest.frameworks.unsearched import unsearched
 
 GROUP = "autotest.frameworks"
 #: Where the frameworks that ship with the library are, so that a plain source checkout works too.
@@ -65,7 +66,8 @@ def framework(name: str) -> Framework:
 
 def _imported(module_name: str, what: str) -> ModuleType:
     try:
-        return importlib.import_module(module_name)
+        with unsearched():  # it may import its framework
+            return importlib.import_module(module_name)
     except ImportError as error:
         raise FrameworkMissing(f"{what} cannot be imported: {error}") from error
     except Exception as error:

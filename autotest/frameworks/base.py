@@ -78,6 +78,7 @@ class Framework(Operations, abc.ABC):
         imported: whether this process has imported it, through this adapter.
         forkable: whether a process that has used it can be forked, for eager calls inside of `around_trials`.
         shares_driver: whether the reference may start a driver that it needs, too, and that does not survive a fork.
+        origin: what another process asks the registry for to have it, too; empty for one that was made by hand.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Framework(Operations, abc.ABC):
     imported: bool = False
     forkable: bool = False
     shares_driver: bool = False
+    origin: str = ""
 
     def own_names(self) -> StandIns:
         """What a reference that knows nothing of it shall do for names that only this framework has."""

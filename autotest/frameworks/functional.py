@@ -24,6 +24,7 @@ from autotest.frameworks import functional_calls as calls
 from autotest.frameworks.base import ABSENT, Absent, Framework, missing
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
+from autotest.frameworks.scripts import through_adapter
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, listed, parent_of, pull, written
 from autotest.frameworks.traced import TracedNamespace, Transcript
 from autotest.frameworks.transcribing import transcribing
@@ -396,5 +397,4 @@ class Functional(Framework):
         return self.read(value) if isinstance(value, TapeTensor) else value
 
     def script(self) -> Script:
-        lines = ("from autotest.frameworks import speaking_torch", f"{self.name} = speaking_torch({self.origin!r})")
-        return Script(self.name, lines, self.name)
+        return through_adapter(self)

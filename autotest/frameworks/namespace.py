@@ -8,10 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import os
-import site
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +16,7 @@ import numpy as np
 
 from autotest.comparison import TensorValue
 from autotest.emission import Script
+from autotest.frameworks import scripts
 from autotest.frameworks.base import ABSENT, Framework, missing
 from autotest.frameworks.signatures import Signatures
 from autotest.frameworks.unsearched import unsearched
@@ -265,8 +263,7 @@ class Namespace(Framework):
         return self._signatures.names(path, function, positional, keywords, method=method)
 
     def script(self) -> Script:
-        lines = (*_way_to(self.root, self._module_name), f"import {self._module_name}")
-        return Script(name=self.name, lines=lines, namespace=self._module_name)
+        return scripts.importing(self, self._module_name)
 
 
 def _settled(tensor: Any) -> Any:
@@ -279,20 +276,6 @@ def _settled(tensor: Any) -> Any:
     if str(tensor.layout) != "torch.strided":
         return tensor.to_dense()
     return tensor.clone() if tensor._is_zerotensor() else tensor.resolve_conj().resolve_neg()
-
-
-def _way_to(root: Any, module: str) -> tuple[str, ...]:
-    """The line that a script needs to import `root` from below the working folder, as from a project's own sources."""
-    file = getattr(root, "__file__", None)
-    if not file:
-        return ()
-    depth = module.count(".") + (Path(file).name == "__init__.py")
-    folder = Path(os.path.abspath(file)).parents[depth]  # noqa: PTH100 - as it was found, links and all
-    here = Path.cwd()
-    if not folder.is_relative_to(here) or str(folder) in {*site.getsitepackages(), site.getusersitepackages()}:
-        return ()
-    where = folder.relative_to(here).as_posix()
-    return "import sys", f"sys.path.append({where!r})  # where {module} lies, from the project's folder"
 
 
 def _draws(part: Any) -> bool:

@@ -61,6 +61,7 @@ def framework(name: str) -> Framework:
     if not isinstance(made, Framework):
         kind = type(made).__name__
         raise UsageError(f"{target!r} made something of type {kind}; expected an autotest.frameworks.Framework")
+    made.origin = made.origin or name
     return made
 
 

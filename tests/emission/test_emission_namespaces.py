@@ -15,6 +15,7 @@ from autotest.emission.about import About
 from autotest.emission.checker import Criterion
 from autotest.frameworks import Namespace, Pair, framework
 from autotest.results.verification import State, Verification
+from tests.support.otherwise import Otherwise
 
 KERNELS = """
 from torch import *
@@ -22,6 +23,19 @@ from torch import *
 
 def relu(x):
     return x
+"""
+
+ADAPTER = """
+from autotest.frameworks import Namespace
+
+
+class Mine(Namespace):
+    def resolve(self, path):
+        return (lambda x: x) if path == "relu" else super().resolve(path)
+
+
+def factory():
+    return Mine("my kernels", module="torch")
 """
 
 
@@ -43,20 +57,21 @@ def test_what_numpy_cannot_read_of_torch_is_settled_first(made):
         assert np.array_equal(mine.to_numpy(made()), torch.to_numpy(made()))
 
 
-def test_the_script_of_a_framework_that_lies_in_the_project_finds_it_from_the_project_alone(
-    build, tmp_path, monkeypatch
-):
+@pytest.mark.parametrize("adapted", [False, True], ids=["a module", "an adapter that computes otherwise"])
+def test_the_script_of_what_lies_in_the_project_finds_it_from_the_project_alone(build, tmp_path, monkeypatch, adapted):
     (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "kernels_of_a_project.py").write_text(KERNELS)
+    (tmp_path / "src" / "mine_of_a_project.py").write_text(ADAPTER if adapted else KERNELS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path / "src")
-    pair = Pair(framework("torch"), Namespace("mine", module="kernels_of_a_project"))
     try:
+        name = "mine_of_a_project"
+        mine = framework(f"{name}:factory") if adapted else Namespace("mine", module=name)
         build.function("relu", build.tensor([-1.0, 2.0]))
         program = build.program()
-        script = reproducer(About(program, pair.scripts(program), "relu", ()), Criterion(observed=["v1"]))
+        sides = Pair(framework("torch"), mine).scripts(program)
+        script = reproducer(About(program, sides, "relu", ()), Criterion(observed=["v1"]))
     finally:
-        sys.modules.pop("kernels_of_a_project", None)
+        sys.modules.pop("mine_of_a_project", None)
     assert verify(script) == Verification(State.VERIFIED)
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "repro.py").write_text(script)
@@ -66,3 +81,12 @@ def test_the_script_of_a_framework_that_lies_in_the_project_finds_it_from_the_pr
 
 def test_the_script_of_an_installed_framework_says_no_folder():
     assert Namespace("mine", module="torch").script().lines == ("import torch",)
+
+
+def test_a_framework_of_functions_may_have_a_name_of_several_words():
+    lines = Otherwise(made_by="framework").script().lines
+    assert lines[-1] == "otherwise = speaking_torch('tests.support.otherwise:framework')"
+    renamed = Otherwise()
+    renamed.name = "my-own arrays"
+    compile("\n".join(renamed.script().lines), "", "exec")
+    assert renamed.script().namespace.isidentifier()

@@ -1,0 +1,65 @@
+"""How a reproducer gets at a framework that spells as torch does, or at one through its adapter."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+from pathlib import Path
+from typing import Any
+
+from autotest.emission import Script
+from autotest.frameworks.base import Framework
+
+#: What an adapter overrides that computes something otherwise than the module it is over.
+_ANSWERS = (
+    "import_root",
+    "root",
+    "resolve",
+    "operation",
+    "invoke",
+    "tensor",
+    "from_numpy",
+    "overwrite",
+    "gradient",
+    "gradients",
+)
+
+
+def importing(framework: Any, module: str) -> Script:
+    """Imports `module`, whose names are torch's; its adapter where that changes what a program gives."""
+    way = _way_to(framework.root, module)
+    own = next((kind for kind in type(framework).__mro__ if _answers(kind)), None)
+    if own is None or not framework.origin:
+        return Script(framework.name, (*way, f"import {module}"), module)
+    there = _way_to(sys.modules[own.__module__], own.__module__)
+    return through_adapter(framework, tuple(dict.fromkeys((*there, *way))))
+
+
+def through_adapter(framework: Framework, before: tuple[str, ...] = ()) -> Script:
+    """Asks this library's registry for `framework`, after the lines `before`."""
+    called = framework.name if framework.name.isidentifier() and framework.name != "torch" else "candidate"
+    asked = f"{called} = speaking_torch({framework.origin!r})"
+    return Script(framework.name, (*before, "from autotest.frameworks import speaking_torch", asked), called)
+
+
+def _answers(kind: type) -> bool:
+    """Whether this class is somebody else's, and changes what a program gives."""
+    return not kind.__module__.startswith("autotest.") and any(name in vars(kind) for name in _ANSWERS)
+
+
+def _way_to(root: Any, module: str) -> tuple[str, ...]:
+    """The lines that a script needs to import `root` from below the working folder, as from a project's own sources."""
+    file = getattr(root, "__file__", None)
+    if not isinstance(file, str):
+        return ()
+    depth = module.count(".") + (Path(file).name == "__init__.py")
+    folder = Path(os.path.abspath(file)).parents[depth]  # noqa: PTH100 - as it was found, links and all
+    here = Path.cwd()
+    if not folder.is_relative_to(here) or str(folder) in {*site.getsitepackages(), site.getusersitepackages()}:
+        return ()
+    where = folder.relative_to(here).as_posix()
+    return "import sys", f"sys.path.append({where!r})  # where {module} lies, from the project's folder"
+
+
+__all__ = ["importing", "through_adapter"]

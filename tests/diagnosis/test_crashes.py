@@ -86,6 +86,20 @@ def test_what_only_waits_in_a_fork_of_this_process_is_shrunk_where_it_dies(
 
 
 @pytest.mark.slow
+def test_what_a_fork_survives_once_and_not_every_time_is_shrunk_in_forks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server
+) -> None:
+    monkeypatch.setenv("AUTOTEST_CANDIDATE", "tests.support.deadly:seldom")  # the 25th call of all processes kills
+    monkeypatch.setenv("TESTS_CALLS", str(tmp_path / "calls"))
+    pair = chosen()
+    pair.load()
+    program = Program((tensor(0, 0), Call("function", "sinh", (Ref(0),), {}, 1)), (Array(np.ones(1), "float32"),))
+    smaller = crashing.shrink(program, pair, server, options=ProbeOptions(times=10), seconds=1.0, jobs=1)
+    assert smaller is not None
+    assert smaller.in_forks
+
+
+@pytest.mark.slow
 def test_what_dies_now_and_then_shrinks_when_every_program_is_run_often(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pair: Pair, server: Server
 ) -> None:

@@ -132,7 +132,15 @@ def conditions_of(position: Position, context: RunContext) -> Conditions:
     """What held in the process that left a trail, where trials are run again in the way of `context`."""
     check_errors = bool(position.settings.get("check_errors"))
     options, names = context.options, context.pair.names_elsewhere()
-    return Conditions(options.directory, names, options.ledger, check_errors=check_errors, verify=options.verify)
+    return Conditions(
+        options.directory,
+        names,
+        options.ledger,
+        check_errors=check_errors,
+        shrink=options.shrink,
+        verify=options.verify,
+        deadline=options.deadline,
+    )
 
 
 def _unexamined(task: DiagnoseDeath, conditions: Conditions) -> Finding:

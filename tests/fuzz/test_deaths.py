@@ -11,14 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autotest.base.options import Options
 from autotest.diagnosis import crashing
 from autotest.diagnosis.probing import ProbeOptions
-from autotest.frameworks import chosen
+from autotest.frameworks import chosen, registry
 from autotest.frameworks.torch import TorchFramework
+from autotest.processes.breadcrumb import Position
 from autotest.processes.client import Server
 from autotest.processes.endings import death_by, last_words, no_answer
 from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.results.identity import FatalCall, Identity, death_of
+from autotest.results.ledger import Ledger
 from autotest.results.tasks import Conditions, DiagnoseDeath, ExpectedDeath, Found, Where
 from autotest.results.verification import State, Verification
 from autotest.running import death_scripts, deaths
@@ -26,6 +29,7 @@ from autotest.running.attempts import Attempt
 from autotest.running.tracing import TracedTrial, trace
 from autotest.storage.keeping import latest
 from autotest.storage.store import Store
+from autotest.trials.context import RunContext
 
 SUITE = """
 from autotest import autotest, random_tensor, torch
@@ -282,3 +286,10 @@ def test_what_was_seen_to_hang_is_traced_and_shrunk_without_waiting_for_the_dead
 )
 def test_the_last_words_are_those_that_tell_something(text, words):
     assert last_words(text) == words
+
+
+def test_what_an_earlier_process_died_of_is_looked_into_as_this_run_asks(tmp_path):
+    asked = Options(directory=tmp_path, shrink=0.25, verify=False, deadline=7.0)
+    position = Position(tmp_path / "test_it.py", "test_it.py::test_it", 0, 0, 1, "sinh", "forward", 1, {})
+    conditions = deaths.conditions_of(position, RunContext(registry.pair("torch", "torch"), asked, Ledger()))
+    assert (conditions.shrink, conditions.verify, conditions.deadline) == (0.25, False, 7.0)

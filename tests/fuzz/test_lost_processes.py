@@ -263,7 +263,9 @@ def test_a_death_that_no_fork_shows_is_reported_by_the_next_run(shell, tmp_path)
         """)
     )
     for ends, words in ((-signal.SIGABRT, ""), (1, "sinh: faulty dies (SIGABRT)")):
-        with shell("unittest", "test_die.py", candidate="tests.support.dying_elsewhere:sinh") as run:
+        # Each program that is tried while it shrinks takes an interpreter that imports torch.
+        surroundings = {"candidate": "tests.support.dying_elsewhere:sinh", "AUTOTEST_SHRINK": "0.5"}
+        with shell("unittest", "test_die.py", **surroundings) as run:
             output, _ = run.communicate()
         assert run.returncode == ends, output
         assert words in output
@@ -337,7 +339,7 @@ def test_a_death_that_needs_the_trials_of_another_test_is_told_with_them(shell, 
         """)
     )
     command = ("autotest", "fuzz", "test_two.py", "--trials", 100, "--seed", 7, "--jobs", 1)
-    with shell(*command, candidate="tests.support.deadly:mined") as run:
+    with shell(*command, candidate="tests.support.deadly:mined", AUTOTEST_SHRINK="0.5") as run:
         output, _ = run.communicate()
     finding = entries(tmp_path)["sinh"].finding
     assert re.fullmatch(r"only after \d+ trials?( of 2 tests)? before it, in the same process", *finding.happens), (

@@ -52,8 +52,10 @@ DEFAULT_PAIR: Final = ("torch", "oneflow")
 #: The variables that ask for something.
 VARIABLES: Final = tuple(map(variable_of, (*project.KEYS, "trial")))
 
+#: The variable that names the `pyproject.toml` whose table holds.
+PROJECT: Final = "AUTOTEST_PROJECT"
 #: Those, and the one that says where others may stand.
-_KNOWN: Final = (*VARIABLES, "AUTOTEST_PROJECT")
+_KNOWN: Final = (*VARIABLES, PROJECT)
 
 #: Those that say which frameworks run, and nothing of how.
 _OF_PAIRS: Final = frozenset(("AUTOTEST_REFERENCE", "AUTOTEST_CANDIDATE"))
@@ -181,16 +183,17 @@ def environment_now() -> Mapping[str, str]:
     """The process's `VARIABLES`, over what its project says by default; those that are empty are left out."""
     environment = os.environ  # `in` comes first since `get` raises and catches an exception for what is missing
     asked = {name: value for name in VARIABLES if name in environment and (value := environment[name])}
-    return {**_project_now().variables, **asked}
+    return {**in_force().variables, **asked}
 
 
 def said(variable: str) -> str:
     """What the process says by one of its `VARIABLES`, or else its project does; empty where neither does."""
-    return os.environ.get(variable) or _project_now().variables.get(variable, "")
+    return os.environ.get(variable) or in_force().variables.get(variable, "")
 
 
-def _project_now() -> project.Project:
-    named = os.environ.get("AUTOTEST_PROJECT")
+def in_force() -> project.Project:
+    """The project whose table holds: the one that was named, or that of the working directory."""
+    named = os.environ.get(PROJECT)
     return project.read(Path(named)) if named else here()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -38,6 +38,16 @@ def of_folder(folder: str) -> Project:
     """The nearest project at `folder` or above it; an empty one where there is none."""
     found = _nearest(folder)
     return Project() if found is None else read(found)
+
+
+def with_table(paths: Sequence[Path]) -> Project | None:
+    """The project of the first of `paths` at or above which one has a table; the working directory's need not be it."""
+    for path in paths:
+        place = path.absolute()
+        found = of_folder(str(place if place.is_dir() else place.parent))
+        if found.variables or found.unknown:
+            return found
+    return None
 
 
 @functools.lru_cache(maxsize=16)  # every run of a test asks for it

@@ -28,8 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         chosen = _parsed(arguments)
-        _check_project()
-        with _candidate_of(chosen):
+        with _project_of(chosen), _candidate_of(chosen):
+            _check_project()
             status: int = chosen.run(chosen)
     except (UsageError, FrameworkMissing) as error:
         print(f"autotest: {error}", file=sys.stderr)
@@ -56,11 +56,22 @@ def _candidate_of(arguments: argparse.Namespace) -> contextlib.AbstractContextMa
     return chosen_by(arguments)
 
 
+def _project_of(arguments: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """While the command runs, the table of the project that the tests lie in holds, as under pytest."""
+    from autotest.base import options, project
+    from autotest.base.environment import variables
+
+    there = None if os.environ.get(options.PROJECT) else project.with_table(getattr(arguments, "paths", ()))
+    if there is None or there.file == options.here().file:
+        return contextlib.nullcontext()
+    return variables({options.PROJECT: str(there.file)})
+
+
 def _check_project() -> None:
     """Say before anything is run what is wrong with the project's table; an unknown key stops nothing."""
     from autotest.base import options, project
 
-    found = options.here()
+    found = options.in_force()
     options.from_project(found)
     for said in options.misspelt(os.environ):
         print(f"autotest: {said}", file=sys.stderr)

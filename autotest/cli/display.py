@@ -77,7 +77,8 @@ def display(plan: Plan, collected: Collection) -> Iterator[Observer]:
     limits = [f"{plan.seconds:g} s"] if plan.seconds is not None else []
     limits += [f"{several(plan.trials, 'trial')} each"] if plan.trials is not None else []
     aim = " or ".join(limits)
-    print(f"autotest fuzz: {several(len(collected.tests), 'test')}, {aim}, base seed {plan.base_seed}", flush=True)
+    tests = f"{several(len(collected.tests), 'test')} of {plan.candidate}"
+    print(f"autotest fuzz: {tests}, {aim}, base seed {plan.base_seed}", flush=True)
     for line in collected.renamed:
         print(line, flush=True)
     bars: Any = None

@@ -38,7 +38,7 @@ def package(
 
     `shared` is the folder that is the same on their machine; None where the engine brings the working directory.
     """
-    project = options.here().file
+    project = options.in_force().file
     named = {name: os.environ[name] for name in os.environ if name.startswith("AUTOTEST_") and name not in _OWN}
     named |= {name: os.environ[name] for name in _TELLING if name in os.environ}
     root = Path.cwd() if shared is None else shared

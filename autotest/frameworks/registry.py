@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from autotest.base.errors import FrameworkMissing, UsageError
-from autotest.base.options import DEFAULT_PAIR, said
+from autotest.base.options import DEFAULT_PAIR, in_force, said
 from autotest.frameworks.base import Framework
 from autotest.frameworks.pair import Pair
 from autotest.frameworks.torch_like import TorchLike
@@ -78,13 +78,19 @@ def _imported(module_name: str, what: str) -> ModuleType:
 
 
 def _look_here_too(module_name: str) -> None:
-    """Let an adapter be found in the folder that the process was started in, as ``python -m`` lets it."""
+    """Let an adapter be found in the folder that the process was started in, as ``python -m`` lets it.
+
+    And in that of the project whose table holds, which may name it, wherever the process was started.
+    """
     first = module_name.partition(".")[0]
-    here = Path.cwd()
-    if first in sys.modules or str(here) in sys.path or "" in sys.path:
+    if first in sys.modules:
         return
-    if (here / f"{first}.py").is_file() or (here / first / "__init__.py").is_file():
-        sys.path.append(str(here))
+    named = in_force().file
+    for place in (Path.cwd(), *([] if named is None else [named.parent])):
+        if str(place) in sys.path or ("" in sys.path and place == Path.cwd()):
+            continue
+        if (place / f"{first}.py").is_file() or (place / first / "__init__.py").is_file():
+            sys.path.append(str(place))
 
 
 def speaking_torch(name: str) -> TorchLike:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from autotest import cli
@@ -65,6 +68,22 @@ def test_a_ledger_of_the_project_holds_for_all_its_tests(write, tmp_path):
     (tmp_path / "known" / "all.toml").unlink()
     with pytest.raises(UsageError, match=r"all.toml': expected a file; the ledger that is to hold for all tests"):
         from_environment()
+
+
+def test_from_another_folder_the_project_that_the_tests_lie_in_holds_and_its_adapter_is_found(
+    write, tmp_path, monkeypatch, capsys
+):
+    write('candidate = "adapter_of_elsewhere:factory"')
+    (tmp_path / "adapter_of_elsewhere.py").write_text("from tests.support.faults import wrong_relu as factory\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text(HEAD + TEST)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "pyproject.toml").write_text('[tool.autotest]\ncandidate = "of another project"\n')
+    monkeypatch.chdir(tmp_path / "other")
+    monkeypatch.setattr("sys.path", [entry for entry in sys.path if entry])
+    assert cli.main(["fuzz", "../tests", "--trials=2", "--jobs=0", "--seed=1"]) == 1
+    assert capsys.readouterr().out.startswith("autotest fuzz: 1 test of faulty, 2 trials each, base seed 1\n")
+    assert "AUTOTEST_PROJECT" not in os.environ
 
 
 # -- under pytest -------------------------------------------------------------------------------------------------

@@ -13,11 +13,35 @@ from autotest.emission.header import script_header
 from autotest.program import Program
 from autotest.program.paths import gradient_of
 
-_CHECK = '''\
+_NUMBERS = '''\
+EPS, ATOL, RTOL = {eps!r}, {atol!r}, {rtol!r}
+
+
 def numbers(tensor):
     return np.array(tensor.detach().cpu().tolist())
 
 
+def differs(own, around, drawn):
+    """Whether the derivative `own` is not that of a function with these values after -EPS, -EPS/16, 0, EPS/16, EPS."""
+    below, lower, centre, upper, above = around
+    with np.errstate(all="ignore"):
+        far, near = (above - below) / (2 * EPS), (upper - lower) * 8 / EPS
+        bend, jump = abs(above + below - 2 * centre) / EPS, abs(upper + lower - 2 * centre) * 16 / EPS
+        bound, error = ATOL + RTOL * abs(near), abs(far - near)
+        size = np.max(np.abs([*np.ravel(drawn[np.isfinite(drawn)]), *around]), initial=0)
+        unsure = 4 * (error + 16 * 2**-50 * size / EPS) + jump
+        # Beside a pole, a step or a kink, where it is no number, or moves less than it is rounded, nothing is shown.
+        settled = error <= bound + 0.1 * max(abs(far), abs(near))
+        if not (np.isfinite(unsure) and settled and abs(bend - jump) <= bound + 0.1 * max(abs(near), bend, jump)):
+            return False
+        if not np.isfinite(own):  # maybe that of another number, times zero
+            return np.isfinite(drawn).all() and unsure <= 10 * bound
+        return not min(abs(own - far), abs(own - near)) <= bound + unsure
+
+
+'''
+
+_CHECK = '''\
 def moved(at, step):
     """What is pushed back from, each result times its cotangent, when element `at` of {constant} is moved by `step`."""
     kept = {constant}[at]
@@ -28,7 +52,6 @@ def moved(at, step):
 
 
 if __name__ == "__main__":
-    EPS, ATOL, RTOL = {eps!r}, {atol!r}, {rtol!r}
     try:
         gradient, results, cotangents = program({namespace})
         weights = [numbers(c) for c in cotangents] or [np.ones(())] * len(results)
@@ -43,12 +66,9 @@ if __name__ == "__main__":
     for at in np.ndindex({constant}.shape):
         for part in (1, 1j) if np.iscomplexobj({constant}) else (1,):
             own = np.vdot(part, analytic[at]).real
-            below, centre, above = (moved(at, step * part) for step in (-EPS, 0, EPS))
-            numeric, left, right = (above - below) / (2 * EPS), (centre - below) / EPS, (above - centre) / EPS
-            slack = 10 * (ATOL + RTOL * max(abs(left), abs(right)))
-            # At a kink, where left and right differ, whatever lies between them is right.
-            kink = abs(right - left) > slack and min(left, right) - slack <= own <= max(left, right) + slack
-            if not (abs(own - numeric) <= ATOL + RTOL * abs(numeric) or kink):
+            around = [moved(at, step * part) for step in (-EPS, -EPS / 16, 0, EPS / 16, EPS)]
+            if differs(own, around, {constant}):
+                numeric = (around[3] - around[1]) * 8 / EPS
                 wrong.append((abs(own - numeric), at, own, numeric))
     if not wrong:
         sys.exit(print("same"))
@@ -60,10 +80,6 @@ if __name__ == "__main__":
 
 
 _FORWARD = '''\
-def numbers(tensor):
-    return np.array(tensor.detach().cpu().tolist())
-
-
 def moved(step):
     """The results when {constant} is moved by `step` times {along}."""
     kept = {constant}.copy()
@@ -74,23 +90,19 @@ def moved(step):
 
 
 if __name__ == "__main__":
-    EPS, ATOL, RTOL = {eps!r}, {atol!r}, {rtol!r}
     try:
         tangents, results = program({namespace})
         tangents = [np.zeros(numbers(r).shape) if t is None else numbers(t) for t, r in zip(tangents, results)]
-        below, centre, above = moved(-EPS), moved(0), moved(EPS)
+        values = [moved(step) for step in (-EPS, -EPS / 16, 0, EPS / 16, EPS)]
     except Exception as error:
         sys.exit(print("cannot tell:", error) or 2)
     wrong = []
-    for own, low, middle, high in zip(tangents, below, centre, above):
-        numeric, left, right = (high - low) / (2 * EPS), (middle - low) / EPS, (high - middle) / EPS
-        slack = 10 * (ATOL + RTOL * np.maximum(abs(left), abs(right)))
-        # At a kink, where left and right differ, whatever lies between them is right.
-        between = (np.minimum(left, right) - slack <= own) & (own <= np.maximum(left, right) + slack)
-        kink = (abs(right - left) > slack) & between
-        for at in np.argwhere(~((abs(own - numeric) <= ATOL + RTOL * abs(numeric)) | kink)).tolist():
-            at = tuple(at)
-            wrong.append(f"tangent at {{at}}: forward mode {{own[at]:.9g}}, numeric {{numeric[at]:.9g}}")
+    for own, *around in zip(tangents, *values):
+        for at in np.ndindex(own.shape):
+            five = [value[at] for value in around]
+            if differs(own[at], five, {constant}):
+                numeric = (five[3] - five[1]) * 8 / EPS
+                wrong.append(f"tangent at {{at}}: forward mode {{own[at]:.9g}}, numeric {{numeric:.9g}}")
     if not wrong:
         sys.exit(print("same"))
     print(f"DIFFERS: {{wrong[0]}}; {{len(wrong)}} are not the derivative of {side}'s own forward along {along}")
@@ -173,7 +185,7 @@ def _script(about: Derivative, shown: Sequence[str], returned: Sequence[str], ch
             textwrap.indent("\n".join(lines), "    "),
             "",
             "",
-            check.format(eps=about.eps, atol=about.atol, rtol=about.rtol, **quoted),
+            (_NUMBERS + check).format(eps=about.eps, atol=about.atol, rtol=about.rtol, **quoted),
         ]
     )
 

@@ -6,7 +6,9 @@ import dataclasses
 
 import numpy as np
 
+from autotest.gradients.evidence import Line, has_neighbours, magnitude_of, refuted, settled
 from autotest.gradients.function import FunctionOfInputs, Real, reals, slope
+from autotest.gradients.rule import Rule
 from autotest.results.gradient_rows import failing
 
 #: Elements of one input whose failing derivative is looked at, at most.
@@ -19,24 +21,12 @@ LOWER = "computed in lower precision"
 #: power of two, which the places of steps in float32 are apart.
 POINTS = 48
 DENSITY = 7.3
+#: Of so many elements it is asked in any case whether the function moves in steps near them.
+STEPPED = 16
+#: A step in bfloat16, the coarsest of lower precisions, as a part of the value.
+COARSEST = 2.0**-8
 #: In how many places the points must bend: a kink, or a single step, bends them in four.
 STEPS = 8
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rule:
-    """How a gradient is held against differences: ``|analytic - numeric| <= atol + rtol * |numeric|``."""
-
-    eps: float = 1e-6
-    atol: float = 1e-6
-    rtol: float = 1e-4
-    nondet_tol: float = 0.0
-    dtypes: bool = True
-    fast: bool = True
-    #: Whether a cotangent must give the same gradient when it is laid out otherwise, and its negative the negative one.
-    strict: bool = False
-    #: Whether a function that is computed in lower precision than its input's is exempt.
-    coarse: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,6 +43,8 @@ class JacobianBlock:
         analytic, numeric, left, right = jacobians
         rule = self.rule
         exempt = np.zeros(analytic.shape, dtype=bool)
+        if rule.cautious:  # `unproven` knows kinks, and needs no backward for them
+            return exempt
         wrong = failing(analytic, numeric, rule.atol, rule.rtol)
         with np.errstate(all="ignore"):
             slack = 10 * (rule.atol + rule.rtol * np.maximum(np.abs(left), np.abs(right)))
@@ -61,9 +53,45 @@ class JacobianBlock:
         candidates = wrong & jumps & between
         for k in np.flatnonzero(candidates.any(axis=1))[:MOST]:
             columns = np.flatnonzero(candidates[k])
-            if all(self._right_beside(int(k), columns, side * NEIGHBOUR * rule.eps) for side in (-1, 1)):
+            if self._right_on_both_sides(int(k), columns):
                 exempt[k, columns] = True
         return exempt
+
+    def unproven(self, jacobians: tuple[Real, Real], exempt: Real) -> tuple[Real, Real]:
+        """Masks of the failing elements that differences show nothing of, and of those right in lower precision.
+
+        All is False unless the rule is cautious.
+        """
+        rule = self.rule
+        found = failing(*jacobians, rule.atol, rule.rtol) & ~exempt
+        coarse = np.zeros_like(found)
+        if not rule.cautious:
+            return coarse, coarse
+        for count, k in enumerate(np.flatnonzero(found.any(axis=1))[:MOST]):
+            wrong = refuted(jacobians[0][k], self._line(int(k)), rule)[0] & found[k]
+            if has_neighbours(reals(self.function.arrays[self.input].data), int(k), rule.eps):
+                wrong &= not self._right_on_both_sides(int(k), np.flatnonzero(wrong))
+            elif wrong.any() or count < STEPPED:
+                coarse[k], otherwise = self._in_lower_precision(int(k), jacobians[0][k])
+                coarse[k] &= found[k]
+                wrong = (wrong & ~coarse[k]) | (otherwise & found[k])
+            found[k] &= ~wrong
+        return found & ~coarse, coarse
+
+    def _line(self, k: int) -> Line:
+        function, i, o = self.function, self.input, self.output
+        drawn = [reals(array.data) for array in function.arrays]
+        numbers = drawn[i]
+
+        def at(step: float) -> Real:
+            moved = numbers.copy()
+            moved[k] += step
+            return function.at(i, moved)[o]
+
+        return Line(at, *magnitude_of([*drawn, *function.values()]))
+
+    def _right_on_both_sides(self, k: int, columns: Real) -> bool:
+        return all(self._right_beside(k, columns, side * NEIGHBOUR * self.rule.eps) for side in (-1, 1))
 
     def _right_beside(self, k: int, columns: Real, shift: float) -> bool:
         """Whether the derivatives by element `k`, moved by `shift`, are what differences say there."""
@@ -88,32 +116,29 @@ class JacobianBlock:
             function.put(i, reals(function.arrays[i].data))
         return True
 
-    def in_lower_precision(self, jacobians: tuple[Real, Real], exempt: Real) -> Real:
-        """Mask of the failing elements that are right as far as a function that moves in steps can tell."""
-        analytic, numeric = jacobians
-        rule = self.rule
-        found = np.zeros(analytic.shape, dtype=bool)
-        wrong = failing(analytic, numeric, rule.atol, rule.rtol) & ~exempt
-        if not rule.coarse or not wrong.any():
-            return found
-        distance = NEIGHBOUR * rule.eps
-        for k in np.flatnonzero(wrong.any(axis=1))[:MOST]:
-            height = self._steps(int(k))
-            if not height.any():
-                continue
-            far, near = (self._quotient(int(k), step) for step in (distance, distance / 2))
-            # Half a step of error at either end; and what the function curves, which is less over half of the distance.
-            allowed = rule.atol + rule.rtol * np.abs(near) + 4 * height / distance + 2 * np.abs(far - near)
-            with np.errstate(all="ignore"):
-                found[k] = wrong[k] & (height > 0) & (np.abs(analytic[k] - near) <= allowed)
-        return found
+    def _in_lower_precision(self, k: int, analytic: Real) -> tuple[Real, Real]:
+        """Masks of the derivatives by element `k` that a function which moves in steps shows to be right, and wrong."""
+        rule, distance = self.rule, NEIGHBOUR * self.rule.eps
+        height, typical = self._steps(k)
+        if not height.any():
+            return height > 0, height > 0
+        far, near = (self._quotient(k, step) for step in (distance, distance / 2))
+        # Half a step of error at either end; and what the function curves, which is less over half of the distance.
+        bound = rule.atol + rule.rtol * np.abs(near)
+        with np.errstate(all="ignore"):
+            close = np.abs(analytic - near) <= bound + 4 * height / distance + 2 * np.abs(far - near)
+        lower = (height > 0) & (height <= COARSEST * typical)
+        return (height > 0) & close, lower & ~close & settled(far, near, bound)
 
     def _quotient(self, k: int, step: float) -> Real:
         above, below = self.function.around(self.input, k, step)
         return slope(above[self.output], below[self.output], 2 * step)
 
-    def _steps(self, k: int) -> Real:
-        """The greatest step that each element of the output makes near element `k`; zero where it moves smoothly."""
+    def _steps(self, k: int) -> tuple[Real, Real]:
+        """The greatest step that each element of the output makes near element `k`, and its size there.
+
+        The step is zero where it moves smoothly.
+        """
         shifts = np.arange(-POINTS, POINTS + 1) * self.rule.eps / DENSITY
         centre = reals(self.function.arrays[self.input].data)
         values = []
@@ -127,7 +152,7 @@ class JacobianBlock:
             bends = np.abs(np.diff(seen, 4, axis=0))
             counted = (bends > 1e-13 * (1 + np.abs(seen).max(axis=0))).sum(axis=0)
         height: Real = np.where(counted >= STEPS, bends.max(axis=0) / 2, 0.0)
-        return height
+        return height, np.median(np.abs(seen), axis=0)
 
 
-__all__ = ["LOWER", "JacobianBlock", "Rule"]
+__all__ = ["LOWER", "JacobianBlock"]

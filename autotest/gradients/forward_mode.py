@@ -9,14 +9,15 @@ import numpy as np
 
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.gradients.exemptions import Rule
-from autotest.gradients.function import FORWARD_MODE, Real, from_reals, reals, slope
+from autotest.gradients.evidence import Line, has_ties, refuted
+from autotest.gradients.function import FORWARD_MODE, Real, from_reals, reals
 from autotest.gradients.programs import ProgramFunction, differentiated
-from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, is_kink, is_wide
+from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, extent_of, is_wide
+from autotest.gradients.rule import Rule
 from autotest.program import Array, Call, Program, Ref, map_operand, refs
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.replaying.replay import replay
-from autotest.results.gradient_rows import Jacobians, failing, row_of
+from autotest.results.gradient_rows import Jacobians, row_of
 
 
 def in_forward_mode(program: Program, framework: Framework) -> Iterator[Program]:
@@ -113,15 +114,16 @@ def _wrong(
 ) -> WrongElement | None:
     own = names(program)
     centre, tangents = _run(program, parts, framework, 0.0)
-    below, above = (_run(program, parts, framework, step)[0] for step in (-rule.eps, rule.eps))
+    if has_ties(reals(program.arrays[parts.leaf.index].data), rule.eps):
+        return None
+    extent = extent_of(program, centre)
     for o, slot in enumerate(parts.results):
         tangent = tangents[o]
         analytic = np.zeros(centre[o].size) if tangent is None else tangent
-        numeric = slope(above[o], below[o], 2 * rule.eps)
-        left, right = slope(centre[o], below[o], rule.eps), slope(above[o], centre[o], rule.eps)
-        for at in np.flatnonzero(failing(analytic, numeric, rule.atol, rule.rtol)):
-            known = np.isfinite(analytic[at]) and np.isfinite(numeric[at])
-            if is_kink(float(analytic[at]), float(left[at]), float(right[at]), rule) or (finite and not known):
+        line = Line(lambda step, o=o: _run(program, parts, framework, step)[0][o], *extent)  # type: ignore[misc]
+        wrong, numeric = refuted(analytic, line, rule)
+        for at in np.flatnonzero(wrong):
+            if finite and not np.isfinite(analytic[at]):
                 continue
             name = own[parts.leaf.slot]
             pair = Jacobians((name, own[slot]), analytic[at].reshape(1, 1), numeric[at].reshape(1, 1))

@@ -10,16 +10,16 @@ from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, Side
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.checking import GradcheckResult
-from autotest.gradients.exemptions import Rule
 from autotest.gradients.larger_inputs import ENOUGH, LargerInputs, below_enough, with_larger_inputs
 from autotest.gradients.programs import NotNumeric, check_program
+from autotest.gradients.rule import Rule
 from autotest.program import Program
 from autotest.program.paths import gradient_of
 from autotest.recording.record import Record
 from autotest.report import gradients as report
 
 #: Differences in double precision are good to nine digits or so; anything beyond this is no rounding.
-RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, strict=True, coarse=True)
+RULE = Rule(eps=1e-6, atol=1e-6, rtol=1e-4, strict=True, cautious=True)
 
 #: What differs where a gradient does not agree with differences of its own forward.
 NOT_THE_DERIVATIVE = "not the derivative of its own forward"

@@ -6,13 +6,16 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from autotest.base.errors import AutotestError
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
 from autotest.gradients.by_definition import redefined
-from autotest.gradients.checking import GradcheckResult, Rule, check, forward_rows
+from autotest.gradients.checking import GradcheckResult, check, forward_rows
 from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
+from autotest.gradients.rule import Rule
 from autotest.program import Array, Call, Program, Ref, leaves, refs
 from autotest.program.rewriting import widened
 from autotest.program.semantics import OPERATIONS, backward_arguments, is_class, pushes_gradients
@@ -112,6 +115,8 @@ class ProgramFunction:
         #: What autograd takes for constants, by slot: contents and device.
         self.constants: dict[int, tuple[Array, str]] = {}
         self._values: list[Any] = []
+        #: What the roots came to at first; None while nothing did.
+        self._accepted: list[Array] | None = None
         self._run({}, first=True)
         exempt = redefined(dataclasses.replace(program, calls=program.calls[:upto]))
         #: What may be varied, but for what gets a gradient that is no derivative.
@@ -124,8 +129,19 @@ class ProgramFunction:
             for leaf, one in zip(self.leaves, given, strict=False)
             if one is not leaf.tensor and not leaf.suffix
         }
-        self._run(instead, first=False)
-        return [self._values[slot] for slot in self._roots]
+        try:
+            self._run(instead, first=False)
+        except AutotestError:
+            raise
+        except Exception:
+            if self._accepted is None:
+                raise
+            # Beside a point that was accepted: there is no value, which is no reason to look nowhere else.
+            return [self._made(_without_value(one), "cpu") for one in self._accepted]
+        found = [self._values[slot] for slot in self._roots]
+        if self._accepted is None:
+            self._accepted = [value.as_array() for value in self._framework.values(found)]
+        return found
 
     def _leaves(self) -> Iterator[VariedLeaf]:
         """Every leaf that requires grad, and every parameter of a module."""
@@ -176,8 +192,8 @@ class ProgramFunction:
 
     def _builds(self, call: Call, value: Any) -> bool:
         modules = self._framework.module_types
-        if is_class(call) and isinstance(value, modules):
-            return True
+        if (is_class(call) or call.kind == "function") and isinstance(value, modules):
+            return True  # of a function such as `spectral_norm`, which a module bears once
         owner = call.args[0] if call.args else None
         told = call.kind == "load_state" or (call.kind == "method" and call.target in ("double", "to"))
         return told and type(owner) is Ref and isinstance(self._values[owner.slot], modules)
@@ -188,6 +204,10 @@ class ProgramFunction:
 
     def _made(self, array: Array, device: str, requires_grad: bool = False) -> Any:
         return self._framework.tensor(array, device=device, requires_grad=requires_grad)
+
+
+def _without_value(array: Array) -> Array:
+    return array if array.data.dtype.kind not in "fc" else Array(np.full_like(array.data, np.nan), array.dtype)
 
 
 __all__ = ["NotNumeric", "ProgramFunction", "VariedLeaf", "check_program", "differentiated"]

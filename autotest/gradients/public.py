@@ -19,8 +19,9 @@ from autotest.gradients.arguments import (
     framework_of,
     is_varied,
 )
-from autotest.gradients.checking import GradcheckResult, Rule, check
+from autotest.gradients.checking import GradcheckResult, check
 from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
+from autotest.gradients.rule import Rule
 from autotest.program import Array
 from autotest.report import gradients as report
 

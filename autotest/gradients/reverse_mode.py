@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.gradients.exemptions import Rule
+from autotest.gradients.evidence import magnitude_of
 from autotest.gradients.function import Real, from_reals, overlaps, real_shape, reals
 from autotest.gradients.programs import ProgramFunction, differentiated
+from autotest.gradients.rule import Rule
+from autotest.gradients.sums import SumOfInput, row_of_element
 from autotest.program import Array, Call, Captured, Program, Ref, leaves
 from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, tensor_call, with_arrays
 from autotest.program.semantics import backward_arguments, pushes_gradients, returns_gradients
 from autotest.replaying.replay import Replayed, replay
-from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_of
+from autotest.results.gradient_rows import GradientRow
 
-#: Elements that are looked at one by one because a part of the input that holds them looked wrong.
-MOST_SUSPECTS = 12
 _WIDE = frozenset(("float64", "complex128"))
 
 
@@ -104,15 +104,17 @@ def constant(program: Program, slot: int, array: Array, device: str) -> Program:
     return Program(calls, (*program.arrays, array), program.undefined)
 
 
-def _captured_leaves(program: Program) -> Iterator[CapturedLeaf]:
-    """The leaves of `program` whose contents are a captured array."""
+def _captured_leaves(program: Program) -> list[CapturedLeaf]:
+    """The leaves of `program` whose contents are a captured array: the last one that was written there."""
+    found: dict[tuple[int, str], int] = {}
     for call in program.calls:
         if call.kind == "tensor" and call.kwargs["requires_grad"]:
-            yield CapturedLeaf(call.slot, "", call.args[0].index)
+            found[call.slot, ""] = call.args[0].index
         elif call.kind == "overwrite":
-            yield CapturedLeaf(call.args[0].slot, "", call.args[1].index)
+            found[call.args[0].slot, ""] = call.args[1].index
         elif call.kind == "load_state":
-            yield from (CapturedLeaf(call.args[0].slot, f".{name}", item.index) for name, item in call.args[1].items())
+            found |= {(call.args[0].slot, f".{name}"): item.index for name, item in call.args[1].items()}
+    return [CapturedLeaf(slot, suffix, index) for (slot, suffix), index in found.items()]
 
 
 def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> WrongElement | None:
@@ -132,6 +134,11 @@ def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite
 def is_wide(program: Program) -> bool:
     """Whether all that `program` computes with is in double precision."""
     return all(array.data.dtype.kind not in "fc" or array.dtype in _WIDE for array in program.arrays)
+
+
+def extent_of(program: Program, results: Sequence[Real]) -> tuple[float, bool]:
+    """The greatest finite number in what `program` computes with and in `results`, and whether there is no other."""
+    return magnitude_of([*(reals(array.data) for array in program.arrays if array.dtype in _WIDE), *results])
 
 
 class _Pushed:
@@ -160,15 +167,17 @@ class _Pushed:
     def wrong(self) -> WrongElement | None:
         own = names(self._program)
         for leaf in _captured_leaves(self._program):
-            tensor = self._run.values[leaf.slot]
-            if leaf.suffix:
-                tensor = self._framework.parameters(tensor).get(member_of(leaf.suffix))
+            tensor = self._tensor(self._run, leaf)
             if tensor is None or not self._framework.can_backpropagate(tensor):
                 continue
             row = self._row(leaf, tensor, own[leaf.slot] + leaf.suffix)
             if row is not None:
                 return WrongElement(leaf, own[leaf.slot] + leaf.suffix, row)
         return None
+
+    def _tensor(self, run: Replayed, leaf: CapturedLeaf) -> Any:
+        value = run.values[leaf.slot]
+        return self._framework.parameters(value).get(member_of(leaf.suffix)) if leaf.suffix else value
 
     def _row(self, leaf: CapturedLeaf, tensor: Any, name: str) -> GradientRow | None:
         array = self._program.arrays[leaf.index]
@@ -183,67 +192,44 @@ class _Pushed:
                 note += f"its input of {array.dtype} and shape {array.data.shape}"
                 return GradientRow(name, "", False, 0.0, 0.0, "", "", 0.0, 0.0, 0.0, note)
             analytic = value.data
-        own = reals(analytic)
-        for at in self._suspects(leaf.index, own):
-            below, centre, above = (self._total(leaf.index, at, step) for step in (-1.0, 0.0, 1.0))
-            eps = self._rule.eps
-            numeric = np.array((above - below) / (2 * eps))
-            mine = np.array(own[at])
-            if not failing(mine, numeric, self._rule.atol, self._rule.rtol) or is_kink(
-                float(mine), (centre - below) / eps, (above - centre) / eps, self._rule
-            ):
-                continue
-            shape = real_shape(array.data)
-            pair = Jacobians((name, "the sum"), mine.reshape(1, 1), numeric.reshape(1, 1))
-            note = "no gradient" if gradient is None else ""
-            row = row_of(pair, self._rule.atol, self._rule.rtol, note=note)
-            return dataclasses.replace(row, input_index=str(tuple(int(i) for i in np.unravel_index(at, shape))))
-        return None
+        own, drawn = reals(analytic), reals(array.data)
 
-    def _suspects(self, index: int, analytic: Real) -> Iterator[int]:
-        """Elements whose derivative may be wrong, found by halving what looks wrong as a whole."""
-        looked = 0
-        waiting = [np.arange(analytic.size)]
-        while waiting and looked < MOST_SUSPECTS:
-            part = waiting.pop()
-            if not part.size or (part.size > 1 and not self._looks_wrong(index, part, analytic)):
-                continue
-            if part.size == 1:
-                looked += 1
-                yield int(part[0])
-            else:
-                waiting += [part[part.size // 2 :], part[: part.size // 2]]
+        def total(numbers: Real) -> float:
+            return self._total(self._moved(leaf.index, numbers))
 
-    def _looks_wrong(self, index: int, part: Real, analytic: Real) -> bool:
-        along = np.zeros(analytic.size)
-        along[part] = np.random.default_rng(part.size).uniform(0.5, 1.0, part.size)
-        above, below = (self._total(index, along, step) for step in (1.0, -1.0))
-        numeric = (above - below) / (2 * self._rule.eps)
-        gap = abs(float(analytic @ along) - numeric)
-        return not gap <= 1e-7 * (1 + abs(numeric)) + 1e-9 * abs(above)
+        def slope_at(numbers: Real) -> Real:
+            return self._gradient(self._moved(leaf.index, numbers), leaf)
 
-    def _total(self, index: int, along: Real | int, step: float) -> float:
-        """The number, with the array `index` moved `step` times eps along a direction, or in one element."""
-        array = self._program.arrays[index]
-        moved = reals(array.data)
-        if isinstance(along, int):
-            moved[along] += step * self._rule.eps
-        else:
-            moved += step * self._rule.eps * along
+        with np.errstate(all="ignore"):
+            found = SumOfInput(drawn, total, slope_at, self._extent()).wrong_element(own, self._rule)
+        if found is None:
+            return None
+        note = "no gradient" if gradient is None else ""
+        return row_of_element((name, "the sum"), found, own, real_shape(array.data), self._rule, note)
+
+    def _moved(self, index: int, numbers: Real) -> Program:
+        """The program with `numbers` in the array `index`."""
         changed = list(self._program.arrays)
-        changed[index] = Array(from_reals(moved, array.data), array.dtype)
-        run = self._replayed(with_arrays(self._program, changed), self._push.slot)
-        values = self._numbers(run, self._roots)
+        changed[index] = Array(from_reals(numbers, changed[index].data), changed[index].dtype)
+        return with_arrays(self._program, changed)
+
+    def _extent(self) -> tuple[float, bool]:
+        values = self._numbers(self._run, self._roots)
+        sums = [np.abs(c * v).sum(keepdims=True) for c, v in zip(self._cotangents, values, strict=True)]
+        return extent_of(self._program, [*map(reals, values), *map(reals, sums)])
+
+    def _gradient(self, program: Program, leaf: CapturedLeaf) -> Real:
+        gradient = self._framework.gradient(self._tensor(self._replayed(program, None), leaf))
+        if gradient is None:
+            return np.zeros(reals(program.arrays[leaf.index].data).size)
+        return reals(self._framework.values([gradient])[0].data)
+
+    def _total(self, program: Program) -> float:
+        """The number that is pushed back from: all results times their cotangents."""
+        values = self._numbers(self._replayed(program, self._push.slot), self._roots)
         return sum(
             float(np.vdot(np.broadcast_to(c, v.shape), v).real) for c, v in zip(self._cotangents, values, strict=True)
         )
 
 
-def is_kink(analytic: float, left: float, right: float, rule: Rule) -> bool:
-    """Whether the derivatives on both sides differ, and `analytic` lies between them."""
-    slack = 10 * (rule.atol + rule.rtol * max(abs(left), abs(right)))
-    between = min(left, right) - slack <= analytic <= max(left, right) + slack
-    return between and not abs(right - left) <= slack
-
-
-__all__ = ["CapturedLeaf", "WrongElement", "constant", "in_reverse_mode", "is_kink", "is_wide", "wrong_gradient"]
+__all__ = ["CapturedLeaf", "WrongElement", "constant", "extent_of", "in_reverse_mode", "is_wide", "wrong_gradient"]

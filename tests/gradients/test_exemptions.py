@@ -8,11 +8,12 @@ import pytest
 
 from autotest import random_tensor, torch
 from autotest.frameworks.oneflow import OneFlowFramework
-from autotest.gradients.exemptions import LOWER, Rule
+from autotest.gradients.exemptions import LOWER
+from autotest.gradients.rule import Rule
 from tests.gradients.test_gradcheck import checked, leaf, needs_oneflow, with_backward
 from tests.support.running import agrees, trial
 
-COARSE = Rule(coarse=True)
+CAUTIOUS = Rule(cautious=True)
 
 
 def rough(change):
@@ -22,25 +23,25 @@ def rough(change):
 
 @pytest.mark.parametrize("low", [0.01, 0.5, 4.0])
 def test_a_right_gradient_passes_and_says_why(low):
-    found = checked(rough(lambda gradient: gradient), leaf(5, 5, low=low, high=2 * low), rule=COARSE)
+    found = checked(rough(lambda gradient: gradient), leaf(5, 5, low=low, high=2 * low), rule=CAUTIOUS)
     assert found.passed
     assert LOWER in found.rows[0].note
     assert "lower precision" in found.warnings[0]
 
 
 def test_it_is_no_excuse_unless_it_is_asked_for():
-    rule = dataclasses.replace(COARSE, coarse=False)
+    rule = dataclasses.replace(CAUTIOUS, cautious=False)
     assert not checked(rough(lambda gradient: gradient), leaf(5, 5), rule=rule).passed
 
 
 @pytest.mark.parametrize("factor", [1.01, 0.0, -1.0])
 def test_a_wrong_gradient_of_such_a_function_is_wrong(factor):
-    assert not checked(rough(lambda gradient: gradient * factor), leaf(5, 5), rule=COARSE).passed
+    assert not checked(rough(lambda gradient: gradient * factor), leaf(5, 5), rule=CAUTIOUS).passed
 
 
 def test_a_wrong_gradient_of_a_smooth_function_is_not_excused():
     wrong = with_backward(lambda x: x * x, lambda x, c: 2.001 * x * c)
-    assert not checked(wrong, leaf(5, 5), rule=COARSE).passed
+    assert not checked(wrong, leaf(5, 5), rule=CAUTIOUS).passed
 
 
 @needs_oneflow

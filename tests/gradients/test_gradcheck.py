@@ -14,8 +14,9 @@ import torch
 import autotest
 from autotest import GradcheckError, UsageError, gradcheck, gradgradcheck
 from autotest.frameworks.torch import TorchFramework
-from autotest.gradients.checking import Rule, check
+from autotest.gradients.checking import check
 from autotest.gradients.function import FunctionOfInputs
+from autotest.gradients.rule import Rule
 
 needs_oneflow = pytest.mark.skipif(
     sys.version_info >= (3, 11) or importlib.util.find_spec("oneflow") is None, reason="needs OneFlow"

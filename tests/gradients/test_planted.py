@@ -10,8 +10,9 @@ import torch as real
 
 from autotest import gradcheck, random_tensor, torch
 from autotest.frameworks.torch import TorchFramework
-from autotest.gradients.checking import Rule, check
+from autotest.gradients.checking import check
 from autotest.gradients.function import FunctionOfInputs
+from autotest.gradients.rule import Rule
 from tests.gradients.test_gradcheck import leaf
 from tests.support.faulty import FaultyTorch
 from tests.support.running import agrees, trial

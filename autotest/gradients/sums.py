@@ -1,0 +1,132 @@
+"""The gradient of one number, such as a weighted sum of results, held against differences of that number."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from autotest.gradients.evidence import Line, has_neighbours, magnitude_of, refuted
+from autotest.gradients.exemptions import NEIGHBOUR
+from autotest.gradients.function import FunctionOfInputs, Real, real_shape, reals
+from autotest.gradients.rule import Rule
+from autotest.results.gradient_rows import GradientRow, Jacobians, failing, row_of
+
+#: Elements that are looked at one by one because a part of the input that holds them looked wrong.
+MOST_SUSPECTS = 12
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SumOfInput:
+    """A number as a function of the real numbers of one input."""
+
+    #: The numbers that were drawn.
+    drawn: Real
+    #: What it comes to for others.
+    total: Callable[[Real], float]
+    #: Its gradient by autograd for others.
+    gradient: Callable[[Real], Real]
+    #: The greatest number among all that goes in and comes out, and whether all of it is finite.
+    extent: tuple[float, bool]
+
+    def wrong_element(self, analytic: Real, rule: Rule) -> tuple[int, float] | None:
+        """The first element of the gradient `analytic` that differences refute, and what they say; None for none."""
+        for k in self._suspects(analytic, rule.eps):
+            line = Line(lambda step, k=k: np.array(self._moved(k, step)), *self.extent)  # type: ignore[misc]
+            wrong, numeric = refuted(np.array(analytic[k]), line, rule)
+            tied = wrong and has_neighbours(self.drawn, k, rule.eps)
+            if wrong and not (tied and self._right_on_both_sides(k, rule)):
+                return k, float(numeric)
+        return None
+
+    def _moved(self, k: int, step: float) -> float:
+        return self.total(self._with(k, step))
+
+    def _with(self, k: int, step: float) -> Real:
+        moved = self.drawn.copy()
+        moved[k] += step
+        return moved
+
+    def _right_on_both_sides(self, k: int, rule: Rule) -> bool:
+        """Whether the derivative by element `k` is what differences say on either side of its neighbours."""
+        eps = rule.eps
+        for shift in (-NEIGHBOUR * eps, NEIGHBOUR * eps):
+            numeric = (self._moved(k, shift + eps) - self._moved(k, shift - eps)) / (2 * eps)
+            own = self.gradient(self._with(k, shift))[k]
+            if failing(np.array(own), np.array(numeric), rule.atol, rule.rtol):
+                return False
+        return True
+
+    def _suspects(self, analytic: Real, eps: float) -> Iterator[int]:
+        """Elements whose derivative may be wrong, found by halving what looks wrong as a whole."""
+        looked = 0
+        waiting = [np.arange(analytic.size)]
+        while waiting and looked < MOST_SUSPECTS:
+            part = waiting.pop()
+            if not part.size or (part.size > 1 and not self._looks_wrong(part, analytic, eps)):
+                continue
+            if part.size == 1:
+                looked += 1
+                yield int(part[0])
+            else:
+                waiting += [part[part.size // 2 :], part[: part.size // 2]]
+
+    def _looks_wrong(self, part: Real, analytic: Real, eps: float) -> bool:
+        along = np.zeros(analytic.size)
+        along[part] = np.random.default_rng(part.size).uniform(0.5, 1.0, part.size)
+        above, below = (self.total(self.drawn + step * along) for step in (eps, -eps))
+        with np.errstate(all="ignore"):
+            numeric = (above - below) / (2 * eps)
+            gap = abs(float(analytic @ along) - numeric)
+        return not gap <= 1e-7 * (1 + abs(numeric)) + 1e-9 * abs(above)
+
+
+def summed_rows(
+    function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]], weights: list[Real]
+) -> list[GradientRow]:
+    """A row for each pair of an input and an output, of which the sum by `weights` alone is looked at."""
+    return [
+        _row(function, rule, (names[0][i], names[1][o]), (i, o), weight)
+        for i in range(len(function.arrays))
+        for o, weight in enumerate(weights)
+    ]
+
+
+def _row(
+    function: FunctionOfInputs, rule: Rule, names: tuple[str, str], pair: tuple[int, int], weight: Real
+) -> GradientRow:
+    (i, o), array = pair, function.arrays[pair[0]]
+    drawn, values = [reals(one.data) for one in function.arrays], function.values()
+
+    def total(numbers: Real) -> float:
+        return float(weight @ function.at(i, numbers)[o])
+
+    def gradient(numbers: Real) -> Real:
+        function.put(i, numbers)
+        try:
+            pushed = function.pushed_back(o, weight)[i]
+            return np.zeros(numbers.size) if pushed is None else reals(function.framework.values([pushed])[0].data)
+        finally:
+            function.put(i, drawn[i])
+
+    with np.errstate(all="ignore"):
+        extent = magnitude_of([*drawn, *values, np.abs(weight * values[o]).sum(keepdims=True)])
+        analytic = gradient(drawn[i])
+        found = SumOfInput(drawn[i], total, gradient, extent).wrong_element(analytic, rule)
+    if found is None:
+        return GradientRow(*names, True, 0.0, 0.0, "", "", 0.0, 0.0, rule.atol, "the weighted sum")
+    return row_of_element(names, found, analytic, real_shape(array.data), rule, note="the weighted sum")
+
+
+def row_of_element(
+    names: tuple[str, str], found: tuple[int, float], analytic: Real, shape: tuple[int, ...], rule: Rule, note: str = ""
+) -> GradientRow:
+    """The row about one element of a gradient, where differences say what `found` has beside its index."""
+    at, numeric = found
+    pair = Jacobians(names, analytic[at].reshape(1, 1), np.array(numeric).reshape(1, 1))
+    row = row_of(pair, rule.atol, rule.rtol, note=note)
+    return dataclasses.replace(row, input_index=str(tuple(int(i) for i in np.unravel_index(at, shape))))
+
+
+__all__ = ["SumOfInput", "row_of_element", "summed_rows"]

@@ -1,0 +1,70 @@
+"""Differences accuse a derivative only where they are those of a smooth function; all cases are such as are drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotest.gradients.evidence import Line, has_neighbours, has_ties, magnitude_of, refuted
+from autotest.gradients.numeric_check import RULE
+
+
+def accused(function, at, analytic):
+    """Whether `analytic` is shown not to be the derivative of `function`, whose results are one or several numbers."""
+    with np.errstate(all="ignore"):
+        extent = magnitude_of([np.array([float(at)]), np.atleast_1d(function(float(at)))])
+        line = Line(lambda step: np.atleast_1d(function(at + step)), *extent)
+        return refuted(np.atleast_1d(np.float64(analytic)), line, RULE)[0].tolist()
+
+
+SMOOTH = {
+    "sine": (np.sin, 0.3, np.cos(0.3)),
+    "exponential of much": (np.exp, 80.0, np.exp(80.0)),
+    "beside a pole, not at it": (lambda x: 1 / x, 0.01, -1e4),
+    "constant": (lambda x: 0 * x + 3, 0.3, 0.0),
+}
+
+
+@pytest.mark.parametrize(("function", "at", "right"), SMOOTH.values(), ids=SMOOTH)
+def test_of_a_smooth_function_what_is_wrong_is_accused_and_what_is_right_is_not(function, at, right):
+    assert accused(function, at, right) == [False]
+    for wrong in (right * 1.01 + 0.01, -right - 1, np.nan, np.inf):
+        assert accused(function, at, wrong) == [True], wrong
+
+
+NOTHING_SHOWN = {
+    "a kink": (np.abs, 0.0, 0.5),
+    "beside a kink, nearer than a step": (np.abs, 1e-9, 1.0),
+    "no number": (np.log, -1.0, -1.0),
+    "an end of where it is defined": (np.sqrt, 0.0, np.inf),
+    "an infinity": (np.exp, 800.0, np.inf),
+    "at a pole": (lambda x: 1 / x, 1e-30, -1e60),
+    "a step": (np.floor, 1.0, 0.0),
+    "a number beside which a step is nothing": (lambda x: 2 * x, 1e30, 2.0),
+    "a period shorter than the rounding of its operand": (np.sin, 1e12, 0.6),
+    "a step that takes it far": (lambda x: x / np.hypot(x, 1e-12), 1e-13, 1e12),
+    "at a kink, a gradient that is no number": (np.abs, 0.0, np.nan),
+}
+
+
+@pytest.mark.parametrize(("function", "at", "analytic"), NOTHING_SHOWN.values(), ids=NOTHING_SHOWN)
+def test_where_differences_show_nothing_nothing_is_accused(function, at, analytic):
+    assert accused(function, at, analytic) == [False]
+
+
+def test_a_gradient_far_from_both_sides_of_a_kink_is_accused():
+    assert accused(np.abs, 0.0, 5.0) == [True]
+
+
+def test_no_number_may_be_that_of_another_result_times_zero():
+    assert accused(lambda x: np.array([x, np.sqrt(x)]), 0.0, [np.nan, np.inf]) == [False, False]
+    assert accused(lambda x: np.array([x, np.sqrt(x)]), 0.0, [3.0, np.inf]) == [True, False]
+    assert accused(lambda x: np.array([x, x * x]), 1.0, [np.nan, 2.0]) == [True, False]
+
+
+def test_neighbours_are_nearer_than_a_step():
+    assert has_neighbours(np.array([1.0, 2.0, 1.0]), 0, 1e-6)
+    assert has_neighbours(np.array([1.0, 1.0 + 1e-6]), 0, 1e-6)
+    assert not has_neighbours(np.array([1.0, 1.0 + 1e-5]), 0, 1e-6)
+    assert has_ties(np.array([3.0, 1.0, np.nan, 3.0]), 1e-6)
+    assert not has_ties(np.array([3.0, 1.0, np.nan, np.nan]), 1e-6)

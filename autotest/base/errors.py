@@ -71,6 +71,10 @@ class StaleLedgerEntry(TrialsFailed):
     """A divergence that the ledger expects did not happen any more."""
 
 
+class SkipsItself(AutotestError):
+    """A test says while it runs, or is set up, that it is not to be run; the message is its reason."""
+
+
 class TrialEnd(BaseException):
     """Leaves the test body when a trial cannot go on; caught by the trial and never seen outside.
 

@@ -290,7 +290,7 @@ class Campaign:
         # Where trials are counted, all of them are run: which ones had run before this would depend on the workers.
         if test.idle >= IDLE_TRIALS and self.plan.trials is None:
             test.set_aside = "all it does was set aside"
-        if result.done < len(task.indices) and not result.broken:
+        if result.done < len(task.indices) and not (result.broken or result.skips):
             test.returned.append(task.indices[result.done :])
         self.progress.expected += result.expected
         self.progress.cleared += result.cleared

@@ -7,7 +7,7 @@ import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 
-from autotest.base.errors import FrameworkMissing, TrialEnd
+from autotest.base.errors import FrameworkMissing, SkipsItself, TrialEnd
 from autotest.base.options import DEFAULT_PAIR, Options
 from autotest.campaigns.signatures import signature
 from autotest.comparison import Side
@@ -104,7 +104,10 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
                 _leads_to_graph(trail, task.where, conditions, pair, [index for index, _ in agreeing])
                 tally.add_graphs(agreeing)
 
-    result.broken = _call(task.where, drive)
+    try:
+        result.broken = _call(task.where, drive)
+    except SkipsItself as error:
+        result.skips = str(error)
     result.seconds = time.perf_counter() - start
     return result
 
@@ -224,7 +227,8 @@ def _diagnose(task: Diagnose, conditions: Conditions, trail: Breadcrumb | None) 
             if finding is not None:
                 found.append(_kept(finding, task, context, conditions))
 
-    _call(task.where, drive)
+    with contextlib.suppress(SkipsItself):
+        _call(task.where, drive)
     return found[0] if found else Vanished(task.where, task.index)
 
 
@@ -324,7 +328,10 @@ class Guard:
 
 
 def _call(where: Where, drive: Driver) -> str:
-    """Call the test as unittest or pytest would, with `drive` for its loop; the text of what it raised."""
+    """Call the test as unittest or pytest would, with `drive` for its loop; the text of what it raised.
+
+    Raises `SkipsItself` where it does.
+    """
 
     def around(test: Test, context: RunContext) -> None:
         with context.pair.around_trials():
@@ -334,9 +341,9 @@ def _call(where: Where, drive: Driver) -> str:
     try:
         with driven_by(around, where.test):
             item.call()
-    except FrameworkMissing:
+    except (FrameworkMissing, SkipsItself, KeyboardInterrupt):
         raise
-    except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes
+    except BaseException as error:  # noqa: BLE001 - a body may raise whatever it likes, pytest's outcomes, too
         return told_briefly(error, _RUNNERS)
     return ""
 

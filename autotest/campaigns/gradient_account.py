@@ -6,7 +6,7 @@ import contextlib
 import traceback
 from collections.abc import Iterator, Sequence
 
-from autotest.base.errors import FrameworkMissing
+from autotest.base.errors import FrameworkMissing, SkipsItself
 from autotest.base.settings import Settings
 from autotest.frameworks.namespace import DIFFERENTIABLE
 from autotest.gradients.differentiable import carrying_calls, tensors_in
@@ -73,7 +73,9 @@ def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
         try:
             with driven_by(drive), contextlib.nullcontext() if trail is None else watched(trail):
                 item.call()
-        except FrameworkMissing:  # noqa: PERF203 - once a test
+        except SkipsItself as error:  # noqa: PERF203 - once a test
+            account.skips[item.id] = str(error)
+        except FrameworkMissing:
             raise
         except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes
             account.broken[item.id] = traceback.format_exception_only(type(error), error)[-1].strip()

@@ -6,6 +6,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import unittest
 from pathlib import Path
 
 from autotest.base.errors import (
@@ -164,6 +165,8 @@ class _Trials:
             raise AutotestError(f"{where.test}: trial {index} failed, and did not when it was run again")
         for complaint, times in one.forgotten.items():
             raise GradientNotCompared(test.id, f"{times} of {one.tried} trials forgot their gradients: {complaint}.")
+        if one.skips:
+            raise unittest.SkipTest(one.skips)
         if one.broken:
             raise AutotestError(f"{test.id}, in its worker process:\n{one.broken}")
         if one.accepted and not one.compared and not progress.expected:

@@ -162,14 +162,14 @@ def _troubles(progress: CampaignProgress) -> list[str]:
         blocks.append("\n".join([f"{_forgetful(progress)}:", *listed]))
     if progress.files_broken:
         blocks.append("\n".join(["Files left out:", *(f"  {name}: {why}" for name, why in progress.files_broken)]))
-    if progress.left_out:
-        shown = [f"  {name}: {why}" for name, why in progress.left_out[:LISTED]]
-        more = len(progress.left_out) - LISTED
+    if progress.unexplored:
+        shown = [f"  {name}: {why}" for name, why in progress.unexplored[:LISTED]]
+        more = len(progress.unexplored) - LISTED
         blocks.append("\n".join(["Not explorable:", *shown, *([f"  and {more} more"] if more > 0 else [])]))
     if progress.set_aside:
         blocks.append("Set aside, for killing too many workers: " + ", ".join(sorted(progress.set_aside)))
     # A death is a result, too: of the ledger's, or a finding that is told above.
-    never = [test for test in progress.tests if not (test.accepted or test.died)]
+    never = [test for test in progress.tests if not (test.accepted or test.died or test.skips)]
     if never:
         head = f"{several(len(never), 'test')} never had an accepted trial:"
         blocks.append("\n".join([head, *(f"  {test.where.test}: {_why_never(test)}" for test in never)]))

@@ -33,7 +33,7 @@ def as_data(progress: CampaignProgress) -> dict[str, Any]:
             for identity, found in progress.found.items()
         ],
         "vanished": [{"test": where.test, "trial": index} for where, index in progress.vanished],
-        "left_out": [{"name": name, "why": why} for name, why in progress.left_out],
+        "left_out": [{"name": name, "why": why} for name, why in progress.unexplored],
         "files_broken": [{"name": name, "why": why} for name, why in progress.files_broken],
         "tests": [
             {

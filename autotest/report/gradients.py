@@ -69,6 +69,7 @@ def account_table(account: GradientAccount) -> str:
     lines = [columns(("Operator", "Gradient", "Trials", "Why, or where"), rows), ""]
     lines += [f"forgot its gradients: {test}: {complaint}" for test, complaint in sorted(account.refused.items())]
     lines += [f"could not be run: {test}: {error}" for test, error in sorted(account.broken.items())]
+    lines += [f"skips itself: {test}: {why}" for test, why in sorted(account.skips.items())]
     lines += [f"could not be finished: {test}: {how}" for test, how in sorted(account.died.items())]
     if account.spared:
         lines.append(

@@ -27,7 +27,7 @@ def _suite(suites: ET.Element, name: str, progress: CampaignProgress) -> None:
     found: dict[object, list[Found]] = {}
     for item in progress.found.values():
         found.setdefault(item.where, []).append(item)
-    ran = [test for test in progress.tests if test.tried]
+    ran = [test for test in progress.tests if test.tried or test.skips]
     suite = begun(
         suites,
         name,
@@ -36,7 +36,7 @@ def _suite(suites: ET.Element, name: str, progress: CampaignProgress) -> None:
             "tests": len(ran),
             "failures": sum(test.where in found for test in ran),
             "errors": len(progress.broken) + sum(len(test.forgotten) for test in progress.tests),
-            "skipped": 0,
+            "skipped": sum(bool(test.skips) for test in ran),
         },
         {name: getattr(progress, name) for name in _PROPERTIES},
     )
@@ -75,6 +75,8 @@ def _case(suite: ET.Element, test: TestProgress, found: list[Found]) -> None:
     case = ET.SubElement(
         suite, "testcase", classname=clean(file.removesuffix(".py")), name=clean(name), time=f"{test.seconds:.3f}"
     )
+    if test.skips:
+        ET.SubElement(case, "skipped", message=clean(test.skips))
     if test.broken:
         ET.SubElement(case, "error", message="the test is itself at fault").text = clean(test.broken)
     for complaint in test.forgotten:

@@ -62,6 +62,7 @@ def _added(parts: Sequence[TestProgress]) -> TestProgress:
         whole.places = {**part.places, **whole.places}
         whole.broken = whole.broken or part.broken
         whole.set_aside = whole.set_aside or part.set_aside
+        whole.skips = whole.skips or part.skips
     return whole
 
 

@@ -71,6 +71,8 @@ class GradientAccount:
     broken: dict[str, str] = dataclasses.field(default_factory=dict)
     #: test -> the ledger's key for the death that it is known to end in: it was not run
     spared: dict[str, str] = dataclasses.field(default_factory=dict)
+    #: test -> why it skips itself
+    skips: dict[str, str] = dataclasses.field(default_factory=dict)
     #: test -> how the process ended that ran it
     died: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -88,7 +90,7 @@ class GradientAccount:
     def take(self, other: GradientAccount) -> None:
         """Enter what another account holds."""
         self.trials += other.trials
-        for name in ("refused", "broken", "spared", "died"):
+        for name in ("refused", "broken", "spared", "skips", "died"):
             getattr(self, name).update(getattr(other, name))
         for operator, theirs in other.operators.items():
             account = self.operators.setdefault(operator, OperatorAccount(operator))

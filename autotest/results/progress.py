@@ -53,6 +53,8 @@ class TestProgress:
     broken: str = ""
     #: Why no more of its trials are run.
     set_aside: str = ""
+    #: Why it skips itself, where it does.
+    skips: str = ""
 
     @property
     def rejected(self) -> int:
@@ -66,7 +68,7 @@ class TestProgress:
 
     @property
     def over(self) -> bool:
-        return bool(self.broken or self.set_aside)
+        return bool(self.broken or self.set_aside or self.skips)
 
     def add(self, result: Explored) -> None:
         """Take in what some of its trials came to."""
@@ -87,6 +89,7 @@ class TestProgress:
         self.compared += result.compared
         self.seconds += result.seconds
         self.broken = result.broken
+        self.skips = self.skips or result.skips
         seen: set[object] = {suspect.identity for suspect in result.suspects}
         seen |= set(result.operators) | set(result.rejections)
         self.unrewarded = 0 if seen - self.known else self.unrewarded + 1
@@ -157,6 +160,12 @@ class CampaignProgress:
     def forgetful(self) -> list[TestProgress]:
         """The tests that compare no gradient where they could."""
         return [test for test in self.tests if test.forgotten]
+
+    @property
+    def unexplored(self) -> list[LeftOut]:
+        """Tests that cannot be explored, and those that skip themselves."""
+        skipping = [LeftOut(test.where.test, f"skips itself: {test.skips}") for test in self.tests if test.skips]
+        return [*self.left_out, *skipping]
 
     @property
     def broken(self) -> list[TestProgress]:

@@ -153,6 +153,8 @@ class Explored:
     covered: Coverage = dataclasses.field(default_factory=dict)
     #: The traceback of a body that is itself at fault; the trials after it were not tried.
     broken: str = ""
+    #: Why the test skips itself, where it does; the trials after that were not tried either.
+    skips: str = ""
     seconds: float = 0.0
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autotest.base.errors import UsageError
+from autotest.base.errors import SkipsItself, UsageError
 from autotest.base.settings import Settings
 from autotest.results.tasks import LeftOut
 from autotest.sources.called_tests import CollectedAs, collected_as, labels, leads_to
 from autotest.sources.importing import load
-from autotest.sources.pytest_marks import cases, marks_of, skip_mark
+from autotest.sources.pytest_marks import cases, marks_of, own_skip, skip_mark
 from autotest.sources.with_fixtures import call_with_fixtures
 
 _PATTERNS = ("test_*.py", "*_test.py")
@@ -37,9 +37,15 @@ class Collected:
     called: CollectedAs | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def call(self) -> None:
-        """Run it, under the name that it has here."""
-        with collected_as(self.called):
-            self.body()
+        """Run it, under the name that it has here; raises `SkipsItself` where it does."""
+        try:
+            with collected_as(self.called):
+                self.body()
+        except BaseException as error:
+            why = own_skip(error)
+            if why is None:
+                raise
+            raise SkipsItself(why) from error
 
     @property
     def name(self) -> str:

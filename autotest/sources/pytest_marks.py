@@ -1,4 +1,4 @@
-"""What pytest's own marks say of a test: that it is skipped, or with which arguments it is called."""
+"""What a test says by pytest's own means: that it is skipped, or with which arguments it is called."""
 
 from __future__ import annotations
 
@@ -31,6 +31,20 @@ def skip_mark(marks: Sequence[Any]) -> str | None:
         if name == "skipif" and args and not isinstance(args[0], str) and args[0]:
             return f"skipped: {mark.kwargs.get('reason', '')}"
     return None
+
+
+def own_skip(error: BaseException) -> str | None:
+    """Why a test that raised `error` skips itself; None where that is no skip, of pytest's or unittest's."""
+    for kind in type(error).__mro__:
+        if (kind.__module__, kind.__name__) in _SKIPS:
+            return str(error) or "without a reason"
+        if (kind.__module__, kind.__name__) == ("_pytest.outcomes", "XFailed"):
+            return f"expected to fail: {error}"
+    return None
+
+
+#: By name: neither is imported where nobody uses it. pytest says of its own that it is Python's.
+_SKIPS = frozenset((("unittest.case", "SkipTest"), ("_pytest.outcomes", "Skipped"), ("builtins", "Skipped")))
 
 
 def cases(marks: list[Any]) -> Iterator[Case]:

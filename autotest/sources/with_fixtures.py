@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autotest.base.errors import UsageError
+from autotest.base.errors import SkipsItself, UsageError
+from autotest.sources.pytest_marks import own_skip
 
 #: What pytest is not to do here: print, capture what a dying framework says, leave files, distribute, or take over.
 _OPTIONS = (
@@ -24,7 +25,8 @@ _OPTIONS = (
 def call_with_fixtures(file: Path, name: str, arguments: Mapping[str, Any]) -> None:
     """Have pytest set up the fixtures of the test `name` of `file`, and call it with them and `arguments`.
 
-    Raises what the test raises, and `UsageError` for fixtures that cannot be set up here, by name.
+    Raises what the test raises, `SkipsItself` where it or a fixture does, and `UsageError` for fixtures that cannot be
+    set up here, by name.
     """
     if importlib.util.find_spec("pytest") is None:
         raise UsageError(f"{name} needs fixtures, and pytest, which would set them up, is not installed")
@@ -40,6 +42,8 @@ def call_with_fixtures(file: Path, name: str, arguments: Mapping[str, Any]) -> N
             del sys.modules[module]
     if asked.raised is not None:
         raise asked.raised
+    if asked.skips:
+        raise SkipsItself(asked.skips)
     if not asked.called:
         told = said.getvalue().strip().splitlines()
         raise UsageError(f"{file}: pytest does not call {name} ({asked.why or ' '.join(told[:2]) or status})")
@@ -52,8 +56,8 @@ class _Asked:
         self._name, self._arguments = name, arguments
         self.called = False
         self.raised: BaseException | None = None
-        #: What kept it from being called.
-        self.why = ""
+        #: What kept it from being called; what it or one of its fixtures said of that.
+        self.why = self.skips = ""
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         # A parametrised fixture makes several of one: the first.
@@ -72,6 +76,10 @@ class _Asked:
             error = call.excinfo.value
             told = last.removeprefix("E ").strip() or f"{type(error).__name__}: {error}"
             self.raised = UsageError(f"{self._name}: its fixtures cannot be set up here: {told}")
+
+    def pytest_runtest_makereport(self, call: Any) -> None:
+        if call.excinfo is not None and call.when != "teardown":
+            self.skips = own_skip(call.excinfo.value) or self.skips
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.called = self.called or report.when == "call"

@@ -76,7 +76,7 @@ def _is_standard(frame: FrameType) -> bool:
     return file.startswith(_STANDARD) and "site-packages" not in file
 
 
-def told_briefly(error: Exception, packages: Collection[str]) -> str:
+def told_briefly(error: BaseException, packages: Collection[str]) -> str:
     """`error` as a traceback of the body's lines alone."""
     shown = traceback.TracebackException(type(error), error, own_lines(error.__traceback__, packages))
     shown.__context__ = None

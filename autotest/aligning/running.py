@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from autotest.base.errors import UsageError
 from autotest.comparison import TensorValue
 from autotest.comparison.rejection import first_line
@@ -76,33 +78,55 @@ def run(
                     f"{first_line(error)}"
                 ) from error
         _push_back(framework, side, output, loss)
-        for call, (given, result) in zip(watched.calls, watched.live, strict=True):
-            call.input_gradients = gradients_of(framework, given)
-            call.output_gradients = gradients_of(framework, result)
+        watched.pushed_back()
         gradients = dict(zip(parameters, gradients_of(framework, list(parameters.values())), strict=True))
         if stepping is not None:
             framework.invoke("method", "step", [stepping], {})
         left, of_inputs = state_of(framework, model), gradients_of(framework, tensors)
-        yield TrainingStep(before, watched.calls, gradients, left, of_inputs, in_words(framework, output))
+        returned = in_words(framework, output)
+        del tensors, output  # with the graph that hangs on them, while the other side runs and both are compared
+        yield TrainingStep(before, watched.calls, gradients, left, of_inputs, returned)
 
 
 class _Watched:
-    """The calls of modules in one forward, with the live tensors of each."""
+    """The calls of modules in one forward, with the live tensors of each until these have their gradients.
+
+    What one module gives is what the next, and the module around it, is given and gives: it is kept once.
+    """
 
     def __init__(self, framework: Framework) -> None:
         self._framework = framework
         self.calls: list[ModuleCall] = []
-        self.live: list[tuple[list[Any], list[Any]]] = []
+        self._live: list[tuple[list[Any], list[Any]]] = []
+        #: The last copy of each tensor, which is alive and so has its id for itself.
+        self._kept: dict[int, Any] = {}
 
     def seen(self, path: str, module: Any, given: Any, result: Any) -> None:
         framework = self._framework
         ends = flat(framework, given), flat(framework, result)
-        frozen = [[value.copied() for value in freeze(framework, end)] for end in ends]
+        frozen = [self._copies(end) for end in ends]
         for tensor in [*ends[0], *ends[1]]:
             if framework.can_backpropagate(tensor) and not framework.holds_gradient(tensor):
                 framework.retain_gradient(tensor)
         self.calls.append(ModuleCall(path, type(module).__name__, frozen[0], frozen[1]))
-        self.live.append(ends)
+        self._live.append(ends)
+
+    def _copies(self, tensors: Sequence[Any]) -> list[Any]:
+        """Copies of `tensors`; one that was written into since has another."""
+        for tensor, value in zip(tensors, freeze(self._framework, tensors), strict=True):
+            kept = self._kept.get(id(tensor))
+            if kept is None or not np.array_equal(kept.data, value.data):
+                self._kept[id(tensor)] = value.copied()
+        return [self._kept[id(tensor)] for tensor in tensors]
+
+    def pushed_back(self) -> None:
+        """Give each call the gradients of what it was given and gave, and let go of the tensors."""
+        live = {id(tensor): tensor for ends in self._live for end in ends for tensor in end}
+        found = dict(zip(live, gradients_of(self._framework, [*live.values()]), strict=True))
+        for call, (given, result) in zip(self.calls, self._live, strict=True):
+            call.input_gradients = [found[id(tensor)] for tensor in given]
+            call.output_gradients = [found[id(tensor)] for tensor in result]
+        self._live.clear()
 
 
 def _push_back(framework: Framework, side: str, output: Any, loss: Callable[..., Any] | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +12,10 @@ import pytest
 import torch
 
 import autotest
+from autotest.aligning import running
 from autotest.cli import main
+from autotest.frameworks.torch import TorchFramework
+from autotest.program import Array
 
 X = (np.arange(60).reshape(4, 3, 5) * 7 % 11 - 5).astype("float32") / 4
 
@@ -142,3 +147,35 @@ def test_the_command_trains_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["align", f"{here}:reference", f"{here}:reference", *training]) == 0
     assert main(["align", f"{here}:reference", f"{here}:port", *training]) == 1
     assert "head.bias.grad" in capsys.readouterr().out
+
+
+def test_what_modules_hand_on_is_kept_once_and_what_a_later_one_writes_into_twice():
+    layers = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(inplace=True), torch.nn.Tanh())
+    with torch.no_grad():
+        layers[0].weight.fill_(-1.0)
+    inputs = [Array(np.ones((4, 2), "float32"), "float32")]
+    (step,) = running.run(TorchFramework(), "torch", layers, inputs, running.Training(1, None, None))
+    linear, relu, tanh, whole = step.calls
+    assert whole.outputs[0] is tanh.outputs[0]
+    assert whole.output_gradients[0] is tanh.output_gradients[0]
+    assert tanh.inputs[0] is relu.outputs[0]
+    assert tanh.input_gradients[0] is relu.output_gradients[0]
+    assert linear.outputs[0].data.max() < 0, "as it was before the next one wrote into it"
+    assert relu.outputs[0].data.max() == 0
+
+
+def test_the_graph_of_a_step_is_gone_while_the_step_is_compared():
+    alive = []
+
+    class Watching(torch.nn.Linear):
+        def forward(self, x):
+            made = super().forward(x)
+            alive.append(weakref.ref(made))
+            return made
+
+    inputs = [Array(np.ones((4, 2), "float32"), "float32")]
+    steps = running.run(TorchFramework(), "torch", Watching(2, 3), inputs, running.Training(2, None, None))
+    step = next(steps)
+    gc.collect()
+    assert alive[0]() is None
+    assert step.calls[0].output_gradients[0] is not None

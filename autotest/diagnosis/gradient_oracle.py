@@ -15,9 +15,10 @@ from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.by_definition import redefined
-from autotest.program import Array, Program, Ref
+from autotest.gradients.function import overlaps
+from autotest.program import Array, Call, Captured, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
-from autotest.program.rewriting import with_arrays
+from autotest.program.rewriting import assembled, with_arrays
 from autotest.program.semantics import backward_arguments, is_backward, returns_gradients
 from autotest.replaying.replay import replay
 
@@ -33,6 +34,7 @@ def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -
     """How far each side's gradient is from central differences of its own forward, and whether there is a kink."""
     if redefined(wide):
         return None, False
+    wide, place = _with_contents_of_its_own(wide, place, pair.reference)
     leaf = _leaf(wide, place)
     slots = [call.slot for call in wide.calls if is_backward(call)]
     pushing = place[0] if returns_gradients(wide.calls[place[0]]) else next(iter(slots), None)
@@ -83,6 +85,25 @@ def _gradient(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | None
     return value.data if fits else None
 
 
+def _with_contents_of_its_own(program: Program, place: Place, framework: Framework) -> tuple[Program, Place]:
+    """`program` in which a leaf that is a view is filled from an array, by which it can be varied; else as it is.
+
+    Strided and transposed inputs are such leaves. One that overlaps itself cannot be filled.
+    """
+    slot, suffix = place
+    if not any(call.target == "requires_grad_" and call.args[:1] == (Ref(slot),) for call in program.calls):
+        return program, place
+    leaf = replay(program, framework, upto=slot + 1).values[slot]
+    if overlaps(framework, leaf):
+        return program, place
+    array = framework.values([leaf])[0].as_array()
+    contents = Array(array.data.copy(), array.dtype)
+    fill = Call("overwrite", "", (Ref(slot), Captured(len(program.arrays))), {}, len(program.calls))
+    calls = (*program.calls[: slot + 1], fill, *program.calls[slot + 1 :])
+    filled, places = assembled(calls, (*program.arrays, contents), program.undefined)
+    return filled, (places[slot], suffix)
+
+
 def _leaf(program: Program, place: Place) -> int | None:
     """The captured array that the gradient at `place` belongs to."""
     slot, suffix = place
@@ -101,6 +122,8 @@ def _leaf(program: Program, place: Place) -> int | None:
         index: int = call.args[0].index
         return index
     for later in program.calls:
+        if later.kind == "overwrite" and later.args[0] == Ref(slot):
+            return int(later.args[1].index)
         if later.kind == "load_state" and later.args[0] == Ref(slot) and name in later.args[1]:
             return int(later.args[1][name].index)
     return None

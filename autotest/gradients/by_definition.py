@@ -49,7 +49,7 @@ def _embedding(weight: tuple[int, str], **asked: int) -> _Rule:
 
     def rule(program: Program, call: Call) -> Iterator[Operand]:
         given = [_given(call, position, name) for name, position in asked.items()]
-        if any(one not in (None, False) for one in given):
+        if any(one is not None and one is not False for one in given):
             # Of a class, its own weight.
             yield Ref(call.slot) if is_class(call) else _given(call, *weight)
 

@@ -405,6 +405,21 @@ def test_a_gradient_that_is_asked_for_is_judged_by_differences(flipped: bool) ->
     assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
 
 
+def too_much_unless_contiguous(exp: Any) -> Any:
+    too_much = with_gradient(lambda gradient: gradient * 1.01)(exp)
+    return lambda x: exp(x) if x.is_contiguous() else too_much(x)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("layout", ["transposed", "strided"])
+def test_a_gradient_that_is_wrong_in_strided_memory_alone_is_judged(layout: str, flipped: bool) -> None:
+    def body() -> Any:
+        return dual.exp(at.random_tensor(2, 3, 4, layout=layout))
+
+    sides: list[Framework] = [FaultyTorch({"exp": too_much_unless_contiguous}), TorchFramework()]
+    assert blamed(body, *(reversed(sides) if flipped else sides)) == ("reference" if flipped else "candidate")
+
+
 @pytest.mark.parametrize("flipped", [False, True])
 def test_a_gradient_that_is_rounded_to_single_precision_is_told_by_extrapolated_differences(flipped: bool) -> None:
     rounded = gradient_when(lambda t: True, lambda gradient: gradient * (1 + 3e-8))

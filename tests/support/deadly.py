@@ -57,10 +57,26 @@ def waiting() -> FaultyTorch:
     return FaultyTorch({"sinh": _first(_wait)}, origin=f"{__name__}:waiting")
 
 
+def _mixed() -> dict[str, Callable[[Any], Any]]:
+    return {"relu": plus(1.0), "sinh": _first(_segfault), "erf": _first(_exit)}
+
+
 def mixed() -> FaultyTorch:
     """One operator is wrong, and two die."""
-    faults = {"relu": plus(1.0), "sinh": _first(_segfault), "erf": _first(_exit)}
-    return FaultyTorch(faults, origin=f"{__name__}:mixed")
+    return FaultyTorch(_mixed(), origin=f"{__name__}:mixed")
+
+
+class _Unhurried(FaultyTorch):
+    """Waits before it makes a tensor."""
+
+    def tensor(self, *args: Any, **kwargs: Any) -> Any:
+        time.sleep(0.005)
+        return super().tensor(*args, **kwargs)
+
+
+def unhurried() -> FaultyTorch:
+    """As `mixed`, for campaigns that go on until they are killed: they burn no core meanwhile."""
+    return _Unhurried(_mixed(), origin=f"{__name__}:unhurried")
 
 
 class _Released(FaultyTorch):

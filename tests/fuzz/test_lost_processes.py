@@ -264,7 +264,7 @@ def test_a_death_that_no_fork_shows_is_reported_by_the_next_run(shell, tmp_path)
     )
     for ends, words in ((-signal.SIGABRT, ""), (1, "sinh: faulty dies (SIGABRT)")):
         # Each program that is tried while it shrinks takes an interpreter that imports torch.
-        surroundings = {"candidate": "tests.support.dying_elsewhere:sinh", "AUTOTEST_SHRINK": "0.5"}
+        surroundings = {"candidate": "tests.support.dying_elsewhere:sinh", "AUTOTEST_SHRINK": "0.1"}
         with shell("unittest", "test_die.py", **surroundings) as run:
             output, _ = run.communicate()
         assert run.returncode == ends, output

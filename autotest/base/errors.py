@@ -27,6 +27,10 @@ class FrameworkMissing(AutotestError, ImportError):
     """A framework cannot be imported; the message is one sentence saying what to install or choose."""
 
 
+class AdapterWrong(UsageError):
+    """An adapter gives something else than what it is to give, which is no fault of its framework."""
+
+
 class NotReplayable(AutotestError):
     """A recorded program holds something that cannot be run again without the test body."""
 

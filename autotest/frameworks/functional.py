@@ -24,6 +24,7 @@ from autotest.frameworks import functional_calls as calls
 from autotest.frameworks.base import ABSENT, Absent, Framework, missing
 from autotest.frameworks.functional_modules import FunctionalModule, module_class
 from autotest.frameworks.namespace import DIFFERENTIABLE, DTYPES
+from autotest.frameworks.reading import read_value
 from autotest.frameworks.scripts import through_adapter
 from autotest.frameworks.tape import ArrayLike, Node, Pure, Roots, TapeTensor, listed, parent_of, pull, written
 from autotest.frameworks.traced import TracedNamespace, Transcript
@@ -65,7 +66,6 @@ class Functional(Framework):
 
     def __init__(self, name: str, origin: str = "") -> None:
         self.name = self.alias = name
-        #: What the registry knows it by, for reproducers.
         self.origin = origin or name
         self._operations: dict[tuple[str, str], Callable[..., Any]] = {}
         #: Whether calls are put on the tape.
@@ -295,7 +295,7 @@ class Functional(Framework):
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         return [
-            TensorValue(self.numpy(self.read(one)), self.dtype_of_array(one.array), "cpu", one.requires_grad)
+            read_value(self.name, self.numpy(self.read(one)), self.dtype_of_array(one.array), "cpu", one.requires_grad)
             for one in tensors
         ]
 

@@ -18,6 +18,7 @@ from autotest.comparison import TensorValue
 from autotest.emission import Script
 from autotest.frameworks import scripts
 from autotest.frameworks.base import ABSENT, Framework, missing
+from autotest.frameworks.reading import read_value
 from autotest.frameworks.signatures import Signatures
 from autotest.frameworks.unsearched import unsearched
 from autotest.program import Array, Operand, Root
@@ -139,7 +140,8 @@ class Namespace(Framework):
         self.synchronize()
         names = self._dtype_names
         return [
-            TensorValue(
+            read_value(
+                self.name,
                 self.to_numpy(tensor),
                 names.get(tensor.dtype) or self.dtype_name(tensor.dtype),
                 self.device_type(tensor),

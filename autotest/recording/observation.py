@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from autotest.base.errors import AdapterWrong
 from autotest.base.settings import Settings
 from autotest.comparison import Comparison, Mismatch, compare_values, surely_agree
 from autotest.comparison.rejection import ABSENT as NO_NAME
@@ -64,7 +65,7 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
     pair = trials[0].record.pair
     try:
         read = freezing(pair.candidate, [pairing.actual for trial in trials for pairing in trial.pairings])
-    except CandidateDied:
+    except (AdapterWrong, CandidateDied):
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the candidate's
         return _unreadable(trials, settings, error)
@@ -72,7 +73,7 @@ def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatc
     expected = freeze(pair.reference, [pairing.expected for trial in trials for pairing in trial.pairings])
     try:
         actual = read()
-    except CandidateDied:
+    except (AdapterWrong, CandidateDied):
         raise
     except Exception as error:  # noqa: BLE001 - as before
         return _unreadable(trials, settings, error)

@@ -1,0 +1,29 @@
+"""What an adapter reads of a tensor, as a value; what could be none is laid to the adapter and not to its framework."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autotest.base.errors import AdapterWrong
+from autotest.comparison import TensorValue
+
+
+def read_value(by: str, data: np.ndarray[Any, Any], dtype: str, device: str, requires_grad: bool) -> TensorValue:
+    """The value of one tensor; raises `AdapterWrong`, which names the adapter `by`, where a part is of another type."""
+    if type(data) is not np.ndarray and not isinstance(data, np.ndarray):
+        raise _wrong(by, "the contents of a tensor are", data, "a numpy.ndarray")
+    if type(dtype) is not str and not isinstance(dtype, str):
+        raise _wrong(by, "the dtype of a tensor is", dtype, "torch's name of it, a str such as 'float32'")
+    return TensorValue(data, dtype, device, requires_grad)
+
+
+def _wrong(by: str, what: str, came: object, expected: str) -> AdapterWrong:
+    return AdapterWrong(
+        f"the adapter of {by}: {what} {came!r:.60} ({type(came).__name__}); expected {expected}. "
+        "`autotest conformance` checks all that an adapter does"
+    )
+
+
+__all__ = ["read_value"]

@@ -1,0 +1,48 @@
+"""What an adapter reads in a wrong way is laid to the adapter, by name, and not to its framework."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotest import random_tensor, torch
+from autotest.base.errors import AdapterWrong
+from autotest.frameworks import Namespace
+from tests.support import running
+from tests.support.otherwise import Otherwise
+
+
+class ReadsNothing(Otherwise):
+    def numpy(self, array):
+        super().numpy(array)
+
+
+class ReadsDtypes(Otherwise):
+    def dtype_of_array(self, array):
+        return np.dtype(super().dtype_of_array(array))
+
+
+class ReadsItself(Namespace):
+    def to_numpy(self, tensor):
+        return tensor.detach()
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (ReadsNothing, r"the adapter of otherwise: the contents of a tensor are None \(NoneType\); expected a numpy"),
+        (ReadsDtypes, r"the dtype of a tensor is dtype\('float32'\) \(.*\); expected torch's name of it, a str"),
+        (
+            lambda: ReadsItself("mine", "torch"),
+            r"the adapter of mine: the contents of a tensor are tensor\(.*\(Tensor\)",
+        ),
+    ],
+    ids=["nothing", "a dtype of NumPy", "its own tensor"],
+)
+def test_an_adapter_that_reads_no_value_is_named(made, told):
+    with pytest.raises(AdapterWrong, match=told):
+        running.trial(lambda: torch.exp(random_tensor(shape=(2,))), made())
+
+
+def test_a_right_one_agrees():
+    assert running.agrees(running.trial(lambda: torch.exp(random_tensor(shape=(2,))), Otherwise()))

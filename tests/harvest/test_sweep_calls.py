@@ -57,8 +57,7 @@ def test_all_calls_work_on_the_same_framework(judged: Callable[..., tuple[int, s
 def test_a_wrong_operator_is_named_and_a_script_that_does_not_show_it_says_so(
     judged: Callable[..., tuple[int, str]],
 ) -> None:
-    # In a script, the candidate of this test is torch itself, which has no fault.
-    status, said = judged(network, "tests.sweep.planted:wrong_relu")
+    status, said = judged(network, "tests.sweep.planted:wrong_relu_but_in_scripts")
     assert status == 1
     assert "nn.functional.relu/function/float32: differs" in said
     (line,) = [line for line in said.splitlines() if "reproduce: python " in line and "relu" in line]

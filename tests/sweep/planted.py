@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -521,6 +522,11 @@ FAULTS: dict[str, tuple[FaultyTorch, str, str]] = {
 def wrong_relu() -> FaultyTorch:
     """relu is one too much. For commands, whose workers make the candidate anew."""
     return fault("nn.functional.relu", lambda f: lambda *args, **kwargs: f(*args, **kwargs) + 1)
+
+
+def wrong_relu_but_in_scripts() -> FaultyTorch:
+    """`wrong_relu`, which is right where a sweep runs a script, as what a process has done before may decide."""
+    return FaultyTorch({}) if "autotest-scripts-" in sys.argv[0] else wrong_relu()
 
 
 def deadly_relu() -> FaultyTorch:

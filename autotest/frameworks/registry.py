@@ -47,20 +47,28 @@ def framework(name: str) -> Framework:
     what = f"the adapter of framework {name!r} ({target})"
     module = _imported(module_name, what)
     try:
-        made = getattr(module, attribute)(*given)
-    except FrameworkMissing:  # which says in one sentence what is wrong
+        factory = getattr(module, attribute)
+    except AttributeError as error:
+        raise UsageError(f"{target!r} names no factory of a framework: {error}") from error
+    try:
+        made = factory(*given)
+    except (FrameworkMissing, UsageError):  # which say in one sentence what is wrong
         raise
     except ImportError as error:
         raise FrameworkMissing(f"{what} cannot be imported: {error}") from error
-    except AttributeError as error:
-        raise UsageError(f"{target!r} names no factory of a framework: {error}") from error
-    except TypeError as error:
-        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-            raise  # by the factory's own code
-        raise UsageError(f"{target!r} is no factory of a framework, which needs no arguments: {error}") from error
+    except Exception as error:
+        own = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+        if isinstance(error, TypeError) and not own:
+            raise UsageError(f"{target!r} is no factory of a framework, which needs no arguments: {error}") from error
+        raise UsageError(f"{target!r} cannot make its framework: {_said(error)}") from error
     if not isinstance(made, Framework):
         kind = type(made).__name__
         raise UsageError(f"{target!r} made something of type {kind}; expected an autotest.frameworks.Framework")
+    if not hasattr(made, "name") or not hasattr(made, "alias"):
+        kind = type(made).__name__
+        raise UsageError(
+            f"{target!r} made a {kind} without a name: its __init__ has to call super().__init__(name, ...)"
+        )
     made.origin = made.origin or name
     return made
 
@@ -72,9 +80,13 @@ def _imported(module_name: str, what: str) -> ModuleType:
     except ImportError as error:
         raise FrameworkMissing(f"{what} cannot be imported: {error}") from error
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        said = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
-        raise FrameworkMissing(f"{what} cannot be imported: {said}") from error
+        raise FrameworkMissing(f"{what} cannot be imported: {_said(error)}") from error
+
+
+def _said(error: Exception) -> str:
+    """What an adapter's own code raised, and where."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
 
 
 def _look_here_too(module_name: str) -> None:

@@ -75,3 +75,47 @@ def test_missing_torch_says_how_to_get_it(monkeypatch):
 def test_a_pair_is_made_once(monkeypatch):
     monkeypatch.undo()
     assert registry.pair("torch", "torch") is registry.pair("torch", "torch")
+
+
+ADAPTERS = """
+from autotest.frameworks import Namespace
+from autotest.frameworks.functional import Functional
+
+
+def broken():
+    return None.of_somebody
+
+
+class Abstract(Functional):
+    module = "numpy"
+
+
+def abstract():
+    return Abstract("abstract")
+
+
+class Nameless(Namespace):
+    def __init__(self):
+        pass
+
+
+def nameless():
+    return Nameless()
+"""
+
+
+@pytest.mark.parametrize(
+    ("factory", "told"),
+    [
+        ("broken", r"broken' cannot make its framework: AttributeError: 'NoneType' .*adapters_that_fail.py, line 7\)"),
+        ("abstract", r"abstract' cannot make its framework: TypeError: Can't instantiate abstract class Abstract "),
+        ("nameless", r"made a Nameless without a name: its __init__ has to call super\(\).__init__\(name, ...\)"),
+        ("absent", r"'adapters_that_fail:absent' names no factory of a framework"),
+    ],
+)
+def test_what_a_factory_gets_wrong_is_told_in_one_sentence(tmp_path, monkeypatch, factory, told):
+    (tmp_path / "adapters_that_fail.py").write_text(ADAPTERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "adapters_that_fail", raising=False)
+    with pytest.raises(UsageError, match=told):
+        registry.framework(f"adapters_that_fail:{factory}")

@@ -114,7 +114,7 @@ def _findings(progress: CampaignProgress, width: int) -> list[str]:
         script = f"{reproduce(found.place)}  ({state})"
         if found.verified.state is State.WAITING:
             script = f"{found.place}  (no script yet; the same command with --resume makes one)"
-        happens = _wrapped(f"Happens {found.happens}", width - 3) if found.happens else []
+        happens = _wrapped(f"Happens: {found.happens}", width - 3) if found.happens else []
         lines = [*_message(found.message, width - 3), *_wrapped(found.verdict, width - 3), *happens, script]
         seed = "" if found.where.base_seed == progress.base_seed else f" of base seed {found.where.base_seed}"
         lines.append(f"{found.where.test}, trial {found.index}{seed}; autotest show {found.key}")

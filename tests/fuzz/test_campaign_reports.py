@@ -61,7 +61,7 @@ def test_a_log_says_what_an_announced_finding_turned_out_to_be(capsys):
 def test_the_summary_says_what_a_finding_needs_to_happen():
     needs = dataclasses.replace(FOUND, happens="only with strided memory, needs 9 elements or more")
     lines = campaign.summary(progress(found={IDENTITY: needs})).splitlines()
-    assert "   Happens only with strided memory, needs 9 elements or more" in lines
+    assert "   Happens: only with strided memory, needs 9 elements or more" in lines
     assert not any("Happens" in line for line in campaign.summary(progress()).splitlines())
 
 

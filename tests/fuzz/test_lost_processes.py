@@ -320,7 +320,7 @@ def test_a_death_that_needs_an_earlier_trial_is_told_with_it_and_with_a_script_t
     assert "cosh" in targets
     assert targets[-1] == "sinh"
     assert str(finding.verified) == "verified in a fresh interpreter", output
-    assert f"Happens {finding.happens[0]}" in output
+    assert f"Happens: {finding.happens[0]}" in output
 
 
 @pytest.mark.timeout(600)

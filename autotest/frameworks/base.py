@@ -123,6 +123,10 @@ class Framework(Operations, abc.ABC):
         """Settings of the process that a body may change for all that follows, such as whether gradients are on."""
         return None
 
+    def default_dtype(self) -> str:
+        """The dtype of floating tensors that are made without one; "" where nobody can ask or change it."""
+        return ""
+
     def restore(self, modes: Any) -> None:
         """Set again what `modes` returned: a body may be left by a refused call before it does so itself."""
 

@@ -109,6 +109,10 @@ class Namespace(Framework):
         """The shared name of one of its dtypes; its own repr without the namespace when it is no tensor's dtype."""
         return self._dtype_names.get(dtype) or str(dtype).rpartition(".")[2]
 
+    def default_dtype(self) -> str:
+        asked = getattr(self.root, "get_default_dtype", None)
+        return "" if asked is None else self.dtype_name(asked())
+
     # -- tensors ----------------------------------------------------------------------------------------
 
     def tensor(self, array: Array, *, device: str = "cpu", requires_grad: bool = False) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from autotest.base.errors import NotDual
+from autotest.frameworks import Pair
 from autotest.program.semantics import base_name
 from autotest.recording.dual import DualObject, Symbol, Value
 from autotest.recording.recorder import Recorder
@@ -99,6 +100,18 @@ def _was_observed(recorder: Recorder, item: Any) -> bool:
 _MODES = frozenset(
     "set_default_dtype set_default_tensor_type set_grad_enabled inference_mode use_deterministic_algorithms".split()
 )
+
+
+def must_begin_alike(pair: Pair) -> None:
+    """Raise `NotDual` where something before the body has given one side another default dtype than the other."""
+    own, other = pair.reference.default_dtype(), pair.candidate.default_dtype()
+    if own and other and own != other:
+        reference, candidate = pair.sides
+        raise NotDual(
+            f"the default dtype of {reference} is {own} and that of {candidate} {other} before the test's body begins, "
+            "as a fixture, setUp or a module may leave it: call torch.set_default_dtype(...) in the body, with the "
+            "torch of `from autotest import torch`, which tells both sides"
+        )
 
 
 def told_on_both_sides(recorder: Recorder) -> None:

@@ -30,7 +30,7 @@ from autotest.replaying.replay import Replayed, replay
 from autotest.results.ledger import LedgerEntry
 from autotest.trials.body_errors import explained, own_lines
 from autotest.trials.intermediate_gradients import keep_gradients
-from autotest.trials.returned import returned_tensors, told_on_both_sides
+from autotest.trials.returned import must_begin_alike, returned_tensors, told_on_both_sides
 from autotest.trials.special_values import told_apart
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ def _performed(
     pair.reference.seed(seed & 0xFFFFFFFF)
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002 - whatever a body draws with, it draws the same in every run
+    must_begin_alike(pair)
     modes = [(side, side.modes()) for side in (pair.reference, pair.candidate)]
     with generators.using(source), recording(recorder):
         try:

@@ -11,12 +11,12 @@ import torch as plain
 
 import generators
 from autotest import Divergence, autotest, random_tensor, torch
-from autotest.base.errors import TooFewAccepted
-from autotest.frameworks.registry import pair
+from autotest.base.errors import NotDual, TooFewAccepted
+from autotest.frameworks.registry import framework, pair
 from autotest.running.runner import BEFORE_COLLECTION
 from autotest.trials import memory
 from tests.support.faulty import FaultyTorch
-from tests.support.running import trials
+from tests.support.running import agrees, trial, trials
 
 
 @pytest.fixture
@@ -174,3 +174,15 @@ def test_a_default_dtype_that_a_failing_body_set_is_neither_sides_afterwards(qui
         test_other_default()
     assert plain.get_default_dtype() is plain.float32
     assert oneflow.get_default_dtype() == oneflow.float32
+
+
+@pytest.mark.oneflow
+def test_a_default_dtype_that_one_side_alone_was_given_before_the_body_accuses_nobody():
+    before = plain.get_default_dtype()
+    plain.set_default_dtype(plain.float64)
+    try:
+        with pytest.raises(NotDual, match=r"default dtype of torch is float64 and that of oneflow float32 before"):
+            trial(lambda: torch.ones(2) * random_tensor(shape=(2,)), framework("oneflow"))
+        assert agrees(trial(lambda: torch.ones(2) * random_tensor(shape=(2,))))
+    finally:
+        plain.set_default_dtype(before)

@@ -16,9 +16,9 @@ from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
 from autotest.gradients.by_definition import redefined
 from autotest.gradients.function import overlaps
-from autotest.program import Array, Call, Captured, Program, Ref
+from autotest.program import Array, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
-from autotest.program.rewriting import assembled, with_arrays
+from autotest.program.rewriting import assembled, filled, with_arrays
 from autotest.program.semantics import backward_arguments, is_backward, returns_gradients
 from autotest.replaying.replay import replay
 
@@ -97,11 +97,9 @@ def _with_contents_of_its_own(program: Program, place: Place, framework: Framewo
     if overlaps(framework, leaf):
         return program, place
     array = framework.values([leaf])[0].as_array()
-    contents = Array(array.data.copy(), array.dtype)
-    fill = Call("overwrite", "", (Ref(slot), Captured(len(program.arrays))), {}, len(program.calls))
-    calls = (*program.calls[: slot + 1], fill, *program.calls[slot + 1 :])
-    filled, places = assembled(calls, (*program.arrays, contents), program.undefined)
-    return filled, (places[slot], suffix)
+    calls, arrays = filled(program.calls, program.arrays, {slot: Array(array.data.copy(), array.dtype)})
+    made, places = assembled(calls, arrays, program.undefined)
+    return made, (places[slot], suffix)
 
 
 def _leaf(program: Program, place: Place) -> int | None:

@@ -137,8 +137,14 @@ class Namespace(Framework):
         detached = tensor.detach()
         if detached.dtype == self.root.bfloat16:
             detached = detached.to(self.root.float32)
-        array: np.ndarray[Any, Any] = _settled(detached.cpu()).numpy()
+        held = detached.cpu()
+        array: np.ndarray[Any, Any] = (_in_memory(held) if self._is_torch else held).numpy()
         return array
+
+    @functools.cached_property
+    def _is_torch(self) -> bool:
+        """Whether its tensors are torch's own, under whatever name: asked once, and not of every tensor."""
+        return any(hasattr(kind, "_is_zerotensor") for kind in self.tensor_types)
 
     def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
         self.synchronize()
@@ -272,13 +278,11 @@ class Namespace(Framework):
         return scripts.importing(self, self._module_name)
 
 
-def _settled(tensor: Any) -> Any:
-    """`tensor` with contents that NumPy can read, where it is torch's own under another name.
+def _in_memory(tensor: Any) -> Any:
+    """One of torch's tensors with contents that NumPy can read.
 
     torch keeps zeros without memory, of which NumPy would read anything, and conjugates and negatives as a mark.
     """
-    if not hasattr(tensor, "_is_zerotensor"):
-        return tensor
     if str(tensor.layout) != "torch.strided":
         return tensor.to_dense()
     return tensor.clone() if tensor._is_zerotensor() else tensor.resolve_conj().resolve_neg()

@@ -47,7 +47,7 @@ class TorchFramework(Namespace):
                 tensor = tensor.clone()
             array: np.ndarray[Any, Any] = tensor.numpy(force=True)
             return array
-        return super().to_numpy(tensor.to_dense() if tensor.layout is not self._strided else tensor)
+        return super().to_numpy(tensor)
 
     def device_type(self, tensor: Any) -> str:
         return "cpu" if tensor.is_cpu else super().device_type(tensor)  # a tenth of the time, for every tensor of a run

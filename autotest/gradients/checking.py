@@ -220,36 +220,36 @@ def _elementwise(
     for i, array in enumerate(function.arrays):
         count = reals(array.data).size
         numeric = [np.zeros((count, size)) for size in sizes]
-        left, right = ([np.zeros((count, size)) for size in sizes] for _ in range(2))
         for k in range(count):
             above, below = function.around(i, k, rule.eps)
             for o in range(len(sizes)):
                 numeric[o][k] = slope(above[o], below[o], 2 * rule.eps)
-                left[o][k] = slope(centre[o], below[o], rule.eps)
-                right[o][k] = slope(above[o], centre[o], rule.eps)
         for o, value in enumerate(frozen):
             note = "no gradient" if missing[i][o] else ""
             block = JacobianBlock(function, i, o, rule)
-            kinks = block.at_a_kink((analytic[i][o], numeric[o], left[o], right[o]))
-            exempt = kinks | _nowhere(numeric[o], centre[o])
-            unproven, coarse = block.unproven((analytic[i][o], numeric[o]), exempt)
-            if unproven.any():
-                note = f"{int(unproven.sum())} where differences show nothing"
-            if coarse.any():
-                note = LOWER
-                warnings.append(
-                    f"input {names[0][i]}, output {names[1][o]}: the function is computed in lower precision than its "
-                    "input's, and was held against differences over a longer distance"
-                )
-            if kinks.any():
-                note = f"{int(kinks.sum())} at a kink"
-                warnings.append(
-                    f"input {names[0][i]}, output {names[1][o]}: {int(kinks.sum())} derivatives were taken at a kink, "
-                    "where any value between the one-sided ones is right"
-                )
+            exempt = _nowhere(numeric[o], centre[o])
+            if rule.cautious:
+                unproven, coarse = block.unproven(analytic[i][o], numeric[o], exempt)
+                exempt |= unproven | coarse
+                if unproven.any():
+                    note = f"{int(unproven.sum())} where differences show nothing"
+                if coarse.any():
+                    note = LOWER
+                    warnings.append(
+                        f"input {names[0][i]}, output {names[1][o]}: the function is computed in lower precision than "
+                        "its input's, and was held against differences over a longer distance"
+                    )
+            else:
+                kinks = block.at_a_kink(analytic[i][o], numeric[o], centre[o])
+                exempt |= kinks
+                if kinks.any():
+                    note = f"{int(kinks.sum())} at a kink"
+                    warnings.append(
+                        f"input {names[0][i]}, output {names[1][o]}: {int(kinks.sum())} derivatives were taken at a "
+                        "kink, where any value between the one-sided ones is right"
+                    )
             shapes = real_shape(array.data), real_shape(value.data)
             pair = Jacobians((names[0][i], names[1][o]), analytic[i][o], numeric[o], shapes)
-            exempt |= unproven | coarse
             rows.append(row_of(pair, rule.atol, rule.rtol, exempt=exempt, note=note))
     return rows
 

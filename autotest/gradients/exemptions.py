@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -38,57 +39,54 @@ class JacobianBlock:
     output: int
     rule: Rule
 
-    def at_a_kink(self, jacobians: tuple[Real, Real, Real, Real]) -> Real:
+    def at_a_kink(self, analytic: Real, numeric: Real, centre: Real) -> Real:
         """Mask of the failing elements that are right all the same, because the function has a kink there."""
-        analytic, numeric, left, right = jacobians
-        rule = self.rule
+        function, rule, looked = self.function, self.rule, 0
         exempt = np.zeros(analytic.shape, dtype=bool)
-        if rule.cautious:  # `unproven` knows kinks, and needs no backward for them
-            return exempt
         wrong = failing(analytic, numeric, rule.atol, rule.rtol)
-        with np.errstate(all="ignore"):
-            slack = 10 * (rule.atol + rule.rtol * np.maximum(np.abs(left), np.abs(right)))
-            jumps = ~(np.abs(right - left) <= slack)
-            between = (analytic >= np.minimum(left, right) - slack) & (analytic <= np.maximum(left, right) + slack)
-        candidates = wrong & jumps & between
-        for k in np.flatnonzero(candidates.any(axis=1))[:MOST]:
-            columns = np.flatnonzero(candidates[k])
-            if self._right_on_both_sides(int(k), columns):
-                exempt[k, columns] = True
+        for k in np.flatnonzero(wrong.any(axis=1)):
+            above, below = function.around(self.input, int(k), rule.eps)
+            left, right = slope(centre, below[self.output], rule.eps), slope(above[self.output], centre, rule.eps)
+            with np.errstate(all="ignore"):
+                slack = 10 * (rule.atol + rule.rtol * np.maximum(np.abs(left), np.abs(right)))
+                jumps = ~(np.abs(right - left) <= slack)
+                low, high = np.minimum(left, right) - slack, np.maximum(left, right) + slack
+                columns = np.flatnonzero(wrong[k] & jumps & (analytic[k] >= low) & (analytic[k] <= high))
+            if not columns.size:
+                continue
+            exempt[k, columns] = self._right_on_both_sides(int(k), columns)
+            looked += 1
+            if looked == MOST:
+                break
         return exempt
 
-    def unproven(self, jacobians: tuple[Real, Real], exempt: Real) -> tuple[Real, Real]:
-        """Masks of the failing elements that differences show nothing of, and of those right in lower precision.
-
-        All is False unless the rule is cautious.
-        """
-        rule = self.rule
-        found = failing(*jacobians, rule.atol, rule.rtol) & ~exempt
+    def unproven(self, analytic: Real, numeric: Real, exempt: Real) -> tuple[Real, Real]:
+        """Masks of the failing elements that differences show nothing of, and of those right in lower precision."""
+        function, rule = self.function, self.rule
+        found = failing(analytic, numeric, rule.atol, rule.rtol) & ~exempt
         coarse = np.zeros_like(found)
-        if not rule.cautious:
-            return coarse, coarse
+        if not found.any():
+            return found, coarse
+        drawn = [reals(array.data) for array in function.arrays]
+        numbers, extent = drawn[self.input], magnitude_of([*drawn, *function.values()])
         for count, k in enumerate(np.flatnonzero(found.any(axis=1))[:MOST]):
-            wrong = refuted(jacobians[0][k], self._line(int(k)), rule)[0] & found[k]
-            if has_neighbours(reals(self.function.arrays[self.input].data), int(k), rule.eps):
+            wrong = refuted(analytic[k], Line(self._line(numbers, int(k)), *extent), rule)[0] & found[k]
+            if has_neighbours(numbers, int(k), rule.eps):
                 wrong &= not self._right_on_both_sides(int(k), np.flatnonzero(wrong))
             elif wrong.any() or count < STEPPED:
-                coarse[k], otherwise = self._in_lower_precision(int(k), jacobians[0][k])
+                coarse[k], otherwise = self._in_lower_precision(int(k), analytic[k])
                 coarse[k] &= found[k]
                 wrong = (wrong & ~coarse[k]) | (otherwise & found[k])
             found[k] &= ~wrong
         return found & ~coarse, coarse
 
-    def _line(self, k: int) -> Line:
-        function, i, o = self.function, self.input, self.output
-        drawn = [reals(array.data) for array in function.arrays]
-        numbers = drawn[i]
-
+    def _line(self, numbers: Real, k: int) -> Callable[[float], Real]:
         def at(step: float) -> Real:
             moved = numbers.copy()
             moved[k] += step
-            return function.at(i, moved)[o]
+            return self.function.at(self.input, moved)[self.output]
 
-        return Line(at, *magnitude_of([*drawn, *function.values()]))
+        return at
 
     def _right_on_both_sides(self, k: int, columns: Real) -> bool:
         return all(self._right_beside(k, columns, side * NEIGHBOUR * self.rule.eps) for side in (-1, 1))

@@ -16,9 +16,9 @@ from autotest.gradients.function import Real, from_reals, overlaps, real_shape, 
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.rule import Rule
 from autotest.gradients.sums import SumOfInput, row_of_element
-from autotest.program import Array, Call, Captured, Program, Ref, leaves
+from autotest.program import Array, Call, Program, Ref, leaves
 from autotest.program.paths import member_of
-from autotest.program.rewriting import assembled, tensor_call, with_arrays
+from autotest.program.rewriting import assembled, filled, tensor_call, with_arrays
 from autotest.program.semantics import backward_arguments, pushes_gradients, returns_gradients
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.gradient_rows import GradientRow
@@ -69,8 +69,7 @@ def in_reverse_mode(program: Program, framework: Framework, order: int) -> Progr
     elif not returns_gradients(wide.calls[first]) or returns_gradients(last):
         return None
     calls = [*wide.calls[: last.slot], last]
-    overwritten: list[Call] = []
-    arrays = list(wide.arrays)
+    contents: dict[int, Array] = {}
     direct = {leaf.slot for leaf in _captured_leaves(Program(tuple(calls), wide.arrays))}
     for leaf in runner.leaves:
         if leaf.suffix or leaf.slot in direct:
@@ -78,13 +77,8 @@ def in_reverse_mode(program: Program, framework: Framework, order: int) -> Progr
         if overlaps(framework, leaf.tensor):
             return None
         (value,) = framework.values([leaf.tensor])
-        arrays.append(Array(value.data.copy(), value.dtype))
-        write = Call("overwrite", "", (Ref(leaf.slot), Captured(len(arrays) - 1)), {}, len(wide.calls) + leaf.slot)
-        overwritten.append(write)
-    ordered = sorted(
-        (*calls, *overwritten), key=lambda call: (call.args[0].slot + 0.5) if call in overwritten else call.slot
-    )
-    made, places = assembled(ordered, tuple(arrays))
+        contents[leaf.slot] = Array(value.data.copy(), value.dtype)
+    made, places = assembled(*filled(calls, wide.arrays, contents))
     for slot, (array, device) in runner.constants.items():
         made = constant(made, places[slot], array, device)
     return made

@@ -86,18 +86,22 @@ def summed_rows(
     function: FunctionOfInputs, rule: Rule, names: tuple[list[str], list[str]], weights: list[Real]
 ) -> list[GradientRow]:
     """A row for each pair of an input and an output, of which the sum by `weights` alone is looked at."""
-    return [
-        _row(function, rule, (names[0][i], names[1][o]), (i, o), weight)
-        for i in range(len(function.arrays))
-        for o, weight in enumerate(weights)
-    ]
+    drawn, values = [reals(array.data) for array in function.arrays], function.values()
+    with np.errstate(all="ignore"):
+        sums = [np.abs(weight * value).sum(keepdims=True) for weight, value in zip(weights, values, strict=True)]
+        extents = [magnitude_of([*drawn, *values, one]) for one in sums]
+        return [
+            _row(
+                _summed(function, (i, o), weight, extents[o]), real_shape(array.data), rule, (names[0][i], names[1][o])
+            )
+            for i, array in enumerate(function.arrays)
+            for o, weight in enumerate(weights)
+        ]
 
 
-def _row(
-    function: FunctionOfInputs, rule: Rule, names: tuple[str, str], pair: tuple[int, int], weight: Real
-) -> GradientRow:
-    (i, o), array = pair, function.arrays[pair[0]]
-    drawn, values = [reals(one.data) for one in function.arrays], function.values()
+def _summed(function: FunctionOfInputs, pair: tuple[int, int], weight: Real, extent: tuple[float, bool]) -> SumOfInput:
+    """The sum by `weight` of output ``pair[1]`` as a function of input ``pair[0]``."""
+    (i, o), drawn = pair, reals(function.arrays[pair[0]].data)
 
     def total(numbers: Real) -> float:
         return float(weight @ function.at(i, numbers)[o])
@@ -108,15 +112,17 @@ def _row(
             pushed = function.pushed_back(o, weight)[i]
             return np.zeros(numbers.size) if pushed is None else reals(function.framework.values([pushed])[0].data)
         finally:
-            function.put(i, drawn[i])
+            function.put(i, drawn)
 
-    with np.errstate(all="ignore"):
-        extent = magnitude_of([*drawn, *values, np.abs(weight * values[o]).sum(keepdims=True)])
-        analytic = gradient(drawn[i])
-        found = SumOfInput(drawn[i], total, gradient, extent).wrong_element(analytic, rule)
+    return SumOfInput(drawn, total, gradient, extent)
+
+
+def _row(summed: SumOfInput, shape: tuple[int, ...], rule: Rule, names: tuple[str, str]) -> GradientRow:
+    analytic = summed.gradient(summed.drawn)
+    found = summed.wrong_element(analytic, rule)
     if found is None:
         return GradientRow(*names, True, 0.0, 0.0, "", "", 0.0, 0.0, rule.atol, "the weighted sum")
-    return row_of_element(names, found, analytic, real_shape(array.data), rule, note="the weighted sum")
+    return row_of_element(names, found, analytic, shape, rule, note="the weighted sum")
 
 
 def row_of_element(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from autotest.program import Array, Call, Captured, Operand, Program, Ref, Root, leaves, map_operand, refs
 from autotest.program.semantics import in_place, is_holder, is_setting, makes_module, reparametrizes
@@ -19,6 +19,23 @@ _WIDER_METHODS: Mapping[str, str] = {"float": "double", "half": "double", "bfloa
 #: Functions that make tensors of the default dtype, whatever they are given; and those that do of fractions alone.
 _OF_DEFAULT_DTYPE = frozenset("empty eye linspace logspace ones rand randn zeros".split())
 _OF_FRACTIONS = frozenset(("arange", "full", "scalar_tensor"))
+
+
+def filled(
+    calls: Sequence[Call], arrays: tuple[Array, ...], contents: Mapping[int, Array]
+) -> tuple[list[Call], tuple[Array, ...]]:
+    """For `assembled`: `calls`, where what those in the slots of `contents` give is overwritten with an array at once.
+
+    So a leaf that is a view has contents of its own, and can be varied.
+    """
+    made: list[Call] = []
+    free = 1 + max((call.slot for call in calls), default=0)
+    for call in calls:
+        made.append(call)
+        if call.slot in contents:
+            made.append(Call("overwrite", "", (Ref(call.slot), Captured(len(arrays))), {}, free + call.slot))
+            arrays = (*arrays, contents[call.slot])
+    return made, arrays
 
 
 def assembled(

@@ -25,7 +25,7 @@ from autotest.recording.watching import watched
 from autotest.replaying import graph_check
 from autotest.results import coverage
 from autotest.results.finding import Finding
-from autotest.results.identity import DEADLY
+from autotest.results.identity import DEADLY, Identity
 from autotest.results.tasks import (
     EVERY_CALL,
     SET_ASIDE,
@@ -160,11 +160,12 @@ class _Tally:
         """What a trial came to, with what differs added."""
         result, trial = self.result, FailedTrial(self.test, outcome, self.context.pair)
 
+        def is_known(identity: Identity) -> bool:
+            # Judging costs many replays: not again for what was found a moment ago.
+            return any(other.identity == identity for other in result.suspects)
+
         def is_rounding() -> bool:
-            # Judging costs many replays: not again for what was found to be no rounding a moment ago.
-            identity = identity_of_trial(outcome)
-            known = any(other.identity == identity for other in result.suspects)
-            return not known and trial.cleared() is not None
+            return not is_known(identity_of_trial(outcome)) and trial.cleared() is not None
 
         judgement = trial.judged(self.context.ledger, is_rounding)
         match judgement:
@@ -173,6 +174,8 @@ class _Tally:
             case Cleared():
                 result.cleared += 1
             case Diverged(identity):
+                if not is_known(identity):
+                    trial.must_be_of_calls()
                 result.suspects.append(Suspect(index, identity))
         return judgement
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from autotest.base.errors import NotReplayable
 from autotest.base.settings import Settings
-from autotest.comparison import Mismatch, Stage
+from autotest.comparison import Mismatch, Stage, Symptom
 from autotest.comparison.rejection import NOT_REPEATABLE, Rejection
 from autotest.diagnosis import gradient_finding, graph_finding, training, update_finding
 from autotest.diagnosis.agreement import Agreement, agree
@@ -33,6 +33,7 @@ from autotest.results.ledger import Ledger
 from autotest.results.verification import State, Verification
 from autotest.trials.context import RunContext
 from autotest.trials.judgement import Judgement, identity_of_trial, judge
+from autotest.trials.told_alone import must_tell_both
 from autotest.trials.trial import Outcome, Test, run_trial
 
 
@@ -153,6 +154,19 @@ class FailedTrial:
         except Exception:  # noqa: BLE001 - what cannot be judged counts
             return None
 
+    def must_be_of_calls(self) -> None:
+        """Raise `UsageError` where no replay shows the first mismatch, since the body told one side alone something."""
+        first = self.outcome.mismatches[0]
+        if first.symptom not in _OF_MODES or self.outcome.update is not None:
+            return
+        try:
+            found = self._replayed()
+        except Exception:  # noqa: BLE001 - what cannot be replayed is told as it is
+            return
+        if any((item.name, item.symptom) == (first.name, first.symptom) for item in found.mismatches):
+            return
+        must_tell_both(self.test.body, self.outcome, self._settings, self.pair)
+
     @np.errstate(all="ignore")
     @warnings_ignored()
     def diagnosed(self, context: RunContext, index: int) -> Finding:
@@ -255,6 +269,8 @@ class FailedTrial:
 
 
 _STAGES: tuple[Stage, ...] = ("backward", "forward")
+#: What comes of telling one side alone to compute otherwise. Who refuses a call may die of it when it is made again.
+_OF_MODES = frozenset[Symptom](("value", "gradient", "dtype", "structure", "requires_grad"))
 
 
 def _on_inputs(agreement: Agreement, pair: Pair, settings: Settings) -> Agreement:

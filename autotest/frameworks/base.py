@@ -123,6 +123,10 @@ class Framework(Operations, abc.ABC):
         """Settings of the process that a body may change for all that follows, such as whether gradients are on."""
         return None
 
+    def told(self) -> Mapping[str, Any]:
+        """What calls depend on besides what they are given, by the name of the function that a body tells it with."""
+        return {}
+
     def default_dtype(self) -> str:
         """The dtype of floating tensors that are made without one; "" where nobody can ask or change it."""
         return ""

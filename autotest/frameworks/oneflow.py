@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -77,6 +77,15 @@ class OneFlowFramework(Namespace):
     def restore(self, modes: Any) -> None:
         if modes != self.modes():
             self.root.set_default_dtype(modes)
+
+    def told(self) -> Mapping[str, Any]:
+        flow = self.root
+        autocast = (flow.get_autocast_cpu_dtype(), flow.get_autocast_gpu_dtype())
+        return {
+            "autocast": autocast if flow.is_autocast_enabled() else None,
+            "set_default_dtype": flow.get_default_dtype(),
+            "no_grad": flow.is_grad_enabled(),
+        }
 
     graph_mode = "nn.Graph"
 

@@ -125,6 +125,23 @@ class TorchFramework(Namespace):
         torch = self.root
         return torch.is_grad_enabled(), torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()
 
+    def told(self) -> Mapping[str, Any]:
+        torch = self.root
+        if hasattr(torch, "get_autocast_dtype"):  # newer than 2.3, which warns of the names before
+            autocast = [(torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in ("cpu", "cuda")]
+        else:
+            autocast = [
+                (torch.is_autocast_cpu_enabled(), torch.get_autocast_cpu_dtype()),
+                (torch.is_autocast_enabled(), torch.get_autocast_gpu_dtype()),
+            ]
+        gradients, dtype, deterministic = self.modes()
+        return {
+            "autocast": [dtype if on else None for on, dtype in autocast],
+            "set_default_dtype": dtype,
+            "no_grad": gradients,
+            "use_deterministic_algorithms": deterministic,
+        }
+
     def restore(self, modes: tuple[bool, Any, bool]) -> None:
         if modes != self.modes():
             gradients, dtype, deterministic = modes

@@ -201,6 +201,7 @@ class JudgedTrials:
         return self._examined
 
     def _divergence(self, base: int, index: int, outcome: Outcome) -> Divergence:
+        self._failed(outcome).must_be_of_calls()
         # A stored failure may have another base seed than this run, and is brought back by its own.
         finding = self._failed(outcome).diagnosed(self.context.with_base_seed(base), index)
         place, trouble = _keep(finding, self.store)

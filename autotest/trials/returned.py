@@ -8,6 +8,7 @@ from typing import Any
 
 from autotest.base.errors import NotDual
 from autotest.frameworks import Pair
+from autotest.program import Call
 from autotest.program.semantics import base_name
 from autotest.recording.dual import DualObject, Symbol, Value
 from autotest.recording.recorder import Recorder
@@ -98,8 +99,14 @@ def _was_observed(recorder: Recorder, item: Any) -> bool:
 
 #: Names of torch's functions by which a process goes on otherwise.
 _MODES = frozenset(
-    "set_default_dtype set_default_tensor_type set_grad_enabled inference_mode use_deterministic_algorithms".split()
+    "set_default_dtype set_default_tensor_type set_grad_enabled inference_mode use_deterministic_algorithms "
+    "set_autocast_enabled set_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_dtype".split()
 )
+
+
+def tells_both(call: Call) -> bool:
+    """Whether `call` may tell both sides to go on otherwise: by a function, or by a context that begins or ends."""
+    return call.kind in ("enter", "exit") or base_name(call) in _MODES
 
 
 def must_begin_alike(pair: Pair) -> None:

@@ -61,7 +61,7 @@ def test_snippets_with_tests_pass_under_pytest(tmp_path: Path) -> None:
     done = run([sys.executable, "-m", "pytest", *options, str(tmp_path)], tmp_path)
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert set(re.findall(r"^PASSED \S*test_snippet_(\d+)\.py", done.stdout, re.MULTILINE)) == {
+    assert set(re.findall(r"^PASSED .*?test_snippet_(\d+)\.py", done.stdout, re.MULTILINE)) == {
         str(index) for index in range(len(snippets))
     }
 
@@ -99,7 +99,8 @@ def test_ci_runs_the_tests_as_it_says() -> None:
 @pytest.mark.oneflow
 @pytest.mark.parametrize("command", [c for c in dict.fromkeys(commands()) if "autotest " in c and "KEY" not in c])
 def test_commands_of_this_library_run(command: str, tmp_path: Path) -> None:
-    words = shlex.split(command.rpartition("uv run ")[2].replace("tests/alignment", str(ROOT / "tests/alignment")))
+    words = shlex.split(command.rpartition("uv run ")[2])
+    words = [word.replace("tests/alignment", str(ROOT / "tests/alignment")) for word in words]
     assert words[0] == "autotest"
     # A second shows that the command works; what it explores by the way is not this test's business.
     words = ["1s" if re.fullmatch(r"\d+(s|m|h)", word) else word for word in words]

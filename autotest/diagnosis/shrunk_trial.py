@@ -22,6 +22,7 @@ from autotest.program.semantics import is_class
 from autotest.report.activity import doing
 from autotest.results.finding import Finding
 from autotest.results.identity import operator_behind
+from autotest.trials.special_values import with_ordinary_numbers
 from autotest.trials.trial import Outcome, Test
 
 #: Programs with more calls are not run again from their test body.
@@ -49,7 +50,29 @@ class WholeTrial:
     def shrunk(self, seconds: float) -> Finding:
         """The finding about the smallest program that fails alike and has the same verdict."""
         with doing("shrinking"), scout(self.pair, self.agreement.program) as survives:
-            return self._shrunk(seconds, survives)
+            return self._begun_ordinary()._shrunk(seconds, survives)
+
+    def _begun_ordinary(self) -> WholeTrial:
+        """This trial with ordinary numbers in place of special ones that it happens to hold too.
+
+        What ordinary numbers show must not slide to what only NaN or an infinity shows, and while a program holds any
+        of these, what a smaller one fails in cannot be told apart.
+        """
+        if self.finding.first.special or not self.agreement.mismatches[0].special:
+            return self
+        failure = dataclasses.replace(self.failure, special=False)
+        found = self._ordinary(self.agreement, failure)
+        if not failure.shown_by(found):
+            return self
+        opinion = examine(found, self.pair, self.test.settings)
+        if opinion.verdict.blame not in _as_good(self.opinion.verdict):
+            return self
+        return dataclasses.replace(self, agreement=found, opinion=opinion, failure=failure)
+
+    def _ordinary(self, agreement: Agreement, failure: FailureSignature) -> Agreement:
+        """`agreement`, or, where only that is `failure`, what the sides make of its program with ordinary numbers."""
+        program = agreement.program if failure.shown_by(agreement) else with_ordinary_numbers(agreement.program)
+        return agreement if program is agreement.program else self._judged(program, self.pair, self.test.settings)
 
     def _shrunk(self, seconds: float, survives: Callable[[Program], bool]) -> Finding:
         assert self.finding.program is not None
@@ -94,7 +117,7 @@ class WholeTrial:
         plain, tried = shrink_choices(self.test, self.outcome, self.pair, self.failure, seconds)
         if plain is self.outcome:
             return self.agreement, tried
-        found = agree(plain.program, self.pair, self.test.settings)
+        found = self._ordinary(agree(plain.program, self.pair, self.test.settings), self.failure)
         return (found, tried) if self.failure.shown_by(found) else (self.agreement, tried)
 
 

@@ -103,10 +103,10 @@ class _Judge:
 
     def _stays_special(self, item: Mismatch) -> bool:
         """Whether the whole program has special inputs, and no such difference with ordinary ones."""
-        arrays = [_ordinary(array) for array in self._program.arrays]
-        if all(one is other for one, other in zip(arrays, self._program.arrays, strict=True)):
+        program = with_ordinary_numbers(self._program)
+        if program is self._program:
             return item.special
-        found = _differences(with_arrays(self._program, arrays), self._record.pair, self._settings)
+        found = _differences(program, self._record.pair, self._settings)
         return not any(one.name == item.name and not one.special for one in found)
 
 
@@ -133,6 +133,14 @@ def _differences(program: Program, pair: Pair, settings: Settings) -> list[Misma
     return compare([observe(record_of(program, pair, *sides))], settings)[0]
 
 
+def with_ordinary_numbers(program: Program) -> Program:
+    """`program` with ordinary numbers in place of the special ones that it is given; itself where it has none."""
+    arrays = [_ordinary(array) for array in program.arrays]
+    if all(one is other for one, other in zip(arrays, program.arrays, strict=True)):
+        return program
+    return with_arrays(program, arrays)
+
+
 def _ordinary_value(value: TensorValue) -> TensorValue:
     return dataclasses.replace(value, data=_ordinary(Array(value.data, value.dtype)).data)
 
@@ -155,4 +163,4 @@ def _ordinary(array: Array) -> Array:
     return dataclasses.replace(array, data=changed)
 
 
-__all__ = ["told_apart"]
+__all__ = ["told_apart", "with_ordinary_numbers"]

@@ -7,6 +7,7 @@ import math
 import statistics
 from typing import Any
 
+import numpy as np
 import pytest
 
 import autotest as at
@@ -124,6 +125,22 @@ def test_ordinary_numbers_do_not_slide_to_those_of_which_the_result_is_no_number
     finding = diagnosed(lambda: dual.var(at.random_tensor(2, 4, 5, low=1, high=2), 1), Pair(TorchFramework(), biased))
     assert not finding.first.special
     assert finding.program.arrays[0].data.shape[-1] > 1  # of one number the variance is NaN
+
+
+def test_ordinary_numbers_do_not_slide_when_special_ones_lay_beside_them() -> None:
+    def wrong(log: Any) -> Any:
+        return lambda x: (log(x) + 0.01 * (x != x.round())).nan_to_num()
+
+    def numbers(bits: Any, spec: Any) -> Any:
+        return np.array([0.3, 1e-40, 0.7], "float32")
+
+    def body() -> Any:
+        return dual.log(at.random_tensor(shape=(3,), contents=numbers))
+
+    finding = diagnosed(body, Pair(TorchFramework(), FaultyTorch({"log": wrong})))
+    assert not finding.first.special
+    # Of a negative number the logarithm is NaN here and 0 there, which is another failure, and a plainer one.
+    assert (finding.program.arrays[0].data > 0).all(), finding.program.arrays
 
 
 def test_an_end_in_the_middle_keeps_what_was_found() -> None:

@@ -72,6 +72,7 @@ class Pair:
         if reference is not candidate:  # beside itself a framework needs none, and keeps those of its usual pair
             reference.stand_ins = candidate.own_names()
         self._resolved: dict[str, Both] = {}
+        self._usual_paths: dict[str, str] = {}
         self._operations: dict[tuple[CallKind, str], Both] = {}
         self._methods: dict[tuple[type, str], bool] = {}
         self._annotations: dict[tuple[str, int, tuple[str, ...]], Mapping[int | str, Any]] = {}
@@ -109,6 +110,16 @@ class Pair:
                 actual = ABSENT
             both = self._resolved[path] = Both(expected, actual)
         return both
+
+    def usual_path(self, path: str) -> str:
+        """Where both sides have what they have at `path`, too, by its usual name: ``int64`` for ``long``."""
+        known = self._usual_paths.get(path)
+        if known is None:
+            expected, actual = self.resolve(path)
+            usual = self.reference.literal(expected)
+            alike = isinstance(usual, Root) and usual.path != path and self.resolve(usual.path).actual is actual
+            known = self._usual_paths[path] = usual.path if alike else path
+        return known
 
     def _suggested(self, path: str) -> str:
         """What the reference has that is spelled nearly like the last part of `path`."""

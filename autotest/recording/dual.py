@@ -45,8 +45,7 @@ class DualObject:
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
         raise NotImplementedError
 
-    def _sides(self) -> tuple[Any, Any]:
-        """The objects on the reference and on the candidate."""
+    def _sides(self) -> tuple[Any, Any]:  # on the reference and on the candidate
         return self._lower(self._recorder_now())[:2]
 
     def __instancecheck__(self, instance: object) -> bool:
@@ -76,8 +75,7 @@ class DualObject:
         return f"{reference}:\n{expected!r}\n\n{candidate}:\n{actual!r}"
 
     def __iter__(self) -> Iterator[Any]:
-        recorder = self._recorder_now()
-        return iter(_items(recorder, self))
+        return iter(_items(self._recorder_now(), self))
 
     def __bool__(self) -> bool:
         return bool(self._convert("bool"))
@@ -88,8 +86,7 @@ class DualObject:
     def __int__(self) -> int:
         return int(self._convert("int"))
 
-    def __index__(self) -> int:
-        return int(self._convert("int"))
+    __index__ = __int__
 
     def __float__(self) -> float:
         return float(self._convert("float"))
@@ -148,12 +145,10 @@ class Symbol(DualObject):
         return expected, actual, Root(self._path)
 
     def __getattr__(self, name: str) -> Any:
-        child = self._children.get(name)
-        if child is None:
-            child = self._children[name] = self._child(name)
-        return child
+        return self._child(name) if (child := self._children.get(name)) is None else child
 
     def _child(self, name: str) -> Any:
+        """What `name` stands for, which is kept where it is the same for every pair."""
         if mistakes.is_asked_by_tools(name):
             raise made_by_the_test(AttributeError(f"a dual {self._path or 'torch'} has no {name}"))
         recorder = self._recorder_now()
@@ -165,7 +160,10 @@ class Symbol(DualObject):
         if (wrong := mistakes.unrecordable(path)) is not None:
             raise wrong
         expected = pair.resolve(path).expected
-        return expected if isinstance(expected, _PLAIN) else PLAIN.get(path) or Symbol(path)
+        if (usual := pair.usual_path(path)) != path:
+            return _named(usual)
+        child = expected if isinstance(expected, _PLAIN) else PLAIN.get(path) or Symbol(path)
+        return self._children.setdefault(name, child)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise UsageError(
@@ -357,14 +355,19 @@ def wrap(recorder: Recorder, slot: int) -> Any:
         return Value.of_modules.holding(recorder, slot)
     neutral = reference.literal(expected)
     if isinstance(neutral, Root):
-        return Symbol(neutral.path)
+        return _named(neutral.path)
     if isinstance(neutral, tuple) and kind not in (tuple, list):
         return expected
     return Value(recorder, slot)
 
 
-def _again(call: Call) -> Any:
-    """What `call` of a function gives when it is made once more."""
+def _named(path: str) -> Symbol:
+    """The name that a test body finds at `path` of the dual ``torch``: the same object, as a dtype of torch's is."""
+    known: Symbol | None = torch._children.get(path)
+    return torch._children.setdefault(path, Symbol(path)) if known is None else known
+
+
+def _again(call: Call) -> Any:  # what it gives when it is made once more
     return Symbol(call.target)(*call.args, **call.kwargs)
 
 
@@ -389,8 +392,7 @@ def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
     """Outside of any trial: the recorder of the first dual value among the arguments, or a new one."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, Value):
-            recorder: Recorder = value._recorder
-            return recorder
+            return value._recorder  # type: ignore[no-any-return]
     return Recorder(pair_outside())
 
 

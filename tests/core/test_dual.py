@@ -210,6 +210,45 @@ def test_one_generator_has_one_value_throughout_a_call():
     assert agrees(trial(body))
 
 
+def test_a_dtype_is_one_object_however_it_was_come_by():
+    def body():
+        x = torch.ones(2, dtype=torch.int64)
+        assert x.dtype is torch.int64
+        assert x.dtype is torch.long
+        assert x.dtype is not torch.int32
+        assert x.half().dtype is torch.float16
+        return x + 1
+
+    outcome = trial(body)
+    assert agrees(outcome)
+    assert targets(outcome) == ["ones", "dtype", "dtype", "dtype", "half", "dtype", "add"]
+
+
+def test_another_name_of_a_dtype_that_the_candidate_lacks_or_has_otherwise_is_its_own():
+    def body():
+        assert torch.long is not torch.int64
+        return torch.ones(2, dtype=torch.long)
+
+    lacking = trial(body, FaultyTorch(missing=["long"]))
+    assert [item.symptom for item in lacking.mismatches] == ["exception"]
+    other = trial(body, FaultyTorch({"long": lambda _: real.int32}))
+    assert [item.symptom for item in other.mismatches] == ["dtype"]
+    assert agrees(trial(lambda: torch.ones(2, dtype=torch.long)))
+
+
+def test_the_namespace_of_one_side_is_that_of_the_pair_at_hand():
+    seen = []
+
+    def body():
+        seen.append(torch.candidate)
+        return torch.ones(2)
+
+    sides = [FaultyTorch(), FaultyTorch()]
+    for side in sides:
+        assert agrees(trial(body, side))
+    assert seen == [side.root for side in sides]
+
+
 def test_dtypes_and_devices_are_translated():
     def body():
         x = torch.ones(2, dtype=torch.float64, device="cpu")

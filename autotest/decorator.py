@@ -24,6 +24,7 @@ from autotest.base.settings import Limit, Settings
 from autotest.base.units import duration
 from autotest.frameworks import Pair, all_chosen
 from autotest.frameworks.registry import takes_own
+from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several import against_each, run_against_several
@@ -188,6 +189,8 @@ def decorate(
             if asks.special_values and not environment.special_values:
                 asks = dataclasses.replace(asks, special_values=False)
             called = called_now(run, written, file, args)
+            if (outer := current()) is not None:
+                outer.other_tests.append(called.name)
             shown = args if owner_of(run, args) is None else args[1:]
             example = example_now()
             # Of an example no seed may hang: what makes it smaller would change everything else, too.

@@ -76,6 +76,7 @@ class Recorder(LiveRecord):
         "check_errors",
         "is_known_refusal",
         "limited",
+        "other_tests",
         "recording_gradients",
         "records_gradients",
         "refused",
@@ -92,6 +93,8 @@ class Recorder(LiveRecord):
         self.limited = False
         #: Calls that both sides refused where the body expected that.
         self.refused = 0
+        #: Other tests that the body called, each of which ran trials of its own.
+        self.other_tests: list[str] = []
         self.records_gradients = pair.reference.records_gradients
         #: Whether gradients are recorded, as far as calls of this record changed that.
         self.recording_gradients = True

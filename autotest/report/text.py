@@ -122,10 +122,19 @@ def _alone(index: int, base_seed: int) -> str:
     return f"AUTOTEST_SEED={base_seed} AUTOTEST_TRIAL={index} and the test's own command"
 
 
-def nothing_compared(seed: int, index: int) -> str:
+def nothing_compared(seed: int, index: int, other_tests: Sequence[str] = ()) -> str:
+    """What to say of a trial without a comparison, whose body called these other tests."""
+    if other_tests:
+        other = other_tests[0]
+        instead = (
+            f"Its body called {other}, which is a test itself and ran trials of its own: call "
+            f"{other.rpartition('.')[2]}.__wrapped__(...), and return what that returns, or take @autotest off it."
+        )
+    else:
+        instead = "Call something of the dual torch on its tensors."
     return (
         f"trial {index} (seed {seed}) compared nothing, so that its passing means nothing. Expected at "
-        "least one dual call with a result; the test made none. Call something of the dual torch on its tensors."
+        f"least one dual call with a result; the test made none. {instead}"
     )
 
 

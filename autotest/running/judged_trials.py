@@ -145,7 +145,8 @@ class JudgedTrials:
             case Diverged():
                 raise self._divergence(planned.base, planned.trial, outcome)
             case Vacuous():
-                raise NothingCompared(test.id, text.nothing_compared(outcome.seed, planned.trial))
+                said = text.nothing_compared(outcome.seed, planned.trial, outcome.recorder.other_tests)
+                raise NothingCompared(test.id, said)
             case GradientMissing(complaint):
                 said = text.gradient_not_compared(outcome.seed, planned.trial, complaint)
                 raise GradientNotCompared(test.id, said)

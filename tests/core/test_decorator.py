@@ -11,6 +11,7 @@ import pytest
 
 from autotest import (
     Divergence,
+    NothingCompared,
     TooFewAccepted,
     UsageError,
     autotest,
@@ -348,6 +349,25 @@ def test_a_decorated_test_inside_of_another_is_a_trial_of_its_own(against):
 
     outer()
     assert len(inner_ran) == 4
+
+
+def test_a_test_that_only_calls_another_one_is_told_that_this_ran_its_own_trials(against):
+    @autotest(n=2)
+    def scaled(factor):
+        return torch.exp(random_tensor()) * factor
+
+    @autotest(n=2)
+    def only_calls_another():
+        return scaled(factor=2)
+
+    with pytest.raises(NothingCompared, match=r"called scaled, which is a test .* call scaled\.__wrapped__\(\.\.\.\)"):
+        only_calls_another()
+
+    @autotest(n=2)
+    def calls_what_it_wraps():
+        return scaled.__wrapped__(factor=2)
+
+    calls_what_it_wraps()
 
 
 def test_refused_bodies_fail_with_a_reason(against):

@@ -107,6 +107,8 @@ class Judging(NamedTuple):
     judge: AgreementFunction = agree
     #: Whether a program may be run in this process.
     survives: Callable[[Program], bool] = lambda program: True
+    #: What else must hold of a program that fails alike, asked last since it may cost as much as a hundred runs.
+    holds: Callable[[Agreement], bool] = lambda agreement: True
 
     def examined(self, program: Program) -> Agreement:
         """What is wrong with `program`."""
@@ -264,7 +266,8 @@ class Shrinker:
         if mended is None:
             return False
         agreement = self._judging.examined(mended)
-        if self._failure.shown_by(agreement) and self._wide_holds(agreement):
+        alike = self._failure.shown_by(agreement) and self._wide_holds(agreement)
+        if alike and self._judging.holds(agreement):
             self.result.agreement = agreement
             self.result.history.append(agreement)
             return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from autotest.base.settings import Settings
 from autotest.diagnosis.agreement import Agreement, agree
@@ -27,6 +27,8 @@ from autotest.trials.trial import Outcome, Test
 
 #: Programs with more calls are not run again from their test body.
 _LONG = 60
+#: Programs that are run at most where each of them has to be judged, too.
+_JUDGED = 300
 
 
 def _as_good(verdict: Verdict) -> tuple[Blame, ...]:
@@ -65,7 +67,7 @@ class WholeTrial:
         if not failure.shown_by(found):
             return self
         opinion = examine(found, self.pair, self.test.settings)
-        if opinion.verdict.blame not in _as_good(self.opinion.verdict):
+        if not self._is_judged_alike(opinion):
             return self
         return dataclasses.replace(self, agreement=found, opinion=opinion, failure=failure)
 
@@ -83,22 +85,36 @@ class WholeTrial:
         judging = Judging(pair, settings, self._judged, survives)
         shrinker = Shrinker(start, self.failure, judging, left)
         shrunk = shrinker.shrink([alone.program] if alone is not None else [])
-        smallest, final = shrunk.agreement, self.opinion
-        for smallest in reversed(shrunk.history):
-            # Never slide to another failure: what is told of is the smallest one that has the first one's verdict, or
-            # that says whose it is where the first one could not.
-            final = self.opinion if smallest is self.agreement else examine(smallest, pair, settings)
-            if final.verdict.blame in _as_good(self.opinion.verdict):
-                break
-        else:
-            smallest, final = self.agreement, self.opinion
-        lines = [shrunk_line(self.finding.program, smallest.program, shrunk.executions + tried, shrunk.complete)]
+        smallest, final = self._judged_alike(shrunk.history)
+        executions = shrunk.executions + tried
+        left = seconds - (time.monotonic() - begin)
+        if smallest is not shrunk.agreement and left > 0:
+            # The way to the smallest one led through others too early.
+            judging = judging._replace(holds=lambda found: self._is_judged_alike(examine(found, pair, settings)))
+            shrinker = Shrinker(smallest, self.failure, judging, left, _JUDGED)
+            shrunk = shrinker.shrink()
+            executions += shrunk.executions
+            if shrunk.agreement is not smallest:
+                smallest, final = shrunk.agreement, examine(shrunk.agreement, pair, settings)
+        lines = [shrunk_line(self.finding.program, smallest.program, executions, shrunk.complete)]
         happens: tuple[str, ...] = ()
         if time.monotonic() - begin < 2 * seconds:
             happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.result_of)
             lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
         told = with_opinion(self.finding, smallest, final, pair)
         return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)
+
+    def _judged_alike(self, history: Sequence[Agreement]) -> tuple[Agreement, Opinion]:
+        """The smallest one of `history`, and what is to be said of it, that does not slide to another failure: one that
+        has the first one's verdict, or that says whose it is where the first one could not."""
+        for smallest in reversed(history):
+            opinion = self.opinion if smallest is self.agreement else examine(smallest, self.pair, self.test.settings)
+            if self._is_judged_alike(opinion):
+                return smallest, opinion
+        return self.agreement, self.opinion
+
+    def _is_judged_alike(self, opinion: Opinion) -> bool:
+        return opinion.verdict.blame in _as_good(self.opinion.verdict)
 
     def _judged(self, program: Program, pair: Pair, settings: Settings) -> Agreement:
         """What `program` fails in: what the whole one does first, since it may fail in more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import autotest as at
@@ -16,18 +17,24 @@ from tests.support.faulty import FaultyTorch
 SETTINGS = Settings()
 
 
-def normalised() -> Any:
+def normalised(*, requires_grad: bool = True) -> Any:
     """Of a row that is expanded from one number, so that its elements stay equal however the input moves."""
-    x = at.random_tensor(shape=(6,), low=1, high=2, dtype="float32", contents="uniform", layout="expanded")
+    x = at.random_tensor(
+        shape=(6,), low=1, high=2, dtype="float32", contents="uniform", layout="expanded", requires_grad=requires_grad
+    )
     return dual.nn.functional.layer_norm(x, (6,))
 
 
-def judged(layer_norm: Any) -> tuple[bool, trial.Outcome]:
+def forward_alone() -> Any:
+    return normalised(requires_grad=False)
+
+
+def judged(layer_norm: Any, body: Callable[[], Any] = normalised) -> tuple[bool, trial.Outcome]:
     """Whether a trial is cleared against torch with another `layer_norm`; and that trial."""
     pair = Pair(TorchFramework(), FaultyTorch({"nn.functional.layer_norm": lambda original: layer_norm}))
-    outcome = trial.run_trial(normalised, 3, SETTINGS, pair)
+    outcome = trial.run_trial(body, 3, SETTINGS, pair)
     assert outcome.mismatches
-    test = trial.Test("test_it.py::test_it", normalised, SETTINGS)
+    test = trial.Test("test_it.py::test_it", body, SETTINGS)
     return FailedTrial(test, outcome, pair).cleared() is not None, outcome
 
 
@@ -35,8 +42,15 @@ def of_moved_numbers(x: Any, shape: tuple[int, ...]) -> Any:
     """What any stable way to compute it may give: the result for inputs that are a roundoff beside these."""
     import torch
 
-    factors = torch.tensor([1 + 2.0**-23, 1, 1, 1, 1, 1], dtype=x.dtype) if x.dtype == torch.float32 else 1
-    return torch.layer_norm(x * factors, shape)
+    return of_moved_doubles_too(x, shape) if x.dtype == torch.float32 else torch.layer_norm(x, shape)
+
+
+def of_moved_doubles_too(x: Any, shape: tuple[int, ...]) -> Any:
+    """The same, of a side whose mean of equal numbers is rounded in double precision as well."""
+    import torch
+
+    roundoff = torch.finfo(x.dtype).eps
+    return torch.layer_norm(x * torch.tensor([1 + roundoff, 1, 1, 1, 1, 1], dtype=x.dtype), shape)
 
 
 def in_one_pass(x: Any, shape: tuple[int, ...]) -> Any:
@@ -50,6 +64,11 @@ def in_one_pass(x: Any, shape: tuple[int, ...]) -> Any:
 
 def test_the_spread_of_equal_numbers_is_nobodys_fault():
     cleared, _ = judged(of_moved_numbers)
+    assert cleared
+
+
+def test_nor_is_it_where_double_precision_has_such_a_spread_too():
+    cleared, _ = judged(of_moved_doubles_too, forward_alone)
     assert cleared
 
 

@@ -143,6 +143,21 @@ def test_ordinary_numbers_do_not_slide_when_special_ones_lay_beside_them() -> No
     assert (finding.program.arrays[0].data > 0).all(), finding.program.arrays
 
 
+def test_what_slid_to_another_verdict_is_made_smaller_where_it_has_the_first_one() -> None:
+    def wrong(airy_ai: Any) -> Any:
+        def narrow_if_large(t: Any) -> Any:
+            # Of few numbers it is another function in any precision, of which nobody can say that it is wrong.
+            factor = 1.01 if t.numel() < 4 or str(t.dtype) == "torch.float32" else 1.0
+            return airy_ai(t) * factor
+
+        return narrow_if_large
+
+    pair = Pair(TorchFramework(), FaultyTorch({"special.airy_ai": wrong}))
+    finding = diagnosed(function("special.airy_ai"), pair)
+    assert finding.blame == "candidate"
+    assert finding.program.arrays[0].data.size == 4
+
+
 def test_an_end_in_the_middle_keeps_what_was_found() -> None:
     bug = next(bug for bug in BUGS if bug.name == "matmul, inner of two")
     pair = Pair(TorchFramework(), bug.faulty())

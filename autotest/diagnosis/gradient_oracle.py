@@ -14,7 +14,7 @@ from autotest.comparison.elementwise import distance
 from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.verdict import OracleResult
 from autotest.frameworks import Framework, Pair
-from autotest.gradients.by_definition import redefined
+from autotest.gradients.by_definition import ProgramRun, redefined
 from autotest.gradients.function import overlaps
 from autotest.program import Array, Program, Ref
 from autotest.program.paths import indices_of, is_gradient, member_of, owner_of_gradient
@@ -32,7 +32,7 @@ def _worst(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[int,
 
 def numeric_gradient(wide: Program, place: Place, pair: Pair, first: Mismatch) -> tuple[OracleResult | None, bool]:
     """How far each side's gradient is from central differences of its own forward, and whether there is a kink."""
-    if redefined(wide):
+    if redefined(ProgramRun(wide.calls, replay(wide, pair.reference).values, pair.reference)):
         return None, False
     wide, place = _with_contents_of_its_own(wide, place, pair.reference)
     leaf = _leaf(wide, place)

@@ -11,15 +11,25 @@ import numpy as np
 from autotest.base.errors import AutotestError
 from autotest.emission import names
 from autotest.frameworks import Framework, warnings_shown
-from autotest.gradients.by_definition import redefined
+from autotest.gradients.by_definition import ProgramRun, redefined
 from autotest.gradients.checking import GradcheckResult, check, forward_rows
 from autotest.gradients.function import FunctionOfInputs, overlaps, second_order
 from autotest.gradients.public import made_cotangents
 from autotest.gradients.rule import Rule
 from autotest.program import Array, Call, Program, Ref, leaves, refs
 from autotest.program.rewriting import widened
-from autotest.program.semantics import OPERATIONS, backward_arguments, is_class, pushes_gradients
+from autotest.program.semantics import (
+    OPERATIONS,
+    backward_arguments,
+    base_name,
+    makes_optimizer,
+    pushes_gradients,
+    written,
+)
 from autotest.replaying.replay import perform
+
+#: What modules are told once: what they hold then is what is varied.
+_TELLING = frozenset(("double", "to", "load_state_dict"))
 
 
 class NotNumeric(AutotestError):
@@ -112,20 +122,29 @@ class ProgramFunction:
         self._program, self._framework, self._roots = program, framework, roots
         self._calls = program.calls[:upto]
         self._kept: dict[int, Any] = {}
+        #: The slots of what is computed of leaves.
+        self._carrying: set[int] = set()
         #: What autograd takes for constants, by slot: contents and device.
         self.constants: dict[int, tuple[Array, str]] = {}
         self._values: list[Any] = []
+        #: The slots of leaves and modules that calls outside of autograd write into, or copy.
+        self.outside: set[int] = set()
         #: What the roots came to at first; None while nothing did.
         self._accepted: list[Array] | None = None
+        #: The buffers of modules as they were when these were set up, by slot and name: a run may change them, and the
+        #: next one is to find them as this one did.
+        self._buffers: dict[int, dict[str, Array]] = {}
         self._run({}, first=True)
-        exempt = redefined(dataclasses.replace(program, calls=program.calls[:upto]))
-        #: What may be varied, but for what gets a gradient that is no derivative.
-        self.leaves = [leaf for leaf in self._leaves() if leaf.slot not in exempt]
+        self._buffers = dict(self._changed())
+        #: The slots of what gets a gradient that is no derivative.
+        self.redefined = redefined(ProgramRun(self._calls, self._values, framework, self._buffers))
+        #: What may be varied.
+        self.leaves = [leaf for leaf in self._leaves() if leaf.slot not in self.redefined]
 
     def __call__(self, *given: Any) -> list[Any]:
         """The values that cotangents are pushed into, for `given` in place of the leaves."""
         instead = {
-            leaf.slot: one
+            id(leaf.tensor): one
             for leaf, one in zip(self.leaves, given, strict=False)
             if one is not leaf.tensor and not leaf.suffix
         }
@@ -134,7 +153,7 @@ class ProgramFunction:
         except AutotestError:
             raise
         except Exception:
-            if self._accepted is None:
+            if self._accepted is None or instead:  # what a framework has no forward mode for, it says itself
                 raise
             # Beside a point that was accepted: there is no value, which is no reason to look nowhere else.
             return [self._made(_without_value(one), "cpu") for one in self._accepted]
@@ -158,11 +177,12 @@ class ProgramFunction:
 
     def _run(self, instead: Mapping[int, Any], *, first: bool) -> None:
         values = self._values = []
+        for slot, state in self._buffers.items() if not first else ():
+            self._framework.load_state(self._kept[slot], state)
         for call in self._calls:
-            if call.slot in instead:
-                values.append(instead[call.slot])
-            elif call.slot in self._kept:
-                values.append(self._kept[call.slot])
+            if call.slot in self._kept:
+                kept = self._kept[call.slot]
+                values.append(instead.get(id(kept), kept))
             elif call.slot in self.constants:
                 values.append(self._made(*self.constants[call.slot]))
             else:
@@ -177,26 +197,71 @@ class ProgramFunction:
         """
         framework = self._framework
         tensor = isinstance(value, framework.tensor_types)
-        leaf = call.kind == "tensor" or call.target == "requires_grad_"
-        if leaf and tensor and framework.can_backpropagate(value):
+        carries = tensor and framework.can_backpropagate(value)
+        if carries and _makes_leaf(call) and not any(ref.slot in self._carrying for ref in refs(call)):
             if overlaps(framework, value):
                 value = self._made(*self._frozen(value), requires_grad=True)  # it could not be varied in place
             self._kept[call.slot] = value
-        elif self._builds(call, value):
+        elif self._builds(call, value) or self._writes_into_kept(call):
             self._kept[call.slot] = value
-        elif tensor and call.kind in OPERATIONS and not framework.can_backpropagate(value):
+            if base_name(call) in ("deepcopy", "load_state_dict"):
+                self.outside.update(ref.slot for ref in refs(call))
+            self._note_buffers(call, value)
+        elif tensor and _computes(call) and not carries:
             read = [self._values[ref.slot] for ref in refs(call)]
             if any(isinstance(item, framework.tensor_types) and framework.can_backpropagate(item) for item in read):
                 self.constants[call.slot] = self._frozen(value)
+        elif carries:
+            self._carrying.add(call.slot)
         return value
 
     def _builds(self, call: Call, value: Any) -> bool:
         modules = self._framework.module_types
-        if (is_class(call) or call.kind == "function") and isinstance(value, modules):
+        if makes_optimizer(call):
+            return True
+        if call.kind in ("function", "builtin") and isinstance(value, modules):
             return True  # of a function such as `spectral_norm`, which a module bears once
         owner = call.args[0] if call.args else None
-        told = call.kind == "load_state" or (call.kind == "method" and call.target in ("double", "to"))
+        told = call.kind == "load_state" or (call.kind == "method" and call.target in _TELLING)
         return told and type(owner) is Ref and isinstance(self._values[owner.slot], modules)
+
+    def _writes_into_kept(self, call: Call) -> bool:
+        """Whether `call` writes, outside of autograd, into a leaf or a parameter, which holds that from now on."""
+        into = {id(self._values[ref.slot]) for ref in written(call)}
+        held = [leaf for leaf in self._leaves() if id(leaf.tensor) in into] if into else []
+        if call.kind not in ("overwrite", "load_state"):
+            self.outside.update(leaf.slot for leaf in held)
+        return bool(held)
+
+    def _note_buffers(self, call: Call, value: Any) -> None:
+        """Note what the module that `call` made or told something holds besides parameters."""
+        framework, modules = self._framework, self._framework.module_types
+        owner = self._values[call.args[0].slot] if call.args and type(call.args[0]) is Ref else None
+        module = owner if isinstance(owner, modules) else value
+        if isinstance(module, modules):
+            slot = next((slot for slot, kept in self._kept.items() if kept is module), None)
+            if slot is None:  # it was taken out of another one
+                slot = call.args[0].slot
+                self._kept[slot] = module
+            buffers = framework.buffers(module)
+            found = framework.values(list(buffers.values()))
+            self._buffers[slot] = {
+                name: Array(one.data.copy(), one.dtype) for name, one in zip(buffers, found, strict=True)
+            }
+
+    def _changed(self) -> Iterator[tuple[int, dict[str, Array]]]:
+        """The slots of modules whose buffers are not what they were, and what these were."""
+        framework = self._framework
+        for slot, state in self._buffers.items():
+            buffers = framework.buffers(self._kept[slot])
+            known = {name: array for name, array in state.items() if name in buffers}
+            now = framework.values([buffers[name] for name in known])
+            same = (
+                np.array_equal(one.data, two.data, equal_nan=one.data.dtype.kind in "fc")
+                for one, two in zip(known.values(), now, strict=True)
+            )
+            if not all(same):
+                yield slot, known
 
     def _frozen(self, value: Any) -> tuple[Array, str]:
         (frozen,) = self._framework.values([value])
@@ -204,6 +269,18 @@ class ProgramFunction:
 
     def _made(self, array: Array, device: str, requires_grad: bool = False) -> Any:
         return self._framework.tensor(array, device=device, requires_grad=requires_grad)
+
+
+def _makes_leaf(call: Call) -> bool:
+    """Whether `call` makes a leaf where its result requires grad."""
+    if call.kind == "tensor" or base_name(call) in ("requires_grad_", "deepcopy", "Parameter"):
+        return True
+    return call.kwargs.get("requires_grad") is True
+
+
+def _computes(call: Call) -> bool:
+    """Whether `call` gives a value that autograd may know, or may have been told not to."""
+    return call.kind in OPERATIONS or (call.kind == "getattr" and call.target == "data")
 
 
 def _without_value(array: Array) -> Array:

@@ -165,9 +165,14 @@ class _Pushed:
             if tensor is None or not self._framework.can_backpropagate(tensor):
                 continue
             row = self._row(leaf, tensor, own[leaf.slot] + leaf.suffix)
-            if row is not None:
+            if row is not None and leaf.slot not in self._left_out():
                 return WrongElement(leaf, own[leaf.slot] + leaf.suffix, row)
         return None
+
+    def _left_out(self) -> set[int]:
+        """The slots of leaves whose gradient, rightly, is not by what they were made of."""
+        function = ProgramFunction(self._program, self._push.slot, self._roots, self._framework)
+        return function.redefined | function.outside
 
     def _tensor(self, run: Replayed, leaf: CapturedLeaf) -> Any:
         value = run.values[leaf.slot]

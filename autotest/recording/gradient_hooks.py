@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from autotest.recording.dual import Value, torch, wrap
+from autotest.recording.reached import reached
 from autotest.recording.recorder import Recorder
 
 #: What ``Recorder.call`` is given: kind, target, arguments by position and by name, and the owner of a method.
@@ -129,8 +130,7 @@ class Push:
             return found
         # OneFlow refuses what nothing depends on, so the reference is asked first which these are.
         live = [[one._sides()[0] for one in some] for some in (outputs, [tensors[at] for at in can], cotangents)]
-        reached = reference.invoke("function", "autograd.grad", live, {"retain_graph": True, "allow_unused": True})
-        can = [at for at, one in zip(can, reached, strict=True) if one is not None]
+        can = [at for at, one in zip(can, reached(self._recorder, *live), strict=True) if one is not None]
         if not can:
             return found
         named = {"retain_graph": True, **({"create_graph": True} if self._create_graph else {})}

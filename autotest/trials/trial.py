@@ -24,6 +24,7 @@ from autotest.program.semantics import is_backward, pushes_gradients, reads_grad
 from autotest.recording.dual import Value
 from autotest.recording.observation import Observed, compare, failed_there, observe
 from autotest.recording.overwritten import is_kept_copy
+from autotest.recording.reached import reached
 from autotest.recording.recorder import Recorder, recording
 from autotest.recording.steps import may_be_of_a_step
 from autotest.replaying.replay import Replayed, replay
@@ -349,9 +350,7 @@ def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]
     # OneFlow refuses an input that nothing depends on, so the reference is asked first which these are.
     asked = [tensor for tensor in inputs.values() if reference.can_backpropagate(tensor._sides()[0])]
     live = [[value._sides()[0] for value in values] for values in (outputs, asked, cotangents)]
-    named = {"retain_graph": True, "allow_unused": True}
-    reached = reference.invoke("function", "autograd.grad", live, named)
-    asked = [value for value, one in zip(asked, reached, strict=True) if one is not None]
+    asked = [value for value, one in zip(asked, reached(recorder, *live), strict=True) if one is not None]
     slot = recorder.call("function", "autograd.grad", (outputs, asked, cotangents), {"create_graph": True})
     return [item for item in Value(recorder, slot) if reference.can_backpropagate(item._sides()[0])]
 

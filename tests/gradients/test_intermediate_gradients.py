@@ -65,3 +65,43 @@ def test_sides_that_agree_agree_on_the_way_too(pair: Any) -> None:
     assert outcome.mismatches == []
     assert outcome.rejection is None
     assert outcome.gradients > run_trial(network, 1, Settings(), pair()).gradients
+
+
+def hooked() -> Any:
+    x = at.random_tensor(shape=(3,), low=-1, high=1)
+    x.register_hook(lambda gradient: gradient.clamp(-1, 1))
+    y = dual.sin(x)
+    y.register_hook(lambda gradient: gradient * 2)
+    return y * 3
+
+
+def hooked_layer() -> Any:
+    layer = dual.nn.Linear(3, 2)
+    layer.register_full_backward_hook(lambda module, given, pushed: (given[0] * 2,))
+    return layer(at.random_tensor(shape=(2, 3), low=-1, high=1, dtype="float32"))
+
+
+def retained() -> Any:
+    y = dual.sin(at.random_tensor(shape=(3,), low=-1, high=1))
+    y.retain_grad()
+    y.register_hook(lambda gradient: gradient * 2)
+    return y * y
+
+
+@pytest.mark.parametrize("body", [network, hooked, hooked_layer, retained])
+@pytest.mark.parametrize("order", [1, 2])
+def test_what_the_reference_alone_is_asked_is_left_in_no_gradient(body: Any, order: Any) -> None:
+    settings = Settings(check_grad="intermediate", grad_order=order)
+    outcome = run_trial(body, 3, settings, Pair(TorchFramework(), TorchFramework()))
+    assert outcome.rejection is None
+    assert not outcome.mismatches, [item.message for item in outcome.mismatches]
+    assert outcome.gradients > 1
+
+
+def test_a_gradient_of_a_gradient_that_is_wrong_on_the_way_alone_is_found() -> None:
+    def body() -> Any:
+        y = added_up()
+        return y * y
+
+    pair = Pair(TorchFramework(), with_turned_gradient())
+    assert run_trial(body, 3, Settings(check_grad="intermediate", grad_order=2), pair).mismatches

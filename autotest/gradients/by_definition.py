@@ -96,7 +96,7 @@ def _criterion(ran: ProgramRun, call: Call) -> Iterator[Operand]:
 
 
 def _first(ran: ProgramRun, call: Call) -> Iterator[Operand]:
-    """Rounding that is passed straight through."""
+    """Rounding that is passed straight through, and the like."""
     yield call.args[0] if call.args else call.kwargs.get("input")
 
 
@@ -172,6 +172,8 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "fake_quantize_per_tensor_affine": _first,
         "fake_quantize_per_channel_affine": _first,
         "fused_moving_avg_obs_fake_quant": _first,
+        # What is not stored is no operand: zeros get no gradient.
+        "to_sparse": _first,
         "cholesky": _of_a_leaf,
         "cholesky_ex": _of_a_leaf,
         "eigh": _of_a_leaf,

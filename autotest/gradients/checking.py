@@ -202,7 +202,7 @@ def _refuted_along(function: FunctionOfInputs, pair: tuple[int, int], along: Rea
     if has_ties(drawn[i], rule.eps):
         return np.zeros(analytic.shape, dtype=bool)
     extent = magnitude_of([*drawn, *function.values()])
-    line = Line(lambda step: function.at(i, drawn[i] + step * along)[o], *extent)
+    line = Line(lambda step: function.at(i, drawn[i] + step * along)[o], *extent, magnitude_of([drawn[i]])[0])
     return refuted(analytic, line, rule)[0]
 
 

@@ -16,8 +16,10 @@ from autotest.gradients.rule import Rule
 
 #: The second quotient is taken over a step that is this many times shorter: of a smooth function it is the same.
 FINER = 16.0
+#: A unit in the last place, as a part of a number.
+ULP = 2.0**-52
 #: Units in the last place by which values may be off, at the magnitude of what goes in and comes out.
-ROUNDING = 4 * 2.0**-52
+ROUNDING = 4 * ULP
 #: How many times the error that two quotients show of themselves a derivative must be off by.
 MARGIN = 4.0
 #: What part of themselves two quotients may differ by: beside a pole the shorter step gives many times as much.
@@ -34,6 +36,8 @@ class Line:
     magnitude: float
     #: Whether all of these are finite numbers.
     finite: bool
+    #: The greatest of the numbers that a step is added to.
+    moved: float
 
 
 def magnitude_of(numbers: Sequence[Real]) -> tuple[float, bool]:
@@ -49,8 +53,9 @@ def magnitude_of(numbers: Sequence[Real]) -> tuple[float, bool]:
 def refuted(analytic: Real, line: Line, rule: Rule) -> tuple[Real, Real]:
     """Mask of the derivatives in `analytic` that differences show to be wrong, and these differences.
 
-    They show nothing where the function is not finite, where it has a pole, a step or a kink, and where it moves less
-    than it is rounded; and of a NaN nothing where any other value is so, whose own a backward multiplies by zero.
+    They show nothing where the function is not finite, where it has a pole, a step or a kink, and where it, or what it
+    is a function of, moves less than it is rounded; and of a NaN nothing where any other value is so, whose own a
+    backward multiplies by zero.
     """
     step = rule.eps / FINER
     centre = line.at(0.0)
@@ -61,7 +66,11 @@ def refuted(analytic: Real, line: Line, rule: Rule) -> tuple[Real, Real]:
             np.abs((above - centre) - (centre - below)) / length
             for (above, below), length in ((far, rule.eps), (near, step))
         )
-        error = np.abs(wide - quotient) + ROUNDING * line.magnitude / step
+        # Either end of a step is rounded to half a unit in the last place of what it is added to: so much of a
+        # derivative is lost. All of it is where the number is so great that a step does not move it.
+        steepness = np.maximum(np.abs(analytic), np.abs(quotient))
+        lost = np.where(np.isfinite(steepness), steepness, 0.0) * ULP * line.moved / (2 * step)
+        error = np.abs(wide - quotient) + ROUNDING * line.magnitude / step + lost
         unsure = MARGIN * error + jump
         bound = rule.atol + rule.rtol * np.abs(quotient)
         gap = np.minimum(np.abs(analytic - wide), np.abs(analytic - quotient))

@@ -70,7 +70,8 @@ class JacobianBlock:
         drawn = [reals(array.data) for array in function.arrays]
         numbers, extent = drawn[self.input], magnitude_of([*drawn, *function.values()])
         for count, k in enumerate(np.flatnonzero(found.any(axis=1))[:MOST]):
-            wrong = refuted(analytic[k], Line(self._line(numbers, int(k)), *extent), rule)[0] & found[k]
+            line = Line(self._line(numbers, int(k)), *extent, abs(numbers[k]))
+            wrong = refuted(analytic[k], line, rule)[0] & found[k]
             if has_neighbours(numbers, int(k), rule.eps):
                 wrong &= not self._right_on_both_sides(int(k), np.flatnonzero(wrong))
             elif wrong.any() or count < STEPPED:

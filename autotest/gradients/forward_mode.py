@@ -9,7 +9,7 @@ import numpy as np
 
 from autotest.emission import names
 from autotest.frameworks import Framework
-from autotest.gradients.evidence import Line, has_ties, refuted
+from autotest.gradients.evidence import Line, has_ties, magnitude_of, refuted
 from autotest.gradients.function import FORWARD_MODE, Real, from_reals, reals
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.reverse_mode import CapturedLeaf, WrongElement, constant, extent_of, is_wide
@@ -114,13 +114,15 @@ def _wrong(
 ) -> WrongElement | None:
     own = names(program)
     centre, tangents = _run(program, parts, framework, 0.0)
-    if has_ties(reals(program.arrays[parts.leaf.index].data), rule.eps):
+    drawn = reals(program.arrays[parts.leaf.index].data)
+    if has_ties(drawn, rule.eps):
         return None
+    moved = magnitude_of([drawn])[0]
     extent = extent_of(program, centre)
     for o, slot in enumerate(parts.results):
         tangent = tangents[o]
         analytic = np.zeros(centre[o].size) if tangent is None else tangent
-        line = Line(lambda step, o=o: _run(program, parts, framework, step)[0][o], *extent)  # type: ignore[misc]
+        line = Line(lambda step, o=o: _run(program, parts, framework, step)[0][o], *extent, moved)  # type: ignore[misc]
         wrong, numeric = refuted(analytic, line, rule)
         for at in np.flatnonzero(wrong):
             if finite and not np.isfinite(analytic[at]):

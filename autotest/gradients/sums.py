@@ -33,7 +33,7 @@ class SumOfInput:
     def wrong_element(self, analytic: Real, rule: Rule) -> tuple[int, float] | None:
         """The first element of the gradient `analytic` that differences refute, and what they say; None for none."""
         for k in self._suspects(analytic, rule.eps):
-            line = Line(lambda step, k=k: np.array(self._moved(k, step)), *self.extent)  # type: ignore[misc]
+            line = Line(lambda step, k=k: np.array(self._moved(k, step)), *self.extent, abs(self.drawn[k]))  # type: ignore[misc]
             wrong, numeric = refuted(np.array(analytic[k]), line, rule)
             tied = wrong and has_neighbours(self.drawn, k, rule.eps)
             if wrong and not (tied and self._right_on_both_sides(k, rule)):

@@ -58,6 +58,7 @@ DEFINED = {
         lambda: torch.fake_quantize_per_tensor_affine(doubles(3).float(), 0.1, 0, -9, 9),
         0,
     ),
+    "what is stored": (lambda: torch.relu(doubles(9)).to_sparse().to_dense(), 0),
     "one triangle": (lambda: torch.linalg.eigvalsh(doubles(3, 3)), 0),
     "written twice": (lambda: torch.scatter(doubles(3, 3), 0, torch.tensor([[0, 1], [0, 2]]), doubles(2, 2)), 1),
     "rows written twice": (lambda: torch.index_copy(doubles(3, 3), 0, torch.tensor([0, 0]), doubles(2, 3)), 1),

@@ -13,7 +13,7 @@ def accused(function, at, analytic):
     """Whether `analytic` is shown not to be the derivative of `function`, whose results are one or several numbers."""
     with np.errstate(all="ignore"):
         extent = magnitude_of([np.array([float(at)]), np.atleast_1d(function(float(at)))])
-        line = Line(lambda step: np.atleast_1d(function(at + step)), *extent)
+        line = Line(lambda step: np.atleast_1d(function(at + step)), *extent, abs(at))
         return refuted(np.atleast_1d(np.float64(analytic)), line, RULE)[0].tolist()
 
 
@@ -33,6 +33,7 @@ def test_of_a_smooth_function_what_is_wrong_is_accused_and_what_is_right_is_not(
 
 
 NOTHING_SHOWN = {
+    "steeper than a step is long": (lambda x: x * np.sin(x), 2.9e38, 2.9e38 * np.cos(2.9e38)),
     "a kink": (np.abs, 0.0, 0.5),
     "beside a kink, nearer than a step": (np.abs, 1e-9, 1.0),
     "no number": (np.log, -1.0, -1.0),

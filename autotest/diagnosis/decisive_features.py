@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from autotest.diagnosis.decisive_numbers import OnNumbers, ProgramOutcome, number_clauses
 from autotest.emission import cotangents, names
 from autotest.program import Call, Program, leaves
+from autotest.program.calls import LAYOUT
 from autotest.program.inputs import Input, inputs_of, with_inputs
 from autotest.program.semantics import is_backward
 from autotest.program.values import TensorValue
@@ -22,6 +23,7 @@ class OutOfTime(Exception):
 
 
 Run: TypeAlias = Callable[[Program], ProgramOutcome]
+ValuesOf: TypeAlias = Callable[[Program], Mapping[int, TensorValue]]
 
 _LAYOUTS = ("transposed", "channels_last", "strided", "offset", "expanded")
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
@@ -30,18 +32,18 @@ _WHOLE = ("int64", "int32", "int16", "int8", "uint8")
 _MOST = 4
 
 
-def decisive_features(program: Program, values: dict[int, TensorValue], run: Run) -> tuple[str, ...]:
+def decisive_features(program: Program, values_of: ValuesOf, run: Run) -> tuple[str, ...]:
     """The features without which `program` passes, in words: "only with strided memory", "needs 9 elements or more".
 
     Args:
         program: fails, and is as small as it gets.
-        values: what each of its slots holds on the reference.
+        values_of: what each slot of a program holds on the reference.
         run: what becomes of another program.
     """
     own, pushed = names(program), cotangents(program)
-    inputs = [item for item in inputs_of(program, values) if item.made_by[0] not in pushed]
+    inputs = [item for item in inputs_of(program, values_of(program)) if item.made_by[0] not in pushed]
     inputs = [item for item in inputs if item.array.data.dtype.kind in "fiub"][:_MOST]
-    looked = _Features(program, inputs, [own[item.made_by[0]] for item in inputs], run)
+    looked = _Features(program, inputs, [own[item.made_by[0]] for item in inputs], values_of, run)
     told: dict[str, None] = {}
     with contextlib.suppress(OutOfTime):
         for clause in looked.clauses():
@@ -52,8 +54,10 @@ def decisive_features(program: Program, values: dict[int, TensorValue], run: Run
 class _Features:
     """Tries a program without one of its features after the other."""
 
-    def __init__(self, program: Program, inputs: Sequence[Input], named: Sequence[str], run: Run) -> None:
-        self._program, self._inputs, self._names, self._run = program, inputs, named, run
+    def __init__(
+        self, program: Program, inputs: Sequence[Input], named: Sequence[str], values_of: ValuesOf, run: Run
+    ) -> None:
+        self._program, self._inputs, self._names, self._values_of, self._run = program, inputs, named, values_of, run
 
     def clauses(self) -> Iterator[str]:
         memory = [*self._memory()]
@@ -110,9 +114,25 @@ class _Features:
             return
         for item in self._inputs:
             if item.array.data.shape != whole:
-                full = np.ascontiguousarray(np.broadcast_to(item.array.data, whole))
-                if self._with([item.with_data(full)]) == "passes":
+                full = [item.with_data(np.ascontiguousarray(np.broadcast_to(item.array.data, whole)))]
+                if self._with(full) == "passes" and self._is_the_same(full):
                     yield f"only where {self._names[self._inputs.index(item)]} is broadcast"
+
+    def _is_the_same(self, others: Iterable[Input]) -> bool:
+        """Whether the reference computes the same with `others`: an operator that broadcasts does of a full operand."""
+        held = [
+            [
+                values[call.slot].data
+                for call in program.calls
+                if call.slot in values and call.kind != "tensor" and call.note != LAYOUT
+            ]
+            for program in (self._program, with_inputs(self._program, others))
+            for values in [self._values_of(program)]
+        ]
+        return len(held[0]) == len(held[1]) and all(
+            one.shape == other.shape and np.allclose(one, other, equal_nan=True)
+            for one, other in zip(*held, strict=True)
+        )
 
     def _numbers(self, *, special_only: bool) -> Iterator[str]:
         if len(self._inputs) == 2 and not special_only and self._equals():

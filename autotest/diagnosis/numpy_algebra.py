@@ -11,7 +11,9 @@ import numpy as np
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
     Unknown,
+    Unsettled,
     Values,
+    of_finite,
     p_norm,
     sum_with_product,
 )
@@ -77,7 +79,10 @@ def _sums_of_products(x: Values, y: Values, *, dim: int = -1) -> Values:
 
 
 def _distances(x: Values, y: Values, p: float = 2.0, compute_mode: Any = None) -> Values:
-    return p_norm(x[..., :, None, :] - y[..., None, :, :], p)
+    apart = x[..., :, None, :] - y[..., None, :, :]
+    if p == 0 and np.isnan(apart).any():
+        raise Unsettled  # whether NaN counts as a difference is anybody's
+    return p_norm(apart, p)
 
 
 def _limited(x: Values, p: float, dim: int, maxnorm: float) -> Values:
@@ -132,7 +137,7 @@ ALGEBRA: Mapping[str, NumpyFunction] = MappingProxyType(
         "vdot": lambda x, y: np.vdot(x, y),  # noqa: PLW0108
         "cdist": _distances,
         "renorm": _limited,
-        "bilinear": _bilinear,
+        "bilinear": of_finite(_bilinear),
         "block_diag": _block_diagonal,
         "vander": _powers,
         "cartesian_prod": _product_of_all,

@@ -13,9 +13,12 @@ from autotest.diagnosis.numpy_losses import reduced
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
     Unknown,
+    Unsettled,
     Values,
     axis_of,
     exactly,
+    log_sum,
+    of_finite,
     p_norm,
     reduction_of,
     sigmoid,
@@ -50,8 +53,7 @@ def _softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: Non
 
 
 def _logsumexp(x: Values, dim: Any, keepdim: bool = False) -> Values:
-    top = x.max(axis=axis_of(dim), keepdims=True)
-    total = np.log(np.exp(x - top).sum(axis=axis_of(dim), keepdims=True)) + top
+    total = log_sum(x, axis_of(dim))
     return np.asarray(total if keepdim else np.squeeze(total, axis=axis_of(dim)))
 
 
@@ -129,6 +131,8 @@ def _normalized(x: Values, mean: Values, variance: Values, weight: Any, bias: An
     """`x` with channels along its second dimension; `mean` and `variance` broadcast with it."""
     if x.ndim < 2:
         raise Unknown
+    if not all(one is None or np.isfinite(one).all() for one in (weight, bias)):
+        raise Unsettled  # whether they are multiplied with what is left, or with the mean too, is anybody's
     channels = (1, -1) + (1,) * (x.ndim - 2)
     scaled = (x - mean) / np.sqrt(variance + eps)
     scaled = scaled if weight is None else scaled * weight.reshape(channels)
@@ -139,6 +143,8 @@ def _statistics(x: Values, axes: tuple[int, ...], running_mean: Any, running_var
     """Mean and variance by channel: the running ones, or those of `x` itself over `axes` where there are none."""
     if running_mean is None:
         return x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
+    if not (np.isfinite(running_mean).all() and np.isfinite(running_var).all()):
+        raise Unsettled
     channels = (1, -1) + (1,) * (x.ndim - 2)
     return running_mean.reshape(channels), running_var.reshape(channels)
 
@@ -302,7 +308,7 @@ COUNTERPARTS: Mapping[str, NumpyFunction] = MappingProxyType(
         "clamp": _clamp,
         "clip": _clamp,
         "where": exactly(np.where, 3),
-        "lerp": exactly(lambda a, b, w: a + w * (b - a), 3),
+        "lerp": of_finite(exactly(lambda a, b, w: a + w * (b - a), 3)),
         "tril": lambda x, diagonal=0: np.tril(x, diagonal),
         "triu": lambda x, diagonal=0: np.triu(x, diagonal),
         "flip": lambda x, *dims: np.flip(x, _spread_out(dims)),

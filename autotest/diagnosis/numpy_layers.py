@@ -13,6 +13,7 @@ from autotest.diagnosis.numpy_values import (
     NumpyFunction,
     Unknown,
     Values,
+    of_finite,
     reduction_of,
     sigmoid,
 )
@@ -47,7 +48,7 @@ def _affine_grid(theta: Values, size: Any, align_corners: Any = None) -> Values:
 def _grid_sample(
     x: Values, grid: Values, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
 ) -> Values:
-    if x.ndim != 4 or mode != "bilinear" or padding_mode not in ("zeros", "border") or not np.isfinite(grid).all():
+    if x.ndim != 4 or mode != "bilinear" or padding_mode not in ("zeros", "border"):
         raise Unknown
     sizes = np.array([x.shape[3], x.shape[2]], float)
     at = (grid + 1) / 2 * (sizes - 1) if align_corners else ((grid + 1) * sizes - 1) / 2
@@ -191,9 +192,9 @@ def _multi_margin(
 
 LAYERS: Mapping[str, NumpyFunction] = MappingProxyType(
     {
-        "scaled_dot_product_attention": _attention,
+        "scaled_dot_product_attention": of_finite(_attention),
         "affine_grid": _affine_grid,
-        "grid_sample": _grid_sample,
+        "grid_sample": of_finite(_grid_sample),
         "embedding_bag": _embedding_bag,
         "pixel_shuffle": _shuffled_pixels,
         "pixel_unshuffle": _unshuffled_pixels,

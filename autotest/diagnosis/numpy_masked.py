@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values, axis_of
+from autotest.diagnosis.numpy_values import NumpyFunction, Unknown, Values, axis_of, log_sum
 
 
 def _shown(x: Values, mask: Any) -> Values:
@@ -88,9 +88,9 @@ def _softmax(sign: int, *, log: bool) -> NumpyFunction:
     return softmax
 
 
-def _log_sum(x: Values, **named: Any) -> Any:
-    top = x.max()
-    return np.log(np.exp(x - top).sum(**named)) + top
+def _log_sum(x: Values, axis: Any, keepdims: bool) -> Any:
+    total = log_sum(x, axis)
+    return total if keepdims else np.squeeze(total, axis=axis)
 
 
 MASKED: Mapping[str, NumpyFunction] = MappingProxyType(

@@ -20,8 +20,10 @@ from autotest.diagnosis.numpy_renamed import RENAMED, SPECIAL
 from autotest.diagnosis.numpy_resizing import RESIZING
 from autotest.diagnosis.numpy_statistics import STATISTICS
 from autotest.diagnosis.numpy_tapers import TAPERS
+from autotest.diagnosis.numpy_values import Unsettled
 from autotest.diagnosis.numpy_windows import WINDOWS
 from autotest.diagnosis.numpy_writing import WRITING
+from autotest.program import leaves, map_operand
 
 _ALL: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
@@ -53,10 +55,18 @@ _FOLDERS: Mapping[str, Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {"linalg": LINALG, "masked": MASKED, "signal.windows": TAPERS}
 )
 
+#: Of numbers below it, no product of two overflows, nor a sum of such products.
+_ORDINARY = 1e150
+
 
 def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of operator `name`, a tuple of arrays for several; None where it has none."""
+    """The result of operator `name`, a tuple of arrays for several; None where it has none.
+
+    Raises `Unsettled` for numbers of which the order of computing decides what comes out.
+    """
     folder, _, plain = name.rpartition(".")
+    if folder == "fft" and not _is_ordinary(args, kwargs):
+        raise Unsettled
     if folder == "fft" or (folder, plain) == ("Tensor", "unfold"):
         return None  # which mean something else
     plain = plain.rstrip("_")
@@ -68,6 +78,43 @@ def numpy_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
         return None
     with np.errstate(all="ignore"):
         try:
-            return function(*args, **kwargs)
+            found = function(*args, **kwargs)
+            settled = _is_ordinary(args, kwargs) or _keeps_with_range(found, function, args, kwargs)
+        except Unsettled:
+            raise
         except Exception:  # noqa: BLE001 - a form of the call that the counterpart does not know
             return None
+    if not settled:
+        raise Unsettled
+    return found
+
+
+def _is_ordinary(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether all numbers are finite, and so small that what is computed of them does not overflow on the way."""
+    return all((np.abs(item) < _ORDINARY).all() for item in leaves((tuple(args), dict(kwargs))) if _is_double(item))
+
+
+def _keeps_with_range(found: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether `found` is the same where a greater exponent keeps numbers from overflowing on the way to it.
+
+    Products of matrices are summed otherwise then, too, and what BLAS makes of zero times NaN is its own.
+    """
+    wide = function(*_widened(tuple(args)), **_widened(dict(kwargs)))
+    several = isinstance(found, tuple)
+    pairs = zip(found if several else (found,), wide if several else (wide,), strict=True)
+    return all(_agree(one, other) for one, other in pairs)
+
+
+def _widened(value: Any) -> Any:
+    return map_operand(value, lambda item: item.astype(np.longdouble) if _is_double(item) else item)
+
+
+def _is_double(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == np.float64
+
+
+def _agree(one: Any, other: Any) -> bool:
+    if one is None or other is None or np.asarray(one).dtype.kind not in "fc":
+        return True
+    narrow = np.asarray(other).astype(np.asarray(one).dtype)
+    return bool(np.allclose(one, narrow, rtol=1e-9, atol=0.0, equal_nan=True))

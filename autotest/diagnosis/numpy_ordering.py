@@ -23,7 +23,8 @@ def _order(x: Values, dim: int, descending: bool) -> Values:
 def _if_distinct(x: Values, dim: int, places: Values) -> Values | None:
     """`places`, where no two elements along `dim` are equal and none is NaN."""
     ordered = np.sort(x, axis=dim)
-    told = np.isnan(ordered).any() or (x.ndim and (np.diff(ordered, axis=dim) == 0).any())
+    along = np.moveaxis(ordered, dim, 0) if x.ndim else ordered[None]
+    told = np.isnan(ordered).any() or (along[1:] == along[:-1]).any()
     return None if told else places
 
 

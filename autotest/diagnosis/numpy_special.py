@@ -65,7 +65,7 @@ def _polygamma(n: Any, x: Any) -> Values:
 
 
 def _log_gamma(x: float) -> float:
-    return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
+    return math.inf if math.isinf(x) or (x <= 0 and x == math.floor(x)) else math.lgamma(x)
 
 
 def _several_log_gamma(x: Any, p: int) -> Values:

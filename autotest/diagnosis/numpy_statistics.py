@@ -35,7 +35,7 @@ def _angle(x: Values) -> Values:
 
 
 def _polar(size: Values, angle: Values) -> Values:
-    return np.asarray(size * np.cos(angle) + 1j * (size * np.sin(angle)))
+    return _complex(size * np.cos(angle), size * np.sin(angle))
 
 
 def _complex(real: Values, imaginary: Values) -> Values:

@@ -16,6 +16,10 @@ class Unknown(Exception):
     """A counterpart does not know such a call, or which of several results torch promises for it."""
 
 
+class Unsettled(Exception):
+    """Of such numbers the order of computing decides what comes out, so that nobody else's answer counts either."""
+
+
 def axis_of(dim: Any) -> Any:
     """torch's ``dim=`` as NumPy's ``axis=``."""
     return tuple(dim) if isinstance(dim, (list, tuple)) else dim
@@ -30,6 +34,24 @@ def exactly(function: NumpyFunction, count: int) -> NumpyFunction:
         return function(*args)
 
     return called
+
+
+def of_finite(function: NumpyFunction) -> NumpyFunction:
+    """`function` of finite numbers alone: raises `Unsettled` for others."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if not all(np.isfinite(item).all() for item in (*args, *kwargs.values()) if isinstance(item, np.ndarray)):
+            raise Unsettled
+        return function(*args, **kwargs)
+
+    return called
+
+
+def log_sum(x: Values, axis: Any) -> Values:
+    """The logarithm of the sum of the exponentials along `axis`, which is kept."""
+    top = x.max(axis=axis, keepdims=True)
+    top = np.where(np.isinf(top), 0.0, top)  # an infinity less itself is no number, and it needs no shift
+    return np.asarray(np.log(np.exp(x - top).sum(axis=axis, keepdims=True)) + top)
 
 
 def p_norm(x: Values, p: float, axis: Any = -1, *, keepdims: bool = False) -> Values:

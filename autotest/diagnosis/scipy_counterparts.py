@@ -55,6 +55,8 @@ def special_result(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
 def _scipy(own: str, args: Sequence[Any]) -> Any:
     if own == "polygamma" and (np.equal(np.floor(args[1]), args[1]) & np.less_equal(args[1], 0)).any():
         return None  # at its poles, SciPy means another limit than torch
+    if own == "gammaln" and np.isneginf(args[0]).any():
+        return None  # where C has infinity, SciPy has minus infinity
     try:
         return np.asarray(getattr(importlib.import_module("scipy.special"), own)(*args))
     except (ImportError, AttributeError, TypeError):

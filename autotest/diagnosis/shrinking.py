@@ -184,9 +184,13 @@ class Shrinker:
     def _calls(self, program: Program) -> Iterator[Program]:
         return call_reduction.calls(program, self.values())
 
-    def values(self, agreement: Agreement | None = None) -> dict[int, TensorValue]:
-        """What the reference's calls of the smallest program give, or of that of `agreement`."""
-        given = results((agreement or self.result.agreement).program, self._pair.reference)
+    def values(self) -> dict[int, TensorValue]:
+        """What the reference's calls of the smallest program give."""
+        return self.values_of(self.result.agreement.program)
+
+    def values_of(self, program: Program) -> dict[int, TensorValue]:
+        """What the reference's calls of `program` give; nothing where it refuses one of them."""
+        given = results(program, self._pair.reference)
         return {slot: value for (slot, suffix), value in given.items() if not suffix and type(value) is TensorValue}
 
     def _held(self, end: int, slots: list[int]) -> dict[int, Any]:

@@ -30,7 +30,7 @@ def shrunk(
             shrinker = Shrinker(start, failure, judging._replace(survives=survives), seconds)
             result = shrinker.shrink()
             found = result.agreement
-            happens = decisive_features(found.program, shrinker.values(found), shrinker.result_of) if features else ()
+            happens = decisive_features(found.program, shrinker.values_of, shrinker.result_of) if features else ()
         told = shrunk_line(finding.program, found.program, result.executions, result.complete)
         finding = dataclasses.replace(finding, shrinking=(told,), happens=happens)
     return dataclasses.replace(finding, program=found.program, mismatches=tuple(found.mismatches)), found

@@ -99,7 +99,7 @@ class WholeTrial:
         lines = [shrunk_line(self.finding.program, smallest.program, executions, shrunk.complete)]
         happens: tuple[str, ...] = ()
         if time.monotonic() - begin < 2 * seconds:
-            happens = decisive_features(smallest.program, shrinker.values(smallest), shrinker.result_of)
+            happens = decisive_features(smallest.program, shrinker.values_of, shrinker.result_of)
             lines += explain(smallest, shrinker.around(), settings, shrinker.fails)
         told = with_opinion(self.finding, smallest, final, pair)
         return dataclasses.replace(told, shrinking=tuple(lines), happens=happens)

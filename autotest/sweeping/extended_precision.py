@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from autotest.diagnosis.numpy_oracle import numpy_result
+from autotest.diagnosis.numpy_values import Unsettled
 from autotest.program import Operand, Program, Ref, map_operand
 from autotest.program.semantics import OPERATIONS, base_name, in_place
 
@@ -38,7 +39,10 @@ def exactly(program: Program, given: np.ndarray[Any, Any]) -> np.ndarray[Any, An
         return array.data.astype(np.longdouble) if array.dtype == "float64" else array.data
 
     with np.errstate(all="ignore"):
-        found = numpy_result(last.target, map_operand(last.args, leaf), map_operand(last.kwargs, leaf))
+        try:
+            found = numpy_result(last.target, map_operand(last.args, leaf), map_operand(last.kwargs, leaf))
+        except Unsettled:
+            return None
         if not isinstance(found, (np.ndarray, np.longdouble)) or found.dtype != np.longdouble:
             return None
         if found.shape != given.shape or not np.allclose(found, given, _CLOSE, _TINY, equal_nan=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -72,6 +73,16 @@ def test_the_feature_that_matters_is_named(against, name: str) -> None:
 def test_nothing_is_named_where_anything_shows_it(against) -> None:
     always = Wrong("exp is off", "exp", when(lambda x: True), lambda: torch.exp(random_tensor(ndim=2)))
     assert happens(against, always) == ""
+
+
+def test_what_lies_beside_a_larger_operand_is_broadcast_only_where_the_operator_does_that(against) -> None:
+    def wrong(conv1d: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda x, weight: conv1d(x, weight).flip(-1)
+
+    def body() -> Any:
+        return torch.nn.functional.conv1d(random_tensor(shape=(1, 1, 4)), random_tensor(shape=(1, 1, 1)))
+
+    assert "broadcast" not in happens(against, Wrong("conv1d backwards", "nn.functional.conv1d", wrong, body))
 
 
 def test_equal_elements_are_named(against) -> None:

@@ -11,6 +11,8 @@ import torch
 
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.numpy_polynomials import POLYNOMIALS
+from autotest.diagnosis.numpy_values import Unsettled
+from autotest.diagnosis.scipy_counterparts import special_result
 
 F = torch.nn.functional
 RANDOM = np.random.Generator(np.random.SFC64(0))
@@ -111,6 +113,57 @@ def test_torch_agrees(name: str, function: Callable[..., Any], args: Any, kwargs
         np.testing.assert_allclose(one, other.numpy(), rtol=1e-9, atol=1e-9)
 
 
+INF, NAN, GREAT = np.inf, np.nan, 1e308
+#: Where a formula that is computed as it is written gives NaN or underflows.
+INFINITE: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], ...] = (
+    ("logsumexp", torch.logsumexp, (np.array([-INF, -INF]), 0), {}),
+    ("logsumexp", torch.logsumexp, (np.array([[INF, 1.0], [-INF, 1.0]]), 1), {"keepdim": True}),
+    ("masked.logsumexp", torch.masked.logsumexp, (np.array([[INF, 1.0], [-INF, 2.0]]), 1), {}),
+    ("masked.logsumexp", torch.masked.logsumexp, (np.array([[0.0, 1.0], [-2000.0, -2001.0]]), 1), {}),
+    ("sort", torch.sort, (np.array([INF, 1.0, -INF]),), {}),
+    ("topk", torch.topk, (np.array([INF, 1.0, -INF]), 2), {}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "function", "args", "kwargs"), INFINITE)
+def test_torch_agrees_about_infinities(
+    name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+) -> None:
+    test_torch_agrees(name, function, args, kwargs)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("lerp", (np.array([INF]), np.array([1.0]), 0.7)),
+        ("cdist", (np.array([[INF]]), np.array([[INF]]), 0.0)),
+        ("matmul", (np.array([GREAT, GREAT, -GREAT]), np.array([7.0, -7.0, 1.0]))),
+        ("addmm", (np.zeros((1, 1)), np.array([[GREAT, -GREAT]]), np.array([[7.0], [7.0]]))),
+        ("std", (np.array([GREAT, -GREAT]),)),
+        ("inner", (np.array([-0.0]), np.array([[NAN], [1.0]]))),
+        ("fft.rfft", (np.array([INF, 1.0]),)),
+        (
+            "nn.functional.scaled_dot_product_attention",
+            (np.ones((2, 2)), np.ones((2, 2)), np.array([[1, 1], [NAN, 1]])),
+        ),
+        ("nn.functional.group_norm", (some(1, 2, 3), 1, np.array([INF, 1.0]))),
+    ],
+)
+def test_numpy_has_no_opinion_where_the_order_of_computing_decides(name: str, args: Any) -> None:
+    with pytest.raises(Unsettled):
+        numpy_result(name, args, {})
+
+
+def test_what_overflows_in_any_order_is_infinite() -> None:
+    assert numpy_result("mul", (np.array([GREAT]), np.array([-GREAT])), {}) == [-INF]
+    assert numpy_result("polar", (np.array([INF]), np.array([2.0])), {}) == [complex(-INF, INF)]
+    assert numpy_result("exp", (np.array([800.0, -GREAT]),), {}).tolist() == [INF, 0.0]
+
+
+def test_the_logarithm_of_the_gamma_function_is_that_of_c_at_minus_infinity() -> None:
+    assert special_result("special.gammaln", (np.array([-INF]),), {})[1] == [INF]
+
+
 @pytest.mark.parametrize(
     ("name", "args"),
     [
@@ -122,6 +175,7 @@ def test_torch_agrees(name: str, function: Callable[..., Any], args: Any, kwargs
         ("nn.functional.max_unpool1d", (np.array([[1.0, 2.0]]), np.array([[1, 1]]), 2)),
         ("nn.functional.interpolate", (np.ones((1, 1, 10)), 9 * 10**6)),
         ("special.laguerre_polynomial_l", (np.ones(1), np.array([50]))),
+        ("linalg.inv", (np.array([[1.0, INF], [0.0, 1.0]]),)),
         ("signal.windows.kaiser", (5,)),
     ],
 )
@@ -137,6 +191,8 @@ def test_numpy_has_no_opinion_where_the_answer_is_anybodys(name: str, args: Any)
         ("max", (np.array([1.0, 2.0, 2.0]), 0)),
         ("median", (np.array([2.0, 1.0, 1.0]), 0)),
         ("kthvalue", (np.array([2.0, 1.0, 1.0]), 1)),
+        ("sort", (np.array([INF, 1.0, INF]),)),
+        ("topk", (np.array([-INF, -INF, 1.0]), 2)),
     ],
 )
 def test_of_equal_elements_any_may_be_the_one(name: str, args: Any) -> None:

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autotest.program import Array, Call, Program, Ref
+from autotest.program.rewriting import tensor_call
 from autotest.report import sweep_markdown
 from autotest.results.accuracy import Accuracy, Errors, in_ulps
 from autotest.results.sweep import Cell, CellKey, SweepMap, SweepRow, less_accurate
 from autotest.results.sweep_format import as_data
 from autotest.sources.hard_inputs import PLAN, hard_inputs
-from autotest.sweeping.extended_precision import HAS_MORE_DIGITS
+from autotest.sweeping.extended_precision import HAS_MORE_DIGITS, exactly
 from tests.sweep.planted import TORCH, failing, fault, swept
 from tests.sweep.test_mutations import program
 
@@ -104,6 +106,13 @@ def test_errors_of_double_precision_are_measured_in_extended_precision() -> None
 def test_what_numpy_does_not_have_is_not_measured_in_double_precision() -> None:
     assert swept(TORCH, "erf/function/float64", "sample").accuracy is None
     assert swept(TORCH, "nn.CELU/module/float64", "sample").accuracy is None
+
+
+def test_nor_is_what_the_order_of_computing_decides() -> None:
+    arrays = tuple(Array(np.array([number]), "float64") for number in (np.inf, 1.0))
+    calls = [tensor_call(at, at, array, requires_grad=False) for at, array in enumerate(arrays)]
+    calls.append(Call("function", "lerp", (Ref(0), Ref(1), 0.5), {}, 2))
+    assert exactly(Program(tuple(calls), arrays), np.array([np.inf])) is None
 
 
 @pytest.mark.skipif(not HAS_MORE_DIGITS, reason="a long double is a double on this machine")

@@ -14,6 +14,7 @@ from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.numpy_values import Unsettled
+from autotest.diagnosis.operand_scale import Answer, operand_scale
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.scipy_counterparts import special_result
 from autotest.diagnosis.verdict import OracleResult
@@ -66,7 +67,7 @@ def opinions(
     if type(one) is not TensorValue or type(other) is not TensorValue:
         return ()
     found: list[OracleResult | None] = []
-    answers: list[tuple[str, Any]] | None = None
+    answers: list[_Spoken] | None = None
     for topic in about:
         if topic == "dtype" and asked.written is not None:
             continue  # what is written into keeps its dtype, whatever is written
@@ -75,7 +76,7 @@ def opinions(
             continue
         if answers is None:
             answers = list(_answers(asked, pair, place[1]))
-        found += [_opinion(name, value, asked, (one, other), topic) for name, value in answers]
+        found += [_opinion(spoken, asked, (one, other), topic) for spoken in answers]
     return tuple(oracle for oracle in found if oracle is not None)
 
 
@@ -171,28 +172,44 @@ def _plain_sizes(value: Any) -> Any:
     return value
 
 
-def _answers(asked: _Question, pair: Pair, suffix: str) -> Iterator[tuple[str, Any]]:
+class _Spoken(NamedTuple):
+    """What one oracle has to say, and what it says of other operands of the same call."""
+
+    name: str
+    value: np.ndarray[Any, Any]
+    answer: Answer
+
+
+def _answers(asked: _Question, pair: Pair, suffix: str) -> Iterator[_Spoken]:
     """What each oracle has to say of what is at `suffix`, as arrays.
 
     NumPy's counterparts are written from what is documented; the reference's own second implementations repeat how the
     first one deals with what is not finite, and are heard where there is no counterpart.
     """
+
+    def by_numpy(args: Any, kwargs: Any) -> Any:
+        return _part(numpy_result(asked.path, args, kwargs), suffix)
+
+    def by_formula(args: Any, kwargs: Any) -> Any:
+        special = special_result(asked.path, args, kwargs)
+        return None if special is None else _part(special[1], suffix)
+
     try:
-        found = _part(numpy_result(asked.path, *asked.plain), suffix)
+        found = by_numpy(*asked.plain)
     except Unsettled:
         return
     if found is not None:
-        yield "NumPy", found
+        yield _Spoken("NumPy", found, by_numpy)
         return
     special = special_result(asked.path, *asked.plain)
     if special is not None and (found := _part(special[1], suffix)) is not None:
-        yield special[0], found
+        yield _Spoken(special[0], found, by_formula)
         return
     for name, function in pair.reference.reference_implementations(asked.path):
         with contextlib.suppress(Exception):  # whatever it is, it has no answer for such a call
             value = freeze(pair.reference, [function(*asked.args, **dict(asked.kwargs))])[0]
             if (part := _part(value, suffix)) is not None:
-                yield name, part
+                yield _Spoken(name, part, lambda args, kwargs: None)
 
 
 def _part(value: Any, suffix: str) -> Any:
@@ -211,9 +228,9 @@ def _part(value: Any, suffix: str) -> Any:
 
 
 def _opinion(
-    name: str, opinion: Any, asked: _Question, sides: tuple[TensorValue, TensorValue], about: str
+    spoken: _Spoken, asked: _Question, sides: tuple[TensorValue, TensorValue], about: str
 ) -> OracleResult | None:
-    one, other = sides
+    (name, opinion, answer), (one, other) = spoken, sides
     if about == "dtype":
         return _on_dtype(name, str(opinion.dtype), asked.held, one, other)
     if about == "shape":
@@ -223,16 +240,25 @@ def _opinion(
         return None  # how it is rounded to whole numbers is the framework's own
     if opinion.dtype == np.float16 and one.dtype != "float16":
         return None  # NumPy computes what it is given as bool in half precision
-    sizes = [np.abs(item.data[np.isfinite(item.data)]).max(initial=0) for item in asked.held if _is_real(item)]
-    scale = max([1e-290, *map(float, sizes)])
     if opinion.dtype.kind in "biu":  # places and counts are exact, however large the operands are
-        allowed = np.zeros(opinion.shape)
-    else:
-        # Where results cancel, the operands' size says what rounding is.
-        roundoff = ROUNDOFF.get(one.dtype, 0.0)  # of integers, it may be that of single precision
-        relative, absolute = max(1e-9, 16 * roundoff), max(5e-15, 32 * roundoff)
-        allowed = relative * np.abs(np.nan_to_num(opinion, posinf=0.0, neginf=0.0)) + absolute * scale
-    return _on_values(name, opinion, np.maximum(allowed, _LEAST), one, other)
+        return _on_values(name, opinion, np.full(opinion.shape, _LEAST), one, other)
+    sizes = [np.abs(item.data[np.isfinite(item.data)]).max(initial=0) for item in asked.held if _is_real(item)]
+    allowed = _allowed(opinion, one.dtype, np.asarray(max([1e-290, *map(float, sizes)])))
+    heard = _on_values(name, opinion, allowed, one, other)
+    if heard is None or any(heard.accuses):
+        return heard
+    # Beside a great number, any error looks like its rounding: that counts where the answer depends on that number.
+    return _on_values(
+        name, opinion, _allowed(opinion, one.dtype, operand_scale(answer, *asked.plain, opinion)), one, other
+    )
+
+
+def _allowed(opinion: np.ndarray[Any, Any], dtype: str, scale: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """How far off each element may be by rounding: where results cancel, the operands' size says what that is."""
+    roundoff = ROUNDOFF.get(dtype, 0.0)  # of integers, it may be that of single precision
+    relative, absolute = max(1e-9, 16 * roundoff), max(5e-15, 32 * roundoff)
+    allowed = relative * np.abs(np.nan_to_num(opinion, posinf=0.0, neginf=0.0)) + absolute * scale
+    return np.asarray(np.maximum(allowed, _LEAST))
 
 
 def _under_autocast(program: Program, slot: int) -> bool:

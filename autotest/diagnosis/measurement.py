@@ -24,6 +24,8 @@ _AMPLIFIED = 1000.0
 #: What part of a number may be lost in single precision where torch's own loses none that rounding does not explain:
 #: more than half of its digits are none of rounding's.
 _DIGITS = 1e-3
+#: What part of their difference two sides may keep in double precision, where it is to be one of precision.
+_KEPT = 0.01
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -171,6 +173,11 @@ def measure(
     at = _greatest(np.where(mask, excess, -1.0))
     gap = distance(truth, np.asarray(wide[1]).astype(truth.dtype))
     wide_allowed = rounding.allowed_in_double(allowed, truth, few)
+    if rounding.ratio(truth) < _KEPT:
+        # Great numbers elsewhere in the inputs may allow more than there is: what precision explains is gone with it.
+        narrow = distance(np.asarray(pair[0]), np.asarray(pair[1]).astype(np.asarray(pair[0]).dtype))
+        bound = np.isfinite(wide_allowed) & (narrow > 0)
+        wide_allowed = np.where(bound, np.minimum(wide_allowed, _KEPT * narrow), wide_allowed)
     beyond = np.subtract(gap, wide_allowed, out=np.full(truth.shape, -_GREATEST), where=np.isfinite(wide_allowed))
     wide_at = _greatest(np.where(mask, beyond, -np.inf))
     return Measured(

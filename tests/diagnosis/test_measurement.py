@@ -39,6 +39,14 @@ def test_a_gap_without_bound_hides_no_other() -> None:
     assert not found.wide_agrees
 
 
+def test_great_numbers_elsewhere_make_no_matter_of_precision_of_what_stays_in_double_precision() -> None:
+    sides = np.array([3.0], "float32"), np.array([-2.0], "float32")
+    rounding = Rounding("float32", 1.0, cancellation=1e12)
+    for claimed, agrees in ((-2.0, False), (3.0, True)):
+        found = measure(sides, (np.array([3.0]), np.array([claimed])), [], np.array([True]), rounding)
+        assert found.wide_agrees is agrees
+
+
 def test_what_may_be_anything_is_in_excess_of_nothing() -> None:
     found = measured([1.0], [np.inf], [np.inf], [np.inf])
     assert found.wrong == (0, 0)

@@ -14,7 +14,7 @@ from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.numpy_values import Unsettled
-from autotest.diagnosis.operand_scale import Answer, operand_scale
+from autotest.diagnosis.operand_scale import AnswerFunction, operand_scale
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.scipy_counterparts import special_result
 from autotest.diagnosis.verdict import OracleResult
@@ -177,7 +177,7 @@ class _Spoken(NamedTuple):
 
     name: str
     value: np.ndarray[Any, Any]
-    answer: Answer
+    answer: AnswerFunction
 
 
 def _answers(asked: _Question, pair: Pair, suffix: str) -> Iterator[_Spoken]:

@@ -11,13 +11,13 @@ from autotest.comparison.elementwise import Values
 from autotest.program import leaves, map_operand
 
 #: A call's answer to other operands, or None.
-Answer = Callable[[Sequence[Any], Mapping[str, Any]], Any]
+AnswerFunction = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
 #: What numbers beyond them are replaced by: up to twice as much.
 _CUTS: Final = (1e1, 1e3, 1e6, 1e10, 1e20, 1e50, 1e100)
 
 
-def operand_scale(answer: Answer, args: Sequence[Any], kwargs: Mapping[str, Any], found: Values) -> Values:
+def operand_scale(answer: AnswerFunction, args: Sequence[Any], kwargs: Mapping[str, Any], found: Values) -> Values:
     """For each element of `found`, which is ``answer(args, kwargs)``, a bound of the numbers that it depends on.
 
     What stays as it is when the numbers beyond a bound become others depends on none of them. These others are in the
@@ -35,7 +35,7 @@ def operand_scale(answer: Answer, args: Sequence[Any], kwargs: Mapping[str, Any]
     return scale
 
 
-def _answered(answer: Answer, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def _answered(answer: AnswerFunction, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     try:
         return answer(args, kwargs)
     except Exception:  # noqa: BLE001 - it may know nothing of such numbers

@@ -117,7 +117,15 @@ class DoublePrecision:
             same = (item for item in self.moved(at, dtype, into) if item.shape == expected.shape)
         dtype = str(expected.dtype) if whole else dtype  # of a plain number, too
         rounding = Rounding(dtype, self._length(expected.size), self.cancellation, exact)
-        return measure((expected, actual), (true, claimed), same, mask, rounding)
+        found = measure((expected, actual), (true, claimed), same, mask, rounding)
+        # Where whole numbers meet floats, double precision asks another question: to what they are promoted.
+        return None if whole and any(found.wrong) and self._promotes(place[0]) else found
+
+    def _promotes(self, slot: int) -> bool:
+        """Whether the call in `slot` has operands of whole numbers and of floats, which it takes for floats."""
+        given = [self.sides[0].get(self.wide_place((ref.slot, ""))) for ref in refs(self.program.calls[slot])]
+        kinds = {value.data.dtype.kind for value in given if type(value) is TensorValue}
+        return "f" in kinds and bool(kinds & {"i", "u"})
 
     def _unrounded(self, place: Place, focus: Agreement) -> bool:
         """Whether the call at `place` is given the same numbers on both sides and in either precision, so that no

@@ -82,6 +82,26 @@ def test_numpy_tells_who_is_wrong_in_double_precision_too(name: str, wrong: str)
     assert any("torch is off by 0" in said or "torch by 0" in said for said in verdict.numbers)
 
 
+def test_to_what_whole_numbers_and_floats_are_promoted_is_no_matter_of_precision() -> None:
+    def in_doubles(eq: Any) -> Any:
+        return lambda x, y: eq(x.double(), y.double())
+
+    def body() -> Any:
+        def beyond_floats(bits: Any, spec: Any) -> Any:
+            return np.array([2**24 + 1])
+
+        def float_beside(bits: Any, spec: Any) -> Any:
+            return np.array([2.0**24], "float32")
+
+        whole = at.random_tensor(shape=(1,), dtype="int64", contents=beyond_floats)
+        return dual.eq(whole, at.random_tensor(shape=(1,), contents=float_beside, requires_grad=False))
+
+    pair = Pair(TorchFramework(), FaultyTorch({"eq": in_doubles}))
+    verdict = examine(agree(failing(body, pair).program, pair, SETTINGS), pair, SETTINGS).verdict
+    assert verdict.wrong == "candidate"
+    assert verdict.line.startswith("torch is the specification")
+
+
 def test_an_index_that_is_shorter_than_the_tensor_leaves_the_rest_alone() -> None:
     array = np.arange(12.0).reshape(3, 4)
     assert numpy_result("gather", (array, 0, np.array([[2]])), {}).tolist() == [[8.0]]

@@ -101,6 +101,8 @@ class _Features:
             alike = [
                 kind for kind in _LAYOUTS if kind == item.layout or self._with([item.with_layout(kind)]) == "fails"
             ]
+            if not alike:
+                continue  # it takes memory that none of these make
             several = f"{', '.join(alike[:-1])} or {alike[-1]}" if len(alike) > 1 else alike[0]
             yield f"only with {several} memory{self._of(item)}"
 

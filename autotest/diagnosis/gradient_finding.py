@@ -18,7 +18,7 @@ from autotest.frameworks import Framework, Pair
 from autotest.gradients.forward_mode import in_forward_mode, parts_of, wrong_tangent
 from autotest.gradients.larger_inputs import with_larger_inputs
 from autotest.gradients.numeric_check import NOT_THE_DERIVATIVE, RULE, verdict
-from autotest.gradients.reverse_mode import WrongElement, in_reverse_mode, wrong_gradient
+from autotest.gradients.reverse_mode import WrongElement, in_reverse_mode, of_finite_results, wrong_gradient
 from autotest.program import Program, Ref, leaves
 from autotest.program.paths import gradient_of
 from autotest.program.rewriting import WIDER
@@ -29,6 +29,7 @@ from autotest.report import gradients as report
 from autotest.results.finding import Finding
 from autotest.results.verification import Verification
 from autotest.trials.context import RunContext
+from autotest.trials.special_values import with_ordinary_numbers
 
 
 def is_numeric(mismatch: Mismatch) -> bool:
@@ -59,14 +60,20 @@ def diagnosed(finding: Finding, context: RunContext, settings: Settings) -> Find
 def _starts(
     finding: Finding, pair: Pair, framework: Framework, settings: Settings, finite: bool
 ) -> Iterator[tuple[Agreement, AgreementFunction]]:
-    """The forms of the recorded program in which the fault shows: as drawn or on larger inputs, of either order."""
+    """The forms of the recorded program in which the fault shows: as drawn or on larger inputs, of either order; of
+    results that are no numbers a part of them, and at last with ordinary numbers.
+    """
     assert finding.program is not None
     larger = with_larger_inputs(finding.program, pair.reference)
     judge = _judge(framework, finding.first.side, finite)
-    for program in (finding.program, *([larger.program] if larger is not None and str(larger) else [])):
+    drawn = [finding.program, *([larger.program] if larger is not None and str(larger) else [])]
+    ordinary = [with_ordinary_numbers(program) for program in drawn]
+    for program in (*drawn, *(one for one, like in zip(ordinary, drawn, strict=True) if one is not like)):
         forms = [in_reverse_mode(program, framework, order) for order in range(1, settings.grad_order + 1)]
         mended = [mend(form, framework) for form in forms if form is not None]
-        for form in (*mended, *(in_forward_mode(program, framework) if settings.check_grad == "forward" else ())):
+        parts = [None if form is None else of_finite_results(form, framework) for form in mended]
+        forward = in_forward_mode(program, framework) if settings.check_grad == "forward" else ()
+        for form in (*mended, *parts, *forward):
             found = None if form is None else judge(form, pair, settings)
             if found is not None and found.mismatches:
                 yield found, judge

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 from autotest.diagnosis.agreement import Agreement
-from autotest.diagnosis.decisive_features import decisive_features
+from autotest.diagnosis.decisive_features import OutOfTime, decisive_features
 from autotest.diagnosis.explanation import shrunk_line
 from autotest.diagnosis.probing import scout
 from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker
+from autotest.program.inputs import inputs_of, with_inputs
 from autotest.results.finding import Finding
 
 
@@ -29,11 +31,26 @@ def shrunk(
         with scout(judging.pair, start.program) as survives:
             shrinker = Shrinker(start, failure, judging._replace(survives=survives), seconds)
             result = shrinker.shrink()
-            found = result.agreement
+            found = _laid_out_at_once(result.agreement, shrinker, judging)
             happens = decisive_features(found.program, shrinker.values_of, shrinker.result_of) if features else ()
         told = shrunk_line(finding.program, found.program, result.executions, result.complete)
         finding = dataclasses.replace(finding, shrinking=(told,), happens=happens)
     return dataclasses.replace(finding, program=found.program, mismatches=tuple(found.mismatches)), found
+
+
+def _laid_out_at_once(found: Agreement, shrinker: Shrinker, judging: Judging) -> Agreement:
+    """`found` with inputs that are filled after they were made holding the same from the beginning, where the memory
+    that they are left in bears that and it fails alike.
+    """
+    inputs = inputs_of(found.program, shrinker.values_of(found.program))
+    inputs = [item for item in inputs if item.filled_by is not None]
+    if not inputs:
+        return found
+    program = with_inputs(found.program, inputs)
+    with contextlib.suppress(OutOfTime):
+        if len(program.calls) < len(found.program.calls) and shrinker.result_of(program) == "fails":
+            return judging.examined(program)
+    return found
 
 
 __all__ = ["shrunk"]

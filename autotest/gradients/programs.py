@@ -126,6 +126,8 @@ class ProgramFunction:
         self._carrying: set[int] = set()
         #: What autograd takes for constants, by slot: contents and device.
         self.constants: dict[int, tuple[Array, str]] = {}
+        #: Leaves whose elements shared memory, and do not any more: contents and device.
+        self.apart: dict[int, tuple[Array, str]] = {}
         self._values: list[Any] = []
         #: The slots of leaves and modules that calls outside of autograd write into, or copy.
         self.outside: set[int] = set()
@@ -200,7 +202,8 @@ class ProgramFunction:
         carries = tensor and framework.can_backpropagate(value)
         if carries and _makes_leaf(call) and not any(ref.slot in self._carrying for ref in refs(call)):
             if overlaps(framework, value):
-                value = self._made(*self._frozen(value), requires_grad=True)  # it could not be varied in place
+                self.apart[call.slot] = self._frozen(value)
+                value = self._made(*self.apart[call.slot], requires_grad=True)  # it could not be varied in place
             self._kept[call.slot] = value
         elif self._builds(call, value) or self._writes_into_kept(call):
             self._kept[call.slot] = value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ import numpy as np
 from autotest.emission import names
 from autotest.frameworks import Framework
 from autotest.gradients.evidence import magnitude_of
-from autotest.gradients.function import Real, from_reals, overlaps, real_shape, reals
+from autotest.gradients.function import Real, from_reals, real_shape, reals
 from autotest.gradients.programs import ProgramFunction, differentiated
 from autotest.gradients.rule import Rule
 from autotest.gradients.sums import SumOfInput, row_of_element
 from autotest.program import Array, Call, Program, Ref, leaves
 from autotest.program.paths import member_of
 from autotest.program.rewriting import assembled, filled, tensor_call, with_arrays
-from autotest.program.semantics import backward_arguments, pushes_gradients, returns_gradients
+from autotest.program.semantics import backward_arguments, may_share_memory, pushes_gradients, returns_gradients
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.gradient_rows import GradientRow
 
@@ -55,7 +55,7 @@ def in_reverse_mode(program: Program, framework: Framework, order: int) -> Progr
     """`program` in double precision up to where gradients of `order` are in the leaves; None when it has no such form.
 
     What autograd takes for a constant (``detach``, ``no_grad``) becomes one, since differences would see through it;
-    leaves that are views are filled from an array of their own.
+    leaves that are views are filled from an array of their own, and what repeats itself in memory is laid out in full.
     """
     pushes = [call.slot for call in program.calls if pushes_gradients(call)]
     if program.undefined or len(pushes) < order:
@@ -72,15 +72,15 @@ def in_reverse_mode(program: Program, framework: Framework, order: int) -> Progr
     contents: dict[int, Array] = {}
     direct = {leaf.slot for leaf in _captured_leaves(Program(tuple(calls), wide.arrays))}
     for leaf in runner.leaves:
-        if leaf.suffix or leaf.slot in direct:
+        if leaf.suffix or leaf.slot in direct or leaf.slot in runner.apart:
             continue
-        if overlaps(framework, leaf.tensor):
-            return None
         (value,) = framework.values([leaf.tensor])
         contents[leaf.slot] = Array(value.data.copy(), value.dtype)
     made, places = assembled(*filled(calls, wide.arrays, contents))
     for slot, (array, device) in runner.constants.items():
         made = constant(made, places[slot], array, device)
+    for slot, (array, device) in runner.apart.items():
+        made = constant(made, places[slot], array, device, requires_grad=True)
     return made
 
 
@@ -91,9 +91,9 @@ def _backward(push: Call) -> Call:
     return Call("function", "autograd.backward", backward_arguments(push), {}, push.slot)
 
 
-def constant(program: Program, slot: int, array: Array, device: str) -> Program:
+def constant(program: Program, slot: int, array: Array, device: str, *, requires_grad: bool = False) -> Program:
     """`program` with a tensor of `array` in place of call `slot`, which stays at its slot."""
-    instead = tensor_call(slot, len(program.arrays), array, requires_grad=False, device=device)
+    instead = tensor_call(slot, len(program.arrays), array, requires_grad=requires_grad, device=device)
     calls = tuple(instead if call.slot == slot else call for call in program.calls)
     return Program(calls, (*program.arrays, array), program.undefined)
 
@@ -105,10 +105,20 @@ def _captured_leaves(program: Program) -> list[CapturedLeaf]:
         if call.kind == "tensor" and call.kwargs["requires_grad"]:
             found[call.slot, ""] = call.args[0].index
         elif call.kind == "overwrite":
+            for slot in _made_of(program, call.args[0].slot):
+                found.pop((slot, ""), None)  # another name of the same memory
             found[call.args[0].slot, ""] = call.args[1].index
         elif call.kind == "load_state":
             found |= {(call.args[0].slot, f".{name}"): item.index for name, item in call.args[1].items()}
     return [CapturedLeaf(slot, suffix, index) for (slot, suffix), index in found.items()]
+
+
+def _made_of(program: Program, slot: int) -> Iterator[int]:
+    """The slots of what the value in `slot` is a view of, or is itself by another name."""
+    call = program.calls[slot]
+    while (may_share_memory(call) or call.target == "requires_grad_") and type(call.args[0]) is Ref:
+        call = program.calls[call.args[0].slot]
+        yield call.slot
 
 
 def wrong_gradient(program: Program, framework: Framework, rule: Rule, *, finite: bool = False) -> WrongElement | None:
@@ -162,7 +172,7 @@ class _Pushed:
         own = names(self._program)
         for leaf in _captured_leaves(self._program):
             tensor = self._tensor(self._run, leaf)
-            if tensor is None or not self._framework.can_backpropagate(tensor):
+            if tensor is None or not self._framework.holds_gradient(tensor):
                 continue
             row = self._row(leaf, tensor, own[leaf.slot] + leaf.suffix)
             if row is not None and leaf.slot not in self._left_out():
@@ -226,9 +236,43 @@ class _Pushed:
     def _total(self, program: Program) -> float:
         """The number that is pushed back from: all results times their cotangents."""
         values = self._numbers(self._replayed(program, self._push.slot), self._roots)
-        return sum(
-            float(np.vdot(np.broadcast_to(c, v.shape), v).real) for c, v in zip(self._cotangents, values, strict=True)
-        )
+        with np.errstate(all="ignore"):
+            return sum(_weighted(c, v) for c, v in zip(self._cotangents, values, strict=True))
 
 
-__all__ = ["CapturedLeaf", "WrongElement", "constant", "extent_of", "in_reverse_mode", "is_wide", "wrong_gradient"]
+def _weighted(cotangent: Real, values: Real) -> float:
+    """The sum of `values`, each times its cotangent: what has none adds nothing, be it no number."""
+    return float(np.where(cotangent == 0, 0, np.conj(cotangent) * values).sum().real)
+
+
+def of_finite_results(program: Program, framework: Framework) -> Program | None:
+    """A program `in_reverse_mode` that pushes nothing into what is no finite number, of which there is no difference.
+
+    None where all results are finite, or where it does not write its cotangents out.
+    """
+    push = next(call for call in reversed(program.calls) if pushes_gradients(call))
+    roots, cotangents = ([item for item in leaves(one) if type(item) is Ref] for one in backward_arguments(push))
+    run = replay(program, framework)
+    made = [program.calls[item.slot] for item in cotangents]
+    if run.error is not None or len(made) != len(roots) or any(call.kind != "tensor" for call in made):
+        return None
+    arrays, changed = list(program.arrays), False
+    for root, call in zip(framework.values([run.values[item.slot] for item in roots]), made, strict=True):
+        array = arrays[call.args[0].index]
+        known = np.isfinite(root.data)
+        if known.shape == array.data.shape and not known.all():
+            changed = True
+            arrays[call.args[0].index] = Array(np.where(known, array.data, 0).astype(array.data.dtype), array.dtype)
+    return with_arrays(program, arrays) if changed else None
+
+
+__all__ = [
+    "CapturedLeaf",
+    "WrongElement",
+    "constant",
+    "extent_of",
+    "in_reverse_mode",
+    "is_wide",
+    "of_finite_results",
+    "wrong_gradient",
+]

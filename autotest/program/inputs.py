@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autotest.program.calls import LAYOUT, Array, Call, CallKind, Program, Ref, refs
+from autotest.program.calls import LAYOUT, Array, Call, CallKind, Captured, Program, Ref, refs
 from autotest.program.rewriting import assembled, tensor_call
 from autotest.program.values import TensorValue
 from generators import lay_out
@@ -28,6 +28,8 @@ class Input:
     layout: str
     requires_grad: bool
     device: str
+    #: The call that fills it once it is laid out, where there is one: such an input can be varied by itself.
+    filled_by: int | None = None
 
     def with_data(self, data: np.ndarray[Any, Any], dtype: str | None = None) -> Input:
         """This input with the contents `data`, of `dtype` where that is another."""
@@ -54,8 +56,15 @@ def inputs_of(program: Program, values: Mapping[int, TensorValue]) -> list[Input
         value = next((values[slot] for slot in reversed(made_by) if slot in values), None)
         if value is not None:
             array = value.as_array()
-            found.append(Input(made_by[-1], tuple(made_by), array, layout, grad, value.device))
+            filled_by = _filled_by(program, made_by[-1])
+            found.append(Input(made_by[-1], tuple(made_by), array, layout, grad, value.device, filled_by))
     return found
+
+
+def _filled_by(program: Program, slot: int) -> int | None:
+    """The call right after `slot` that puts captured numbers there."""
+    after = program.calls[slot + 1 : slot + 2]
+    return next((call.slot for call in after if call.kind == "overwrite" and call.args[0] == Ref(slot)), None)
 
 
 def _view_of(program: Program, slot: int) -> Call | None:
@@ -81,7 +90,7 @@ def with_inputs(program: Program, others: Iterable[Input]) -> Program:
     Raises `GeneratorError` where numbers that do not repeat are to lie in expanded memory.
     """
     new = {item.slot: item for item in others}
-    gone = {slot for item in new.values() for slot in item.made_by}
+    gone = {slot for item in new.values() for slot in (*item.made_by, item.filled_by)}
     arrays, calls = list(program.arrays), []
     free = len(program.calls)
     for call in program.calls:
@@ -100,6 +109,9 @@ def with_inputs(program: Program, others: Iterable[Input]) -> Program:
             made.append(Call(kind, target, (Ref(made[-1].slot), *details), {}, made[-1].slot + 1, LAYOUT))
         free = made[-1].slot + 1
         calls += [*made[:-1], made[-1]._replace(slot=call.slot)]
+        if item.filled_by is not None and steps:
+            arrays.append(item.array)
+            calls.append(Call("overwrite", "", (Ref(call.slot), Captured(len(arrays) - 1)), {}, item.filled_by))
     return assembled(calls, tuple(arrays), program.undefined)[0]
 
 

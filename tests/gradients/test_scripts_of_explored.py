@@ -1,0 +1,66 @@
+"""What ``check_grad="numeric"`` finds by memory, shapes and special numbers alone has a script that shows just that."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotest import Divergence, autotest, random_tensor, torch
+from autotest.frameworks.torch import TorchFramework
+from autotest.gradients.numeric_check import RULE
+from autotest.gradients.reverse_mode import wrong_gradient
+from tests.support.faulty import FaultyTorch
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+#: Of which tensors the gradient is half too great, and what a report says that this needs.
+WRONG = {
+    "strided": (lambda x: not x.is_contiguous() and 0 not in x.stride(), "only with transposed or strided memory"),
+    "offset": (lambda x: x.storage_offset() > 0, "only with strided or offset memory"),
+    "nine": (lambda x: x.numel() >= 9, "needs 9 elements or more"),
+    "a thousand": (lambda x: x.numel() >= 1000, "needs 1000 elements or more"),
+    "rank": (lambda x: x.dim() >= 3, "needs rank 3 or more"),
+    "NaN": (lambda x: bool(x.isnan().any()), "only where an element is NaN"),
+    "infinity": (lambda x: bool((x.abs() == float("inf")).any()), "only where an element is infinite"),
+    "ties": (lambda x: x.numel() > x.unique().numel(), "only where elements are equal"),
+    "a dimension of one": (lambda x: x.dim() > 1 and 1 in x.shape, "only with a dimension of 1"),
+}
+
+
+def wrong_where(holds):
+    def replacement(original):
+        import torch as real
+
+        class Through(real.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.holds = holds(x.detach())
+                return x.view_as(x)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient * 1.5 if ctx.holds else gradient
+
+        return lambda x: original(Through.apply(x))
+
+    return FaultyTorch({"sin": replacement})
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_script_shows_what_only_an_explored_feature_shows(name, against, monkeypatch):
+    monkeypatch.setenv("AUTOTEST_SHRINK", "5")
+    holds, told = WRONG[name]
+    wrong = wrong_where(holds)
+    against(wrong, wrong)
+    with pytest.raises(Divergence) as caught:
+        autotest(n=40, check_grad="numeric")(lambda: torch.sin(random_tensor()))()
+    finding = caught.value.finding
+    assert finding.script
+    assert told in finding.happens
+    assert wrong_gradient(finding.program, wrong, RULE) is not None
+    assert wrong_gradient(finding.program, TorchFramework(), RULE) is None
+
+
+def test_what_is_written_over_is_not_what_is_varied(against):
+    wrong = wrong_where(lambda x: False)
+    against(wrong, wrong)
+    autotest(n=40, check_grad="numeric")(lambda: torch.sin(random_tensor()))()

@@ -211,12 +211,16 @@ class DoublePrecision:
 
 
 def nudged_as_they_are(arrays: Sequence[Array], run: int) -> list[Array]:
-    """`arrays` with about half of the elements moved by up to four roundoffs, each in the precision that it has."""
+    """`arrays` with about half of the elements moved by up to four roundoffs, each in the precision that it has.
+
+    What is near the greatest number of its dtype stays below infinity, where a function may do something else.
+    """
     moved = []
     for array in arrays:
         (other,) = nudged([array], 4 * ROUNDOFF.get(array.dtype, 0.0), run)
         with np.errstate(over="ignore"):
-            moved.append(dataclasses.replace(array, data=other.data.astype(array.data.dtype)))
+            data = other.data.astype(array.data.dtype)
+        moved.append(dataclasses.replace(array, data=np.where(np.isfinite(data), data, array.data)))
     return moved
 
 

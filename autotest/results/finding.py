@@ -8,6 +8,7 @@ from typing import Any
 
 from autotest.comparison import Mismatch
 from autotest.program import Program, operator_of
+from autotest.program.paths import is_gradient
 from autotest.results.identity import Identity, identity_of, operator_behind
 from autotest.results.layers import ByLayer
 from autotest.results.verification import Verification
@@ -85,7 +86,7 @@ class Finding:
         if self.divergent is not None:
             return self.divergent
         # A gradient is told at the tensor that it is of, whose call may be right.
-        return None if self.first.symptom == "gradient" else self.first.slot
+        return None if self.first.symptom == "gradient" or is_gradient(self.first.name) else self.first.slot
 
     @property
     def identity(self) -> Identity:

@@ -153,3 +153,11 @@ def test_a_graph_without_a_gradient_that_eager_mode_has_is_found(against):
 
     against(Forgetful())
     assert "has none" in str(failing(relu, None))
+
+
+def test_a_gradient_of_a_graph_points_at_no_call_that_makes_its_leaf(against):
+    against(GraphTorch({"relu": with_gradient(lambda gradient: 2 * gradient)}))
+    failed = failing(relu, None)
+    assert failed.finding.first.name.endswith(".grad")
+    assert failed.finding.marked is None
+    assert "first divergent call" not in str(failed)

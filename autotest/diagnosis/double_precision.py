@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,12 @@ import numpy as np
 from autotest.base.settings import Settings
 from autotest.comparison import Mismatch, TensorValue, limits
 from autotest.comparison.elementwise import differing
-from autotest.diagnosis.agreement import Agreement, Place, results
-from autotest.diagnosis.measurement import Measured, Rounding, measure
+from autotest.diagnosis.agreement import Agreement, Place, place_of, results
+from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.frameworks import Framework, Pair
 from autotest.program import Array, Program, leaves, refs
 from autotest.program.calls import LAYOUT
-from autotest.program.reduction import elements
 from autotest.program.rewriting import widened, with_arrays, with_scaled_operands
 from autotest.program.semantics import OPERATIONS, in_place
 
@@ -33,8 +32,8 @@ _COMPARING = frozenset(
 )
 #: Runs with moved inputs. An element that one input reaches is taken for one that many do once in 2 ** RUNS.
 RUNS = 8
-#: Results of runs of programs with so many numbers, or fewer, are kept for other places.
-_KEPT = 1 << 20
+#: So many numbers, at several places, may be held against each run with moved inputs. Of each, nine bytes are kept.
+_AT_ONCE = 1 << 24
 #: An error is called one of an unstable algorithm where so much of it strays, and so many times as far as the result.
 _STRAYING, _SENSITIVE = 0.25, 4.0
 
@@ -46,8 +45,9 @@ class DoublePrecision:
         self._pair = pair
         self.program = program
         self.wide, self._places = widened(program)
-        #: By dtype, by what moves and by run: the results of all places, unless these are large.
-        self._moved: dict[tuple[str, int | None, int], dict[Place, Any]] = {}
+        #: By place and what moves besides the inputs: what was found there, and how it moves where nobody asked yet.
+        self._measured: dict[tuple[Place, int | None], Measured | None] = {}
+        self._spreads: dict[tuple[Place, int | None], Spread] = {}
 
     def wide_place(self, place: Place) -> Place:
         return self._places[place[0]], place[1]
@@ -57,19 +57,46 @@ class DoublePrecision:
         """Each side's results in double precision."""
         return results(self.wide, self._pair.reference), results(self.wide, self._pair.candidate)
 
-    def moved(self, at: Place, dtype: str, into: int | None) -> Iterator[np.ndarray[Any, Any]]:
-        """What the reference has at the place `at` of the wide program when about half of the inputs move by a roundoff
-        of `dtype`, and of what goes `into` that call of the program: one run after the other, since each may be large.
+    def spreads(self, places: Iterable[Place], dtype: str, into: int | None) -> dict[Place, Spread]:
+        """How the reference's results at `places` move in double precision when about half of the inputs do, by a
+        roundoff of `dtype`, and of what goes `into` that call of the program.
+
+        All of them are held against the same runs, of which one is kept at a time, since each may be large.
         """
+        truths = {place: as_array(self.sides[0].get(self.wide_place(place))) for place in places}
+        spreads = {place: Spread(truth) for place, truth in truths.items() if truth is not None}
         for run in range(RUNS):
-            found = self._moved.get((dtype, into, run))
-            if found is None:
-                found = self._run_moved(dtype, run, into)
-                if elements(self.wide) <= _KEPT:
-                    self._moved[dtype, into, run] = found
-            array = as_array(found.get(at))
-            if array is not None:
-                yield array
+            found = self._run_moved(dtype, run, into)
+            for place, spread in spreads.items():
+                array = as_array(found.get(self.wide_place(place)))
+                if array is not None:
+                    spread.add(array)
+            del found
+        return spreads
+
+    def _spread(self, place: Place, dtype: str, focus: Agreement, into: int | None) -> Spread:
+        """How the result at `place` moves, by `spreads`; other places that differ in `focus` are asked for next."""
+        if (place, into) not in self._spreads:
+            found = self.spreads(self._together(place, dtype, focus, into), dtype, into)
+            self._spreads |= {(other, into): spread for other, spread in found.items()}
+        return self._spreads.pop((place, into))
+
+    def let_go(self) -> None:
+        """Free what is known of places that nobody asked for; they may be asked for later nevertheless."""
+        self._spreads.clear()
+
+    def _together(self, place: Place, dtype: str, focus: Agreement, into: int | None) -> list[Place]:
+        """`place`, and as many of the places that differ in `focus` and move by a roundoff of `dtype` as have room."""
+        together, room = [place], _AT_ONCE
+        for other in dict.fromkeys(map(place_of, focus.mismatches)):
+            value = focus.read().get(other, (None, None))[0]
+            if other == place or (other, into) in self._measured or _dtype_of(value) != dtype:
+                continue
+            room -= value.data.size if type(value) is TensorValue else 1
+            if room < 0:
+                break
+            together.append(other)
+        return together
 
     def _run_moved(self, dtype: str, run: int, into: int | None) -> dict[Place, Any]:
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
@@ -92,8 +119,16 @@ class DoublePrecision:
     ) -> Measured | None:
         """Both sides against double precision at `place`; None where they cannot be laid beside each other.
 
-        Rounding is what moved inputs make of it, and moved operands of the call `into`.
+        Rounding is what moved inputs make of it, and moved operands of the call `into`. `focus` is always the run that
+        this is the double precision of, and `first` its mismatch at `place`.
         """
+        if (place, into) not in self._measured:
+            self._measured[place, into] = self._measure(place, first, settings, focus, into)
+        return self._measured[place, into]
+
+    def _measure(
+        self, place: Place, first: Mismatch, settings: Settings, focus: Agreement, into: int | None
+    ) -> Measured | None:
         pair = focus.read().get(place)
         at = self.wide_place(place)
         wide = (self.sides[0].get(at), self.sides[1].get(at))
@@ -101,7 +136,7 @@ class DoublePrecision:
         if any(item is None or item.shape != arrays[0].shape for item in arrays):  # type: ignore[union-attr]
             return None
         expected, actual, true, claimed = [item for item in arrays if item is not None]
-        dtype = pair[0].dtype if pair is not None and type(pair[0]) is TensorValue else "float32"
+        dtype = _dtype_of(None if pair is None else pair[0])
         tolerance = settings.tolerance_at(first.stage)
         tolerated = tolerance.of(dtype)
         if pair is not None and type(pair[0]) is TensorValue and type(pair[1]) is TensorValue:
@@ -111,13 +146,14 @@ class DoublePrecision:
             return None
         exact = self._unrounded(place, focus)
         whole = expected.dtype.kind in "biu"
-        same: Iterable[np.ndarray[Any, Any]] = ()
         # Of exact operands a comparison is exact, whatever moved inputs make of it.
-        if not (exact and whole and self.program.calls[place[0]].target in _COMPARING):
-            same = (item for item in self.moved(at, dtype, into) if item.shape == expected.shape)
+        if exact and whole and self.program.calls[place[0]].target in _COMPARING:
+            moved = Spread(true)
+        else:
+            moved = self._spread(place, dtype, focus, into)
         dtype = str(expected.dtype) if whole else dtype  # of a plain number, too
         rounding = Rounding(dtype, self._length(expected.size), self.cancellation, exact)
-        found = measure((expected, actual), (true, claimed), same, mask, rounding)
+        found = measure((expected, actual), (true, claimed), moved, mask, rounding)
         # Where whole numbers meet floats, double precision asks another question: to what they are promoted.
         return None if whole and any(found.wrong) and self._promotes(place[0]) else found
 
@@ -208,6 +244,11 @@ class DoublePrecision:
         dtype = max((array.dtype for array in self.program.arrays), key=lambda name: ROUNDOFF.get(name, 0), default="")
         roundoff = ROUNDOFF.get(dtype, ROUNDOFF["float32"])
         return 100 * roundoff * greatest + 4 * roundoff * summed
+
+
+def _dtype_of(value: Any) -> str:
+    """The dtype of a tensor; of a plain number that of single precision."""
+    return value.dtype if type(value) is TensorValue else "float32"
 
 
 def nudged_as_they_are(arrays: Sequence[Array], run: int) -> list[Array]:

@@ -10,7 +10,6 @@ derived). An element that only one or two inputs reach has n = 2.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -54,6 +53,11 @@ class Measured:
     @property
     def wide_agrees(self) -> bool:
         return self.wide_gap <= self.wide_allowed
+
+    @property
+    def is_rounding(self) -> bool:
+        """Whether neither side is further off than rounding explains, in either precision."""
+        return self.wide_agrees and not any(self.wrong)
 
     @property
     def ill_conditioned(self) -> bool:
@@ -141,10 +145,39 @@ class Rounding:
         return np.where(few, 2.0, self.length)
 
 
+class Spread:
+    """How far the elements of a result move in runs whose inputs move, added up run by run: each may be large."""
+
+    __slots__ = ("_runs", "_squares", "_stood_still", "truth")
+
+    def __init__(self, truth: Values) -> None:
+        self.truth = np.asarray(truth)
+        self._squares, self._stood_still = np.zeros(self.truth.shape), np.zeros(self.truth.shape, bool)
+        self._runs = 0
+
+    def add(self, moved: Values) -> None:
+        """Add what one run gives; of another shape it says nothing."""
+        if moved.shape != self.truth.shape:
+            return
+        with np.errstate(all="ignore"):
+            move = distance(self.truth, moved.astype(self.truth.dtype))
+            self._stood_still |= move == 0
+            self._squares += move**2
+        self._runs += 1
+
+    def found(self) -> tuple[Values, Values]:
+        """Root mean square of how far each element moved, and which elements few inputs reach."""
+        if not self._runs:
+            return self._squares, np.ones(self.truth.shape, bool)
+        # Each run moves half of the inputs; an element that stood still in one of them depends on few.
+        with np.errstate(all="ignore"):
+            return np.sqrt(2 * (self._squares / self._runs)), self._stood_still
+
+
 def measure(
     pair: tuple[Values, Values],
     wide: tuple[Values, Values],
-    perturbed: Iterable[Values],
+    moved: Spread,
     mask: Values,
     rounding: Rounding,
 ) -> Measured:
@@ -153,12 +186,12 @@ def measure(
     Args:
         pair: expected and actual values, of one shape.
         wide: the same in double precision.
-        perturbed: double-precision results when the inputs move by a roundoff of the result's dtype.
+        moved: how the reference's in double precision moves when the inputs do by a roundoff of the result's dtype.
         mask: the elements that mismatched.
         rounding: what is known of it.
     """
     truth = np.asarray(wide[0])
-    spread, few = _spread(truth, perturbed)
+    spread, few = moved.found()
     allowed = rounding.allowed(truth, spread, few)
     errors = [distance(_rounded(truth, rounding.dtype), np.asarray(side).astype(truth.dtype)) for side in pair]
     may_overflow = rounding.may_overflow(truth, spread, few)
@@ -196,21 +229,6 @@ def measure(
     )
 
 
-def _spread(truth: Values, perturbed: Iterable[Values]) -> tuple[Values, Values]:
-    """Root mean square of how far each element moved, and which elements few inputs reach."""
-    squares, stood_still, runs = np.zeros(truth.shape), np.zeros(truth.shape, bool), 0
-    with np.errstate(all="ignore"):
-        for one in perturbed:  # each may be large, and is made when it is asked for
-            move = distance(truth, np.asarray(one).astype(truth.dtype))
-            stood_still |= move == 0
-            squares += move**2
-            runs += 1
-        if not runs:
-            return squares, np.ones(truth.shape, bool)
-        # Each run moves half of the inputs; an element that stood still in one of them depends on few.
-        return np.sqrt(2 * (squares / runs)), stood_still
-
-
 def _rounded(truth: Values, dtype: str) -> Values:
     """`truth` with the overflow of `dtype`: an infinity there is no error of either side."""
     kind = NARROW.get(dtype)
@@ -225,4 +243,4 @@ def _greatest(values: Values) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(values)), values.shape))
 
 
-__all__ = ["Measured", "Rounding", "measure"]
+__all__ = ["Measured", "Rounding", "Spread", "measure"]

@@ -48,6 +48,8 @@ def examine(agreement: Agreement, pair: Pair, settings: Settings) -> Opinion:
         # Alone, a call may lack what decides: a whole program has more to differentiate, or other dtypes.
         again = judge(_evidence(agreement, located, pair, settings, double))
         verdict = verdict if again.weak else again
+    if verdict.blame not in HARMLESS:
+        double.let_go()
     if pair.others:
         shown = focus.mismatches[0]
         verdict = weighed(verdict, votes(focus, place_of(shown), shown, pair, settings), pair.sides)
@@ -113,11 +115,13 @@ def _evidence(focus: Agreement, located: Located, pair: Pair, settings: Settings
     if measured is not None and measured.wide_agrees and any(measured.wrong) and not all(measured.wrong):
         side = pair.candidate if measured.wrong[1] else pair.reference
         evidence = dataclasses.replace(evidence, strays=double.strays(place, measured, side))
+    if first.symptom == "value" and ties(focus, place, pair):
+        return dataclasses.replace(evidence, ties=True)
+    if not settings.gives_tolerance and measured is not None and measured.is_rounding:
+        return evidence  # nobody is accused of it, whatever others have to say: they take as long as all else
     if first.stage == "backward" or returns_gradients(focus.program.calls[place[0]]):
         oracle, kink = numeric_gradient(double.wide, double.wide_place(place), pair, first)
         return dataclasses.replace(evidence, oracles=() if oracle is None else (oracle,), kink=kink)
-    if first.symptom == "value" and ties(focus, place, pair):
-        return dataclasses.replace(evidence, ties=True)
     writer = located.alone_slot if focus is located.alone else located.slot
     if first.symptom == "dtype":
         found = opinions(focus.program, place, pair, about=("dtype",), writer=writer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -13,6 +14,7 @@ from autotest.comparison.elementwise import _AT_ONCE, statistics
 from autotest.diagnosis import shrinking
 from autotest.diagnosis.agreement import agree
 from autotest.diagnosis.double_precision import RUNS, DoublePrecision
+from autotest.diagnosis.referee import cleared
 from autotest.diagnosis.shrinking import FailureSignature, Judging, Shrinker
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
@@ -95,17 +97,55 @@ def test_programs_are_told_apart_without_keeping_their_numbers():
     assert reduction.digest(program(4, 9)) != reduction.digest(program(9, 4))
 
 
-def test_runs_with_moved_inputs_of_a_large_program_are_not_kept(monkeypatch):
-    pair, made = Pair(TorchFramework(), TorchFramework()), []
+@pytest.mark.parametrize(("room", "passes"), [(2 * 64 * 64, 1), (64 * 64 - 1, 2)])
+def test_places_that_differ_are_held_against_the_same_runs_as_far_as_there_is_room(monkeypatch, room, passes):
+    monkeypatch.setattr("autotest.diagnosis.double_precision._AT_ONCE", room)
+    made: list[Any] = []
     run = DoublePrecision._run_moved
     monkeypatch.setattr(DoublePrecision, "_run_moved", lambda self, *told: (made.append(told), run(self, *told))[1])
-    for most, runs in ((10_000, RUNS), (1000, 2 * RUNS)):
-        monkeypatch.setattr("autotest.diagnosis.double_precision._KEPT", most)
-        double = DoublePrecision(program(64, 64), pair)
-        made.clear()
-        for slot in (1, 2):
-            assert len([*double.moved((slot, ""), "float32", None)]) == RUNS
-        assert len(made) == runs
+    off = FaultyTorch({"exp": lambda exp: lambda x: exp(x) * (1 + 2.0**-10)})
+    pair, settings = Pair(TorchFramework(), off), Settings()
+    focus = agree(program(64, 64), pair, settings)
+    double = DoublePrecision(focus.program, pair)
+    assert [item.slot for item in focus.mismatches] == [1, 2]
+    told = [double.measured((item.slot, ""), item, settings, focus) for item in focus.mismatches]
+    assert len(made) == passes * RUNS
+    alone = [
+        DoublePrecision(focus.program, pair).measured(
+            (item.slot, ""), item, settings, dataclasses.replace(focus, mismatches=[item])
+        )
+        for item in focus.mismatches
+    ]
+    assert told == alone
+    assert [double.measured((item.slot, ""), item, settings, focus) for item in focus.mismatches] == told
+    assert len(made) == (passes + 2) * RUNS, "what was measured is not measured again"
+
+
+def test_nobody_else_is_asked_about_what_rounding_explains(monkeypatch):
+    asked = []
+
+    def ask(*given: Any, **named: Any) -> Any:
+        asked.append(given)
+        return ()
+
+    monkeypatch.setattr("autotest.diagnosis.referee.opinions", ask)
+
+    random = np.random.Generator(np.random.SFC64(0))
+    terms = random.normal(0, 1000, 2048).astype("float32")
+    numbers = random.permutation(np.concatenate([terms, -terms, [1.0]])).astype("float32")
+    calls = (Call("tensor", "float32", (Captured(0),), INPUT, 0), Call("function", "sum", (Ref(0),), {}, 1))
+    cancelling = Program(calls, (Array(numbers, "float32"),))
+
+    def cleared_of(total: Any) -> bool:
+        pair, settings = Pair(TorchFramework(), FaultyTorch({"sum": total})), Settings()
+        found = agree(cancelling, pair, settings)
+        assert found.mismatches
+        return cleared(found, pair, settings) is not None
+
+    assert cleared_of(lambda _: lambda x: x.cumsum(0)[-1])
+    assert asked == []
+    assert not cleared_of(WRONG)
+    assert len(asked) > 0
 
 
 def test_units_in_the_last_place_are_counted_over_all_of_a_large_array():

@@ -11,8 +11,8 @@ import torch
 
 import autotest as at
 from autotest import torch as dual
-from autotest.diagnosis.double_precision import DoublePrecision
-from autotest.diagnosis.measurement import Measured, Rounding, measure
+from autotest.diagnosis.double_precision import RUNS, DoublePrecision
+from autotest.diagnosis.measurement import Measured, Rounding, Spread, measure
 from autotest.frameworks import Pair
 from autotest.frameworks.torch import TorchFramework
 from autotest.program import Array, Call, Captured, Program
@@ -23,12 +23,20 @@ from tests.support.running import trial
 GREATEST = np.finfo(np.float64).max
 
 
+def spread_of(truth: Any, *runs: Any) -> Spread:
+    spread = Spread(truth)
+    for run in runs:
+        spread.add(run)
+    return spread
+
+
 def measured(true: list[float], actual: list[float], claimed: list[float], *moved: list[float]) -> Measured:
     """The reference is right; the candidate gives `actual`, and `claimed` in double precision."""
     mask = np.array(true) != np.array(actual)
-    runs = [np.array(run) for run in moved]
+    truth, runs = np.array(true), [np.array(run) for run in moved]
     single = [np.array(values, "float32") for values in (true, actual)]
-    return measure((single[0], single[1]), (np.array(true), np.array(claimed)), runs, mask, Rounding("float32", 1.0))
+    spread = spread_of(truth, *runs)
+    return measure((single[0], single[1]), (truth, np.array(claimed)), spread, mask, Rounding("float32", 1.0))
 
 
 def test_a_gap_without_bound_hides_no_other() -> None:
@@ -43,7 +51,8 @@ def test_great_numbers_elsewhere_make_no_matter_of_precision_of_what_stays_in_do
     sides = np.array([3.0], "float32"), np.array([-2.0], "float32")
     rounding = Rounding("float32", 1.0, cancellation=1e12)
     for claimed, agrees in ((-2.0, False), (3.0, True)):
-        found = measure(sides, (np.array([3.0]), np.array([claimed])), [], np.array([True]), rounding)
+        spread = spread_of(np.array([3.0]))
+        found = measure(sides, (np.array([3.0]), np.array([claimed])), spread, np.array([True]), rounding)
         assert found.wide_agrees is agrees
 
 
@@ -55,14 +64,18 @@ def test_what_may_be_anything_is_in_excess_of_nothing() -> None:
 
 def test_an_excess_too_great_for_a_float_is_one() -> None:
     found = measure(
-        (np.array([5]), np.array([6])), (np.array([5]), np.array([6])), [], np.array([True]), Rounding("int64", 1.0)
+        (np.array([5]), np.array([6])),
+        (np.array([5]), np.array([6])),
+        spread_of(np.array([5])),
+        np.array([True]),
+        Rounding("int64", 1.0),
     )
     assert found.wrong == (0, 1)
 
 
 def test_what_is_off_where_zero_is_true_is_told_of_in_double_precision_too() -> None:
     zero, off = np.zeros(()), np.full((), 0.25)
-    found = measure((zero, off), (zero, off), [zero, zero], np.array(True), Rounding("float64", 1.0))
+    found = measure((zero, off), (zero, off), spread_of(zero, zero, zero), np.array(True), Rounding("float64", 1.0))
     assert found.wrong == (0, 1)
     assert not found.ill_conditioned
 
@@ -73,7 +86,8 @@ def test_great_numbers_are_no_excuse(dtype: str, value: float) -> None:
     program = Program(calls, (Array(np.full(8, value, dtype), dtype),))
     double = DoublePrecision(program, Pair(TorchFramework(), TorchFramework()))
     assert np.isfinite(double.cancellation)
-    assert all(np.isfinite(run).all() for run in double.moved((0, ""), dtype, into=None))
+    moved = [double._run_moved(dtype, run, None)[0, ""] for run in range(RUNS)]
+    assert all(np.isfinite(value.data).all() for value in moved)
 
 
 @pytest.mark.parametrize("left", [np.inf, np.nan])
@@ -84,7 +98,8 @@ def test_an_infinity_or_nan_is_rounding_only_where_another_order_of_adding_up_ov
     moved = [np.array([(terms * (1 + random.uniform(-1, 1, terms.size) * 2.0**-24)).sum()]) for _ in range(8)]
     truth, beyond = np.array([1e30]), np.array([left], "float32")
     pair = (truth.astype("float32"), beyond)
-    found = measure(pair, (truth, truth), moved, np.array([True]), Rounding("float32", terms.size))
+    spread = spread_of(truth, *moved)
+    found = measure(pair, (truth, truth), spread, np.array([True]), Rounding("float32", terms.size))
     assert found.wrong == (0, 0 if overflows else 1)
 
 

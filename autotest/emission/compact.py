@@ -20,8 +20,16 @@ _COMPARES = """\
 actual = np.array({actual})
 if expected.shape == actual.shape and {same}:
     sys.exit(print("same"))
-print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())
+{first}print(*f"DIFFERS: {reference} gives {{expected}}, {candidate} {{actual}}".split())
 sys.exit(1)
+"""
+
+#: More numbers than these are not printed, but the first that differ.
+_MOST_PRINTED = 50
+_FIRST = """\
+if expected.shape == actual.shape:
+    at = np.unravel_index(np.argmin({each}), actual.shape)
+    expected, actual = f"{{expected[at]}} at {{[*map(int, at)]}}", actual[at]
 """
 
 _FACT = """\
@@ -147,12 +155,16 @@ def differing_tensor(about: About, name: str, found: Statistics) -> str | None:
     if call.kind == "getattr" and not plain:
         return None
     read = "run({})" if plain else "program({}).tolist()"
-    exact = "np.array_equal(expected, actual)"
+    same = "np.array_equal(expected, actual)"
     close = f"np.allclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
     if is_complex(found.dtype):
         close += _ALIKE_PARTS
     actual = read.format(about.fields["namespace"])
-    check = _COMPARES.format(same=close if is_differentiable(found.dtype) else exact, actual=actual, **about.fields)
+    each = "expected == actual"
+    if is_differentiable(found.dtype):
+        same, each = close, f"np.isclose(actual, expected, {found.rtol!r}, {found.atol!r}, equal_nan=True)"
+    first = _FIRST.format(each=each) if found.total > _MOST_PRINTED else ""
+    check = _COMPARES.format(same=same, first=first, actual=actual, **about.fields)
     reference = f"expected = np.array({read.format(about.root)})"
     opening = (_RUN if plain else "") + about.imports_then(reference)
     return script(about, expression, opening + check)

@@ -56,6 +56,19 @@ def test_one_tensor(tmp_path, program, found, fault, status, output):
     assert done[1].count("\n") == 1
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_of_many_numbers_the_first_that_differ_are_printed(tmp_path, build, found, dtype):
+    # What is compared hangs on the dtype that was found, exactly or closely.
+    build.function("relu", build.tensor(np.ones((60, 1))))
+    many = dataclasses.replace(found, total=60, dtype=dtype)
+    text = compact.differing_tensor(About(build.program(), toys(tmp_path, "toy", "value"), "relu", []), "v1", many)
+    status, output = run(tmp_path, text)[:2]
+    assert status == 1
+    assert output.startswith("DIFFERS: toy gives ")
+    assert " at [" in output
+    assert len(output) < 100
+
+
 @pytest.mark.parametrize("short", [True, False])
 def test_lines_that_a_side_defines_twice_stand_twice(tmp_path, program, found, short):
     reference, candidate = toys(tmp_path, "toy", "value")

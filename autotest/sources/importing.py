@@ -11,6 +11,7 @@ from types import ModuleType
 
 from autotest.base import options
 from autotest.base.errors import UsageError
+from autotest.sources.pytest_paths import python_path
 
 
 def load(file: Path) -> ModuleType:
@@ -26,6 +27,9 @@ def load(file: Path) -> ModuleType:
     for known in (f"{package}.{name}", name):
         if known in sys.modules:
             return sys.modules[known]
+    for place in reversed(python_path(file.parent)):
+        if str(place) not in sys.path:
+            sys.path.insert(0, str(place))
     for wanted in options.imports():
         _import(wanted)
     # A package's own modules are found by its name; those beside the file must not come before everything else there.

@@ -47,6 +47,8 @@ class Measured:
     amplification: float
     #: Whether few inputs reach the worst element, so that nothing great can have cancelled in it.
     few: bool = False
+    #: Whether what differs at the worst element stays in double precision, which then is heard after everybody else.
+    stays: bool = False
     #: The greatest magnitude of the truth among the mismatched elements; 0 where that is known too roughly.
     scale: float = 0.0
 
@@ -206,11 +208,6 @@ def measure(
     at = _greatest(np.where(mask, excess, -1.0))
     gap = distance(truth, np.asarray(wide[1]).astype(truth.dtype))
     wide_allowed = rounding.allowed_in_double(allowed, truth, few)
-    if rounding.ratio(truth) < _KEPT:
-        # Great numbers elsewhere in the inputs may allow more than there is: what precision explains is gone with it.
-        narrow = distance(np.asarray(pair[0]), np.asarray(pair[1]).astype(np.asarray(pair[0]).dtype))
-        bound = np.isfinite(wide_allowed) & (narrow > 0)
-        wide_allowed = np.where(bound, np.minimum(wide_allowed, _KEPT * narrow), wide_allowed)
     beyond = np.subtract(gap, wide_allowed, out=np.full(truth.shape, -_GREATEST), where=np.isfinite(wide_allowed))
     wide_at = _greatest(np.where(mask, beyond, -np.inf))
     return Measured(
@@ -225,8 +222,15 @@ def measure(
         wide_allowed=float(wide_allowed[wide_at]),
         amplification=rounding.amplification(truth[at], float(spread[at])),
         few=bool(few[at]),
+        stays=_stays(pair, gap, at) and rounding.ratio(truth) < _KEPT,
         scale=rounding.scale(truth[mask]),
     )
+
+
+def _stays(pair: tuple[Values, Values], gap: Values, at: tuple[int, ...]) -> bool:
+    """Great numbers elsewhere in the inputs may allow more than there is: what precision explains is gone with it."""
+    expected, actual = (np.asarray(side) for side in pair)
+    return bool(gap[at] > _KEPT * distance(expected, actual.astype(expected.dtype))[at])
 
 
 def _rounded(truth: Values, dtype: str) -> Values:

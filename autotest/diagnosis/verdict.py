@@ -151,7 +151,8 @@ def judge(evidence: Evidence) -> Verdict:
 
 def _accused(evidence: Evidence) -> Verdict | None:
     """By oracles, whose word counts when they are not all against everybody."""
-    if evidence.measured is not None and evidence.measured.wide_agrees:
+    found = evidence.measured
+    if found is not None and found.wide_agrees and not (found.stays and any(found.wrong)):
         return None
     heard = [oracle for oracle in evidence.oracles if oracle.accuses in ((True, False), (False, True))]
     blamed = {oracle.accuses for oracle in heard}

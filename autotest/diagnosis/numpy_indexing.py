@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from autotest.diagnosis.numpy_special import FUNCTIONS
 from autotest.diagnosis.numpy_values import (
     NumpyFunction,
     Unknown,
@@ -131,15 +131,6 @@ def _cross(x: Values, y: Values, dim: Any = None) -> Values:
     return np.asarray(np.cross(x, y, axis=axis))
 
 
-def _log_gamma(x: Values) -> Values:
-    def one(number: float) -> float:
-        if not math.isfinite(number):
-            return abs(number)
-        return math.inf if number <= 0 and number == int(number) else math.lgamma(number)
-
-    return np.vectorize(one, otypes=[float])(x)  # type: ignore[no-any-return]
-
-
 def _unique(x: Values) -> Values:
     if np.isnan(x).any():
         raise Unknown
@@ -183,7 +174,7 @@ INDEXING: Mapping[str, NumpyFunction] = MappingProxyType(
         "diagonal": lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
         "movedim": lambda x, source, destination: np.moveaxis(x, source, destination),  # noqa: PLW0108
         "nansum": lambda x, dim=None, keepdim=False: np.nansum(x, axis=dim, keepdims=keepdim),
-        "lgamma": _log_gamma,
+        "lgamma": FUNCTIONS["lgamma"],
         "hypot": lambda x, y: np.hypot(x, y),  # noqa: PLW0108
         "signbit": lambda x: np.signbit(x),  # noqa: PLW0108
         "atleast_1d": lambda x: np.atleast_1d(x),  # noqa: PLW0108

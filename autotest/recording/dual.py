@@ -21,6 +21,7 @@ from autotest.recording.public_functions import carried_out
 from autotest.recording.recorder import Recorder, current
 from autotest.recording.sides import SideNamespace
 from autotest.recording.steps import keep_step
+from autotest.recording.uncopied import Uncopied
 
 __tracebackhide__ = of_the_test  # as in the recorder
 _PLAIN = (type(None), bool, int, float, complex, str)
@@ -28,7 +29,7 @@ _PLAIN = (type(None), bool, int, float, complex, str)
 _ITERATORS = (types.GeneratorType, map, filter, zip)
 
 
-class DualObject:
+class DualObject(Uncopied):
     """Something that exists on both sides. Everything done to it is done twice and recorded.
 
     ``.reference`` and ``.candidate`` reach one side, as do the frameworks' own names (``.pytorch``,
@@ -45,28 +46,13 @@ class DualObject:
     def _lower(self, recorder: Recorder) -> tuple[Any, Any, Operand]:
         raise NotImplementedError
 
-    def _sides(self) -> tuple[Any, Any]:  # on the reference and on the candidate
+    def _sides(self) -> tuple[Any, Any]:
+        """The objects on the reference and on the candidate."""
         return self._lower(self._recorder_now())[:2]
 
     def __instancecheck__(self, instance: object) -> bool:
         expected = self._sides()[0]
         return isinstance(instance._sides()[0] if isinstance(instance, DualObject) else instance, expected)
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        raise UsageError(
-            f"{self!r} cannot be a base class: only modules can, such as torch.nn.Module. Keep the object in an "
-            "attribute of a class of your own, and call its methods from there"
-        )
-
-    def __copy__(self) -> NoReturn:
-        raise made_by_the_test(TypeError("a dual object cannot be copied; use .clone() on a tensor, or build it twice"))
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        self.__copy__()
-
-    def __reduce__(self) -> NoReturn:
-        why = "it holds live objects of two frameworks; write torch.save(x, path), copy.deepcopy(x) or .reference"
-        raise made_by_the_test(TypeError(f"a dual object cannot be pickled: {why}"))
 
     def __repr__(self) -> str:
         recorder = self._recorder_now()
@@ -75,7 +61,8 @@ class DualObject:
         return f"{reference}:\n{expected!r}\n\n{candidate}:\n{actual!r}"
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(_items(self._recorder_now(), self))
+        recorder = self._recorder_now()
+        return iter(_items(recorder, self))
 
     def __bool__(self) -> bool:
         return bool(self._convert("bool"))
@@ -86,7 +73,8 @@ class DualObject:
     def __int__(self) -> int:
         return int(self._convert("int"))
 
-    __index__ = __int__
+    def __index__(self) -> int:
+        return int(self._convert("int"))
 
     def __float__(self) -> float:
         return float(self._convert("float"))
@@ -145,7 +133,8 @@ class Symbol(DualObject):
         return expected, actual, Root(self._path)
 
     def __getattr__(self, name: str) -> Any:
-        return self._child(name) if (child := self._children.get(name)) is None else child
+        child = self._children.get(name)
+        return self._child(name) if child is None else child
 
     def _child(self, name: str) -> Any:
         """What `name` stands for, which is kept where it is the same for every pair."""
@@ -367,7 +356,8 @@ def _named(path: str) -> Symbol:
     return torch._children.setdefault(path, Symbol(path)) if known is None else known
 
 
-def _again(call: Call) -> Any:  # what it gives when it is made once more
+def _again(call: Call) -> Any:
+    """What `call` of a function gives when it is made once more."""
     return Symbol(call.target)(*call.args, **call.kwargs)
 
 
@@ -392,7 +382,8 @@ def _recorder_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recorder:
     """Outside of any trial: the recorder of the first dual value among the arguments, or a new one."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, Value):
-            return value._recorder  # type: ignore[no-any-return]
+            recorder: Recorder = value._recorder
+            return recorder
     return Recorder(pair_outside())
 
 

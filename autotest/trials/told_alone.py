@@ -72,8 +72,9 @@ class _Asking:
         if all(told):
             return
         alone = self.pair.sides[told.index(True)]
+        done = "a tensor was made" if call.kind == "tensor" else f"{call.target} was called"
         self.complaint = UsageError(
-            f"{call.target} was called where {alone} alone had been told to compute otherwise (its own {name}), so "
+            f"{done} where {alone} alone had been told to compute otherwise (its own {name}), so "
             f"that the other side gives something else: write torch.{name}(...) with the torch of `from autotest "
             "import torch`, which tells both sides"
         )

@@ -49,6 +49,15 @@ def test_real_autocast_around_dual_calls_is_told_as_the_tests_fault_at_the_call(
     assert not list(tmp_path.glob("failures/*"))
 
 
+def test_what_was_told_before_a_tensor_is_made_is_told_in_words(tmp_path: Path) -> None:
+    def body() -> Any:
+        with plain.autocast("cpu", dtype=plain.bfloat16):
+            return torch.matmul(square(), square())
+
+    with pytest.raises(UsageError, match=r"^a tensor was made where torch alone .* \(its own autocast\)"):
+        trials(body, tmp_path, OfItsOwn())
+
+
 def test_a_default_dtype_that_the_body_sets_and_sets_back_on_one_side_is_told_as_the_tests_fault(
     tmp_path: Path,
 ) -> None:

@@ -14,7 +14,7 @@ from autotest.diagnosis.agreement import Place, results
 from autotest.diagnosis.numpy_factors import PROPERTIES, distances
 from autotest.diagnosis.numpy_oracle import numpy_result
 from autotest.diagnosis.numpy_values import Unsettled
-from autotest.diagnosis.operand_scale import AnswerFunction, operand_scale
+from autotest.diagnosis.operand_scale import AnswerFunction, greatest, operand_scale
 from autotest.diagnosis.roundoff import ROUNDOFF
 from autotest.diagnosis.scipy_counterparts import special_result
 from autotest.diagnosis.verdict import OracleResult
@@ -242,8 +242,7 @@ def _opinion(
         return None  # NumPy computes what it is given as bool in half precision
     if opinion.dtype.kind in "biu":  # places and counts are exact, however large the operands are
         return _on_values(name, opinion, np.full(opinion.shape, _LEAST), one, other)
-    sizes = [np.abs(item.data[np.isfinite(item.data)]).max(initial=0) for item in asked.held if _is_real(item)]
-    allowed = _allowed(opinion, one.dtype, np.asarray(max([1e-290, *map(float, sizes)])))
+    allowed = _allowed(opinion, one.dtype, np.asarray(greatest(item.data for item in asked.held if _is_real(item))))
     heard = _on_values(name, opinion, allowed, one, other)
     if heard is None or any(heard.accuses):
         return heard

@@ -53,8 +53,7 @@ def _softmax(x: Values, dim: int | None = None, _stacklevel: int = 3, dtype: Non
 
 
 def _logsumexp(x: Values, dim: Any, keepdim: bool = False) -> Values:
-    total = log_sum(x, axis_of(dim))
-    return np.asarray(total if keepdim else np.squeeze(total, axis=axis_of(dim)))
+    return log_sum(x, axis_of(dim), keepdim)
 
 
 def _layer_norm(x: Values, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Values:

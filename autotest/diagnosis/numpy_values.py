@@ -47,11 +47,12 @@ def of_finite(function: NumpyFunction) -> NumpyFunction:
     return called
 
 
-def log_sum(x: Values, axis: Any) -> Values:
-    """The logarithm of the sum of the exponentials along `axis`, which is kept."""
+def log_sum(x: Values, axis: Any, keepdims: bool = False) -> Values:
+    """The logarithm of the sum of the exponentials along `axis`."""
     top = x.max(axis=axis, keepdims=True)
     top = np.where(np.isinf(top), 0.0, top)  # an infinity less itself is no number, and it needs no shift
-    return np.asarray(np.log(np.exp(x - top).sum(axis=axis, keepdims=True)) + top)
+    total = np.log(np.exp(x - top).sum(axis=axis, keepdims=True)) + top
+    return np.asarray(total if keepdims else np.squeeze(total, axis=axis))
 
 
 def p_norm(x: Values, p: float, axis: Any = -1, *, keepdims: bool = False) -> Values:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -24,11 +24,11 @@ def operand_scale(answer: AnswerFunction, args: Sequence[Any], kwargs: Mapping[s
     same order, so that what is selected by order stays where it is, and no two are alike, so that none cancel.
     """
     arrays = [item for item in leaves((tuple(args), dict(kwargs))) if isinstance(item, np.ndarray)]
-    whole = max([1e-290, *(_greatest(item) for item in arrays if item.dtype.kind in "iub")])
-    greatest = max([whole, *(_greatest(item) for item in arrays if item.dtype.kind == "f")])
-    scale = np.full(found.shape, greatest)
+    whole = greatest(item for item in arrays if item.dtype.kind in "iub")
+    most = max(whole, greatest(item for item in arrays if item.dtype.kind == "f"))
+    scale = np.full(found.shape, most)
     for cut in reversed(_CUTS):
-        if cut < greatest / 2:
+        if cut < most / 2:
             other = _answered(answer, *_cut((tuple(args), dict(kwargs)), cut))
             if isinstance(other, np.ndarray) and other.shape == found.shape:
                 scale[_alike(found, other)] = max(2 * cut, whole)
@@ -66,8 +66,9 @@ def _cut(operands: Any, cut: float) -> Any:
     return map_operand(operands, replaced)
 
 
-def _greatest(item: Values) -> float:
-    return float(np.abs(item[np.isfinite(item)].astype(float)).max(initial=0))
+def greatest(arrays: Iterable[Values]) -> float:
+    """The greatest magnitude of the finite numbers in `arrays`, and no zero, by which one may want to divide."""
+    return max([1e-290, *(float(np.abs(item[np.isfinite(item)].astype(float)).max(initial=0)) for item in arrays)])
 
 
-__all__ = ["operand_scale"]
+__all__ = ["greatest", "operand_scale"]

@@ -87,13 +87,13 @@ def _is_rounding(item: Mismatch, agreement: Agreement, opinion: Opinion, setting
     measured = double.measured(place, item, settings, agreement)
     if measured is None:
         return False
-    if measured.wide_agrees and (not any(measured.wrong) or _is_small(item, settings)):
+    if measured.is_rounding or (measured.wide_agrees and _is_small(item, settings)):
         return True
     if located.slot is not None:
         # The inputs may reach the divergent call exactly, as when a row is expanded: what it makes of errors in them
         # shows when its own operands move.
         moved = double.measured(place, item, settings, agreement, into=located.slot)
-        if moved is not None and moved.wide_agrees and not any(moved.wrong):
+        if moved is not None and moved.is_rounding:
             return True
     within = measured.wide_agrees and max(measured.errors) <= double.cancellation
     return within and (located.slot is None or located.alone is not None)

@@ -45,7 +45,7 @@ class Agreement:
         return self._results
 
     def _read(self) -> dict[Place, tuple[Any, Any]]:
-        pairings, _ = pair_up(self.record)
+        pairings = pair_up(self.record).pairings
         expected = freeze(self.record.pair.reference, [item.expected for item in pairings])
         actual = freeze(self.record.pair.candidate, [item.actual for item in pairings])
         found: dict[Place, tuple[Any, Any]] = {}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from autotest.base.errors import FrameworkMissing
+from autotest.comparison import TensorValue
 from autotest.frameworks.namespace import Namespace
 from autotest.frameworks.requests import FunctionCalled, Implementation, PublicCall
 from autotest.frameworks.samples import SampleDatabase
@@ -38,28 +39,33 @@ class TorchFramework(Namespace):
         without_stacks(torch)
         return super().import_root()
 
+    def values(self, tensors: Sequence[Any]) -> list[TensorValue]:
+        # As in other namespaces, without a look at what torch's own attributes are: a trial reads a dozen tensors.
+        self.synchronize()
+        names = self._dtype_names
+        return [
+            TensorValue(
+                self.to_numpy(tensor),
+                names.get(tensor.dtype) or self.dtype_name(tensor.dtype),
+                self.device_type(tensor),
+                tensor.requires_grad,
+            )
+            for tensor in tensors
+        ]
+
     def to_numpy(self, tensor: Any) -> np.ndarray[Any, Any]:
-        if tensor.dtype not in self._carried:
-            if tensor.dtype is self.root.complex32:  # NumPy has none; each of them is a complex64 exactly
-                tensor = tensor.to(self.root.complex64)
-        elif tensor.layout is self._strided:
-            if tensor._is_zerotensor():  # zeros without memory, as a backward may give: NumPy would read anything
-                tensor = tensor.clone()
+        if tensor._is_zerotensor():  # zeros without memory, as a backward may give: NumPy would read anything
+            tensor = tensor.clone()
+        try:
             array: np.ndarray[Any, Any] = tensor.numpy(force=True)
-            return array
-        return super().to_numpy(tensor)
+        except TypeError:  # NumPy has no such dtype or layout
+            if tensor.dtype is self.root.complex32:  # each of them is a complex64 exactly
+                tensor = tensor.to(self.root.complex64)
+            array = super().to_numpy(tensor)
+        return array
 
     def device_type(self, tensor: Any) -> str:
         return "cpu" if tensor.is_cpu else super().device_type(tensor)  # a tenth of the time, for every tensor of a run
-
-    @functools.cached_property
-    def _carried(self) -> frozenset[Any]:
-        """The dtypes that NumPy has too."""
-        return frozenset(dtype for dtype in self._dtype_names if dtype is not self.root.bfloat16)
-
-    @functools.cached_property
-    def _strided(self) -> Any:
-        return self.root.strided
 
     def sample_databases(self) -> Sequence[SampleDatabase]:
         return self._databases

@@ -17,6 +17,7 @@ from autotest.program.semantics import (
     may_share_memory,
     pushes_gradients,
     returns_gradients,
+    targets,
     written,
 )
 from autotest.recording.record import Record
@@ -27,6 +28,12 @@ _NO_OPERATION = frozenset(
     "train eval register_hook".split()
 )
 _DISCARDS = frozenset(("zero_grad", "zero_"))
+
+
+def surely_compared(record: Record) -> bool:
+    """Whether those gradients that were compared are all that can be said, as in most trials: what was done last was to
+    push back, and no operator is listed."""
+    return pushes_gradients(record.calls[-1]) and not any(map(listed, targets(record.calls)))
 
 
 def examine(record: Record, compared: int) -> GradientUse:
@@ -160,4 +167,4 @@ def _only_wiped(record: Record, slot: int) -> bool:
     return bool(readers) and all(base_name(later) in _DISCARDS for later in readers)
 
 
-__all__ = ["carrying_calls", "examine", "tensors_in"]
+__all__ = ["carrying_calls", "examine", "surely_compared", "tensors_in"]

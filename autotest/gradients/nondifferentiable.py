@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Literal, NamedTuple
 
 from autotest.program.semantics import plain_name
@@ -42,6 +43,7 @@ WITHOUT_GRADIENT: dict[str, NoGradient] = {
 }
 
 
+@functools.lru_cache(maxsize=1024)
 def listed(operator: str) -> NoGradient | None:
     """Why `operator`, a dotted path, a method or an in-place form, has no gradient; None where it must have one."""
     return WITHOUT_GRADIENT.get(plain_name(operator))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from autotest.comparison import Side, Stage
-from autotest.program import Call, CallKind, Ref
+from autotest.program import Call, Ref
 from autotest.recording.recorder import Recorder
 
 _MAGIC = b"autotest trail 1\n"
@@ -115,17 +115,14 @@ class Breadcrumb:
         _STATE.pack_into(self._memory, _STATE_AT, index, 0, 0, 0)
 
     def about_to(self, recorder: Recorder, side: Side, call: Call) -> None:
-        marks = 0 if recorder.rejection is None else _REFUSED
-        if side == "reference":
-            marks = _OF_REFERENCE
-        target = call.target if call.target != "__call__" else called(recorder, call)
-        number = self._numbers.get(target)
+        number = self._numbers.get(call.target)
         if number is None:
-            number = self._number(call.kind, target)
-        if number < 0:  # a backward call: what it goes back through is more telling than its own name
-            _CALL.pack_into(self._memory, _CALL_AT, call.slot, marks | _BACKWARD, self._operator)
-            return
-        self._operator = number or self._operator  # a tensor is made before what it is pushed back through
+            number = self._number(recorder, call)
+        marks = _OF_REFERENCE if side == "reference" else 0 if recorder.rejection is None else _REFUSED
+        if number > 0:
+            self._operator = number
+        elif number < 0:  # a backward call: what it goes back through is more telling than its own name
+            number, marks = self._operator, marks | _BACKWARD
         _CALL.pack_into(self._memory, _CALL_AT, call.slot, marks, number)
 
     def judging(self) -> None:
@@ -133,17 +130,23 @@ class Breadcrumb:
         call, marks, number = _CALL.unpack_from(self._memory, _CALL_AT)
         _CALL.pack_into(self._memory, _CALL_AT, call, marks | _JUDGED, number)
 
-    def _number(self, kind: CallKind, target: str) -> int:
-        if target in ("backward", "autograd.backward"):
+    def _number(self, recorder: Recorder, call: Call) -> int:
+        """What stands for the operator of `call`: 0 for a tensor that is made, and a negative one for a backward."""
+        name = called(recorder, call)
+        if name == "__call__":  # of what no call made; under that name, all calls of modules would be found as this one
+            name = "call"
+        if name in self._numbers:
+            return self._numbers[name]
+        if name in ("backward", "autograd.backward"):
             number = -1
-        elif kind == "tensor" or len(self._numbers) >= _NAMES:
+        elif call.kind == "tensor" or len(self._numbers) >= _NAMES:
             number = 0
         else:
             number = len(self._numbers) + 1
-            name = target.encode()[: _NAME_SIZE - 1] + b"\0"
+            written = name.encode()[: _NAME_SIZE - 1] + b"\0"
             at = _NAMES_AT + _NAME_SIZE * number
-            self._memory[at : at + len(name)] = name
-        self._numbers[target] = number
+            self._memory[at : at + len(written)] = written
+        self._numbers[name] = number
         return number
 
     def rest(self) -> None:

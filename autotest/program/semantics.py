@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -54,6 +55,9 @@ _SOMETIMES_VIEWS: Final = frozenset(
 _RETURN_GRADIENTS: Final = frozenset(("autograd.grad",))
 _LEAVE_GRADIENTS: Final = frozenset(("backward", "autograd.backward"))
 _PUSH_GRADIENTS: Final = _LEAVE_GRADIENTS | _RETURN_GRADIENTS
+_GIVE_GRADIENTS: Final = _RETURN_GRADIENTS | {"grad"}
+_HOLDERS: Final = frozenset(("nn.Module",))
+_target: Final = operator.attrgetter("target")
 #: What a module or a tensor is told, which computes nothing.
 _SETTINGS: Final = frozenset(("train", "eval", "requires_grad_", "double", "float", "half", "to"))
 #: Functions after which a module computes one of its parameters of others, or no longer does.
@@ -63,6 +67,11 @@ _REPARAMETRIZING: Final = frozenset(
         "register_parametrization"
     ).split()
 )
+
+
+def targets(calls: Iterable[Call]) -> Iterator[str]:
+    """What each of `calls` names: for a first look at all of them, which costs no more than a look at one."""
+    return map(_target, calls)
 
 
 def base_name(call: Call) -> str:
@@ -223,4 +232,14 @@ def reparametrizes(call: Call) -> bool:
 
 def is_holder(call: Call) -> bool:
     """Whether `call` makes a module that does nothing but hold others: what stands for a class of a test's own."""
-    return call.kind == "function" and call.target == "nn.Module"
+    return call.kind == "function" and call.target in _HOLDERS
+
+
+def make_holders(calls: Iterable[Call]) -> bool:
+    """Whether one of `calls` may be what `is_holder` says."""
+    return not _HOLDERS.isdisjoint(targets(calls))
+
+
+def give_gradients(calls: Iterable[Call]) -> bool:
+    """Whether one of `calls` may be what `gives_gradients` says."""
+    return not _GIVE_GRADIENTS.isdisjoint(targets(calls))

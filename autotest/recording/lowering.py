@@ -16,6 +16,7 @@ from autotest.frameworks import ABSENT, Made, files
 from autotest.program import Array, CallKind, Operand, Ref, Root, plain_container
 from autotest.recording.files import with_own_files
 from autotest.recording.record import Record
+from generators import NOTHING
 from generators.annotations import describe, element
 
 # Errors of a test's own making are told at its line: what raises them here is no part of the traceback.
@@ -57,9 +58,9 @@ _made = tuple.__new__
 class LoweredArguments(NamedTuple):
     """The arguments of one call, for the reference, for the candidate, and in the program."""
 
-    expected: list[Any]
-    actual: list[Any]
-    operands: list[Operand]
+    expected: Sequence[Any]
+    actual: Sequence[Any]
+    operands: tuple[Operand, ...]
     expected_named: dict[str, Any]
     actual_named: dict[str, Any]
     named: dict[str, Operand]
@@ -75,33 +76,39 @@ def lower_arguments(
     """Lower what is given to the function or method `called`, after its `owner`; what draws `nothing` is left out."""
     if called[1] in _ABOUT_FILES and called[0] == "function":
         args, kwargs = with_own_files(called[1], args, kwargs)
-    expected, actual, operands = ([owner[0]], [owner[1]], [owner[2]]) if owner is not None else ([], [], [])
-
-    def annotation(key: int | str) -> Any:
-        asked = recorder.pair.annotations(*called, None if owner is None else owner[0], len(args), tuple(kwargs))
-        return asked.get(key)
-
+    positional = [] if owner is None else [owner]
     for position, value in enumerate(args):
         kind = type(value)
         if kind in LITERALS:
-            one = other = operand = value
+            positional.append((value, value, value))
         elif hasattr(kind, "_lower"):  # dual, the commonest: no annotation needs to be at hand
-            one, other, operand = value._lower(recorder)
+            positional.append(value._lower(recorder))
         else:
-            one, other, operand = lower(recorder, value, functools.partial(annotation, position))
-        if one is not generators.NOTHING:
-            expected.append(one)
-            actual.append(other)
-            operands.append(operand)
-    given: LoweredArguments = _made(LoweredArguments, (expected, actual, operands, {}, {}, {}))
-    if kwargs:
-        for key, value in kwargs.items():
-            one, other, operand = lower(recorder, value, functools.partial(annotation, key))
-            if one is not generators.NOTHING:
-                given.expected_named[key] = one
-                given.actual_named[key] = other
-                given.named[key] = operand
-    return given
+            annotation = functools.partial(_annotation, recorder, called, owner, args, kwargs, position)
+            positional.append(lower(recorder, value, annotation))
+    given = [triple for triple in positional if triple[0] is not NOTHING]
+    expected, actual, operands = zip(*given, strict=True) if given else ((), (), ())
+    if not kwargs:
+        return _made(LoweredArguments, (expected, actual, operands, {}, {}, {}))
+    named = {
+        key: lower(recorder, value, functools.partial(_annotation, recorder, called, owner, args, kwargs, key))
+        for key, value in kwargs.items()
+    }
+    sides = ({key: triple[at] for key, triple in named.items() if triple[0] is not NOTHING} for at in range(3))
+    return LoweredArguments(expected, actual, operands, *sides)
+
+
+def _annotation(
+    recorder: LiveRecord,
+    called: tuple[CallKind, str],
+    owner: tuple[Any, Any, Operand] | None,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    key: int | str,
+) -> Any:
+    """What the reference says of the argument that is given by this position or keyword; None where it says nothing."""
+    asked = recorder.pair.annotations(*called, None if owner is None else owner[0], len(args), tuple(kwargs))
+    return asked.get(key)
 
 
 def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tuple[Any, Any, Operand]:
@@ -124,11 +131,11 @@ def lower(recorder: LiveRecord, value: Any, annotation: Callable[[], Any]) -> tu
         return _sequence(recorder, value, annotation, kind)
     if kind is dict or kind is OrderedDict:
         items = {key: lower(recorder, item, lambda: None) for key, item in value.items()}
-        kept = {key: triple for key, triple in items.items() if triple[0] is not generators.NOTHING}
+        kept = {key: triple for key, triple in items.items() if triple[0] is not NOTHING}
         return tuple(kind((key, triple[side]) for key, triple in kept.items()) for side in range(3))  # type: ignore[return-value]
     if kind is slice:
         bounds = [lower(recorder, item, lambda: None) for item in (value.start, value.stop, value.step)]
-        bounds = [(None,) * 3 if bound[0] is generators.NOTHING else bound for bound in bounds]
+        bounds = [(None,) * 3 if bound[0] is NOTHING else bound for bound in bounds]
         return tuple(slice(*side) for side in zip(*bounds, strict=True))  # type: ignore[return-value]
     return _foreign(recorder, value)
 
@@ -138,13 +145,13 @@ def _sequence(recorder: LiveRecord, items: Any, annotation: Callable[[], Any], k
     triples = [
         lower(recorder, item, functools.partial(_element, annotation, at, count)) for at, item in enumerate(items)
     ]
-    triples = [triple for triple in triples if triple[0] is not generators.NOTHING]
+    triples = [triple for triple in triples if triple[0] is not NOTHING]
     return kind([t[0] for t in triples]), kind([t[1] for t in triples]), kind([t[2] for t in triples])
 
 
 def _foreign(recorder: LiveRecord, value: Any) -> tuple[Any, Any, Operand]:
     """An object that is neither dual nor plain: a framework's own, NumPy's, or the test's."""
-    if value is generators.NOTHING:
+    if value is NOTHING:
         return value, value, value
     if (isinstance(value, type) and issubclass(value, generators.Generator)) or value is generators.random_bool:
         raise UsageError(

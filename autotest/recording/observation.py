@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from autotest.base.errors import AdapterWrong
@@ -18,7 +20,7 @@ from autotest.frameworks.freezing import freeze, freezing
 from autotest.frameworks.states import StateDiffers
 from autotest.program import operator_of
 from autotest.program.calls import first_use
-from autotest.program.semantics import gives_gradients, is_backward, is_step
+from autotest.program.semantics import give_gradients, gives_gradients, is_backward, is_step
 from autotest.recording.external_values import state_differs
 from autotest.recording.pairing import Pairing, pair_up
 from autotest.recording.record import Record, stage_of
@@ -45,6 +47,9 @@ class Observed:
         return reference.numel([pairing.expected for pairing in self.pairings if type(pairing.expected) in types])
 
 
+_expected, _actual = operator.attrgetter("expected"), operator.attrgetter("actual")
+
+
 def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
     """The mismatches that count of everything that `record` holds."""
     return wanted(compare([observe(record)], settings)[0], settings)
@@ -52,25 +57,21 @@ def compare_trial(record: Record, settings: Settings) -> list[Mismatch]:
 
 def observe(record: Record) -> Observed:
     """Find out what there is to compare."""
-    pairings, compared = pair_up(record)
-    gradients = _read_gradients(record)
-    for pairing in pairings:
-        if pairing.stage == "backward" and pairing.expected is not None:
-            gradients += 1
-    return Observed(record, pairings, compared, gradients)
+    paired = pair_up(record)
+    return Observed(record, paired.pairings, paired.results, paired.gradients + _read_gradients(record))
 
 
 def compare(trials: Sequence[Observed], settings: Settings) -> list[list[Mismatch]]:
     """Read both sides of some trials of one pair, waiting for each side once; all mismatches of each of them."""
-    pair = trials[0].record.pair
+    pair, pairings = trials[0].record.pair, [*chain.from_iterable(trial.pairings for trial in trials)]
     try:
-        read = freezing(pair.candidate, [pairing.actual for trial in trials for pairing in trial.pairings])
+        read = freezing(pair.candidate, [*map(_actual, pairings)])
     except (AdapterWrong, CandidateDied):
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the candidate's
         return _unreadable(trials, settings, error)
     # An asynchronous candidate works meanwhile.
-    expected = freeze(pair.reference, [pairing.expected for trial in trials for pairing in trial.pairings])
+    expected = freeze(pair.reference, [*map(_expected, pairings)])
     try:
         actual = read()
     except (AdapterWrong, CandidateDied):
@@ -194,14 +195,10 @@ def _is_trained(recorder: Record, value: Any) -> bool:
     )
 
 
-#: The kinds of the calls by which a body gets hold of a gradient.
-_TAKING = frozenset(("function", "getattr"))
-
-
 def _read_gradients(recorder: Record) -> int:
     """How many gradients the body itself took hold of, so that they are compared as results."""
-    taken = [recorder.expected[call.slot] for call in recorder.calls if call.kind in _TAKING and gives_gradients(call)]
-    if not taken:
+    if not give_gradients(recorder.calls):
         return 0
+    taken = [recorder.expected[call.slot] for call in recorder.calls if gives_gradients(call)]
     flat = [item for value in taken for item in (value if isinstance(value, (tuple, list)) else (value,))]
     return sum(1 for item in flat if isinstance(item, recorder.pair.reference.tensor_types))

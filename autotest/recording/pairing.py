@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from autotest.comparison import Missing, Stage
 from autotest.frameworks import ABSENT, Framework
 from autotest.frameworks.freezing import PLAIN
 from autotest.program import LAYOUT, Call, refs
-from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call, reparametrizes
+from autotest.program.semantics import is_backward, is_class, is_holder, is_module_call, make_holders, reparametrizes
 from autotest.program.semantics import written as written_by
 from autotest.recording.record import Record
 from autotest.recording.undefined import spoilt_with
@@ -33,15 +33,24 @@ class Pairing(NamedTuple):
     defined: bool
 
 
-def pair_up(record: Record) -> tuple[list[Pairing], int]:
-    """Everything to compare, in program order, and how many of them are results."""
+class Paired(NamedTuple):
+    """All pairs of a record in program order; how many results of calls there are, and how many gradients."""
+
+    pairings: list[Pairing]
+    results: int
+    #: Those that the reference has.
+    gradients: int
+
+
+def pair_up(record: Record) -> Paired:
+    """Everything to compare."""
     pairs = _Pairs(record)
-    pairs.add_all(_holders_last(record.calls))
+    pairs.add_all(_holders_last(record))
     found = pairs.found
     if not (record.pair.reference.holds_values and record.pair.candidate.holds_values):
         found = [item if isinstance(item.expected, PLAIN) else item._replace(defined=False) for item in found]
         found += [_strides(record, item) for item in found if _have_strides(record, item)]
-    return found, pairs.results
+    return Paired(found, pairs.results, pairs.gradients)
 
 
 #: What a NamedTuple's own constructor does, at half the cost: every tensor of a trial is paired.
@@ -83,6 +92,7 @@ class _Pairs:
         "failed",
         "found",
         "graded",
+        "gradients",
         "gradients_undefined",
         "pushed_back",
         "record",
@@ -97,8 +107,9 @@ class _Pairs:
         self.record = record
         self.reference, self.candidate = record.pair.reference, record.pair.candidate
         self.found: list[Pairing] = []
-        #: How many results of calls are among them.
+        #: How many results of calls, and how many gradients of the reference, are among them.
         self.results = 0
+        self.gradients = 0
         #: ids of both sides' objects that have been paired.
         self.seen: set[tuple[int, int]] = set()
         #: ids of the candidate's tensors whose gradient is paired: a call may return a leaf that the reference copies.
@@ -106,32 +117,35 @@ class _Pairs:
         self.gradients_undefined = record.gradients_undefined()
         # The rule is that everything is specified: then no slot needs to be asked about.
         self.specified = not (record.undefined or record.undefined_slots)
-        self.failed = {mismatch.slot for mismatch in record.mismatches}
-        self.written = _written_by(record, self.failed) if self.failed else set()
-        # Where the candidate's backward failed, its missing gradients are no findings of their own.
-        self.pushed_back = not any(mismatch.stage == "backward" for mismatch in record.mismatches)
+        self.failed: Collection[int] = ()
+        self.written: Collection[int] = ()
+        #: Where the candidate's backward failed, its missing gradients are no findings of their own.
+        self.pushed_back = True
+        if record.mismatches:
+            self.failed = {mismatch.slot for mismatch in record.mismatches}
+            self.written = _written_by(record, self.failed)
+            self.pushed_back = not any(mismatch.stage == "backward" for mismatch in record.mismatches)
 
-    def add_all(self, calls: Sequence[Call]) -> None:
-        """Pair what `calls` gave on either side."""
-        record, types, failed = self.record, self.reference.tensor_types, self.failed
-        found, seen, written = self.found, self.seen, self.written
-        for call in calls:
-            kind, slot = call.kind, call.slot
-            if kind in _SILENT or (failed and slot in failed):
+    def add_all(self, returned: Iterable[tuple[Call, Any, Any]]) -> None:
+        """Pair what calls have returned on either side."""
+        types, failed, written, seen = self.reference.tensor_types, self.failed, self.written, self.seen
+        for call, expected, actual in returned:
+            kind = call.kind
+            if kind in _SILENT or (failed and call.slot in failed):
                 continue
-            expected, actual = record.expected[slot], record.actual[slot]
             is_result = kind != "tensor" and call.note != LAYOUT
             if type(expected) not in types:
                 self._add(call, expected, actual, is_result and not is_backward(call))
                 continue
             # A tensor, the commonest: with the least that has to be asked.
             self.results += is_result
-            identity = (id(expected), id(actual))
-            if identity in seen or id(expected) in written:
+            identity = id(expected), id(actual)
+            if identity in seen or (written and id(expected) in written):
                 continue
             seen.add(identity)
-            defined = self.specified or not record.is_undefined(slot)
-            found.append(_made(Pairing, (slot, "", "forward", expected, actual, defined)))
+            slot = call.slot
+            defined = self.specified or not self.record.is_undefined(slot)
+            self.found.append(_made(Pairing, (slot, "", "forward", expected, actual, defined)))
             if self.pushed_back:
                 self._gradient_of(slot, expected, actual)
 
@@ -173,14 +187,18 @@ class _Pairs:
 
     def _gradient_of(self, slot: int, expected: Any, actual: Any) -> None:
         """Pair the gradients of a tensor, if either side has one."""
-        held, candidate = self.reference.holds_gradient(expected), self.candidate
-        if held or (
-            id(actual) not in self.graded
-            and isinstance(actual, candidate.tensor_types)
-            and candidate.holds_gradient(actual)
+        if self.reference.holds_gradient(expected):
+            gradient = self.reference.gradient(expected)
+        elif (
+            id(actual) in self.graded
+            or not isinstance(actual, self.candidate.tensor_types)
+            or not self.candidate.holds_gradient(actual)
         ):
-            self.graded.add(id(actual))
-            self._gradient(slot, "", self.reference.gradient(expected) if held else None, actual)
+            return
+        else:
+            gradient = None
+        self.graded.add(id(actual))
+        self._gradient(slot, "", gradient, actual)
 
     def _module(self, slot: int, expected: Any, actual: Any) -> None:
         reference, candidate = self.reference, self.candidate
@@ -205,20 +223,24 @@ class _Pairs:
         gradient = self.candidate.gradient(actual) if isinstance(actual, self.candidate.tensor_types) else None
         defined = slot not in self.gradients_undefined
         if expected is not None:
+            self.gradients += 1
             self.seen.add((id(expected), id(gradient)))  # what a body reads as `x.grad` is this, and no other result
         self.found.append(_made(Pairing, (slot, f"{suffix}.grad", "backward", expected, gradient, defined)))
 
 
-def _holders_last(calls: Sequence[Call]) -> Sequence[Call]:
-    """What is in modules that only hold others is told of where it was made; then come those that nothing holds."""
-    holders = {call.slot for call in calls if call.kind == "function" and is_holder(call)}
-    if not holders:
-        return calls
+def _holders_last(record: Record) -> Iterable[tuple[Call, Any, Any]]:
+    """The calls and what they gave on either side. What is in modules that only hold others is told of where it was
+    made; then come those that nothing holds."""
+    calls = record.calls
+    if not make_holders(calls):
+        return zip(calls, record.expected, record.actual, strict=True)
+    holders = {call.slot for call in calls if is_holder(call)}
     held = {ref.slot for call in calls if _holds(call) for ref in [*refs(call)][call.kind != "function" :]}
-    return [
+    ordered = [
         *(call for call in calls if call.slot not in holders),
         *(call for call in calls if call.slot in holders and call.slot not in held),
     ]
+    return ((call, record.expected[call.slot], record.actual[call.slot]) for call in ordered)
 
 
 def _holds(call: Call) -> bool:
@@ -226,7 +248,7 @@ def _holds(call: Call) -> bool:
     return call.kind == "setattr" or is_class(call) or call.target in _PUTTING
 
 
-def _written_by(recorder: Record, failed: set[int]) -> set[int]:
+def _written_by(recorder: Record, failed: Collection[int]) -> set[int]:
     """ids of the reference's tensors that a call has written into which failed on the candidate, by itself or through
     a view.
 

@@ -128,7 +128,8 @@ class JudgedTrials:
         waiting, self.waiting, self.held = self.waiting, [], 0
         settle([outcome for _, outcome in waiting], self.test.settings)
         for planned, outcome in waiting:
-            settle([outcome], self.test.settings)  # where it was not yet
+            if outcome.pending is not None:  # it stood behind one that the candidate hangs in
+                settle([outcome], self.test.settings)
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
         self._held_much = any(holds_much(outcome.recorder) for _, outcome in waiting)

@@ -149,15 +149,17 @@ def _performed(
     recorder = Recorder(pair, check_errors=settings.check_errors)
     if is_known_refusal is not None:
         recorder.is_known_refusal = functools.partial(is_known_refusal, recorder)
-    pair.reference.seed(seed & 0xFFFFFFFF)
+    low_bits = seed & 0xFFFFFFFF
+    pair.reference.seed(low_bits)
     random.seed(seed)
-    np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002 - whatever a body draws with, it draws the same in every run
+    np.random.seed(low_bits)  # noqa: NPY002 - whatever a body draws with, it draws the same in every run
     must_begin_alike(pair)
-    modes = [(side, side.modes()) for side in (pair.reference, pair.candidate)]
+    reference, candidate = pair.reference, pair.candidate
+    modes, candidates_modes = reference.modes(), candidate.modes()
     with generators.using(source), recording(recorder):
         try:
             returned = _returned(body, pair)
-            if pair.reference.modes() != modes[0][1]:
+            if reference.modes() != modes:
                 told_on_both_sides(recorder)
             tensors = returned_tensors(returned, recorder)
             if settings.auto_backward:
@@ -170,10 +172,10 @@ def _performed(
         except CandidateDied as error:
             return _of_death(seed, recorder, source, error)
         finally:
-            for side, found in modes:
-                side.restore(found)
+            reference.restore(modes)
+            candidate.restore(candidates_modes)
             if recorder.files:
-                files.remove(pair.candidate)
+                files.remove(candidate)
     if recorder.rejection is not None and not recorder.mismatches:
         return Outcome(seed, recorder, source.choices, source.features, rejection=recorder.rejection)
     try:
@@ -283,6 +285,8 @@ def _hold_against_numbers(outcome: Outcome, settings: Settings) -> None:
 
 
 def _complaint(recorder: Recorder, settings: Settings, gradients: int) -> str:
+    if gradients and differentiable.surely_compared(recorder):
+        return ""
     evidence = differentiable.examine(recorder, gradients)
     return gate.complaint(evidence, auto_backward=bool(settings.auto_backward), skipped=settings.skip_grad)
 

@@ -22,7 +22,7 @@ def x(*shape):
 
 
 def compared_names(outcome):
-    return {pairing.suffix for pairing in pair_up(outcome.recorder)[0]}
+    return {pairing.suffix for pairing in pair_up(outcome.recorder).pairings}
 
 
 def test_both_sides_start_from_the_references_parameters():

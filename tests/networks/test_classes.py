@@ -60,7 +60,7 @@ def x(*shape, **options):
 def test_a_network_is_called_compared_and_its_parameters_have_gradients():
     outcome = trial(lambda: Net()(x()))
     assert agrees(outcome)
-    compared = {pairing.suffix for pairing in pair_up(outcome.recorder)[0]}
+    compared = {pairing.suffix for pairing in pair_up(outcome.recorder).pairings}
     assert {".weight", ".weight.grad", ".bias.grad", ".grad"} <= compared
 
 

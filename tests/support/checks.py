@@ -84,8 +84,9 @@ def pairings(keep: Callable[[Any, Any], bool]) -> Remove:
 
     def careless(pair_up: Any) -> Any:
         def some(recorder: Any) -> Any:
-            found, count = pair_up(recorder)
-            return [item for item in found if keep(item, recorder.calls[item.slot])], count
+            found = pair_up(recorder)
+            kept = [item for item in found.pairings if keep(item, recorder.calls[item.slot])]
+            return found._replace(pairings=kept)
 
         return some
 

@@ -220,7 +220,8 @@ class _Pairs:
 
     def _gradient(self, slot: int, suffix: str, expected: Any, actual: Any) -> None:
         """Pair the gradient `expected` of a tensor of the reference with that of `actual`, the candidate's tensor."""
-        gradient = self.candidate.gradient(actual) if isinstance(actual, self.candidate.tensor_types) else None
+        candidate = self.candidate
+        gradient = candidate.gradient(actual) if isinstance(actual, candidate.tensor_types) else None
         defined = slot not in self.gradients_undefined
         if expected is not None:
             self.gradients += 1

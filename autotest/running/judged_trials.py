@@ -138,6 +138,12 @@ class JudgedTrials:
         test, tally = self.test, self.tally
         judgement = self._judged(outcome)
         match judgement:
+            case Accepted() | Expected() | Cleared():
+                tally.accepted += 1
+                options = self.context.options
+                if options.coverage:
+                    found = given(outcome.recorder, outcome.gradients, special_values=options.special_values)
+                    tally.coverage.append(found)
             case Rejected(rejection):
                 tally.rejections[rejection.reason] += 1
                 tally.places.setdefault(rejection.reason, rejection.place)
@@ -151,12 +157,6 @@ class JudgedTrials:
             case GradientMissing(complaint):
                 said = text.gradient_not_compared(outcome.seed, planned.trial, complaint)
                 raise GradientNotCompared(test.id, said)
-            case _:
-                tally.accepted += 1
-                options = self.context.options
-                if options.coverage:
-                    found = given(outcome.recorder, outcome.gradients, special_values=options.special_values)
-                    tally.coverage.append(found)
         tally.compared += outcome.compared
         tally.gradients += outcome.gradients
         if isinstance(judgement, Accepted) and self.context.pair.checks_graph(test.settings.check_graph):

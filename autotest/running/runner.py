@@ -22,6 +22,7 @@ from autotest.running.tally import Tally
 from autotest.sources.called_tests import trial_seed
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
+from autotest.trials.returned import must_begin_alike
 from autotest.trials.trial import Outcome, Test, perform
 from generators import Schedule
 
@@ -60,6 +61,7 @@ def patience(test: Test, options: Options) -> float | None:
 
 def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
     """What is to take the trials of `test` against one candidate, and the seeds of those that kill."""
+    must_begin_alike(context.pair)  # once: after each trial, both sides are told again what they were told before it
     tally = Tally()
     run_hooks.begins(test, context, tally)
     store = Store(context.options.directory)

@@ -109,6 +109,7 @@ def run_trial(
     forced: Sequence[generators.Choice] | None = None,
 ) -> Outcome:
     """Run `body` once with everything drawn from `seed`, or from the choices `forced` as far as they go; compare."""
+    must_begin_alike(pair)
     outcome = perform(body, seed, settings, pair, forced)
     settle([outcome], settings)
     return outcome
@@ -149,12 +150,11 @@ def _performed(
     recorder = Recorder(pair, check_errors=settings.check_errors)
     if is_known_refusal is not None:
         recorder.is_known_refusal = functools.partial(is_known_refusal, recorder)
+    reference, candidate = pair.reference, pair.candidate
     low_bits = seed & 0xFFFFFFFF
-    pair.reference.seed(low_bits)
+    reference.seed(low_bits)
     random.seed(seed)
     np.random.seed(low_bits)  # noqa: NPY002 - whatever a body draws with, it draws the same in every run
-    must_begin_alike(pair)
-    reference, candidate = pair.reference, pair.candidate
     modes, candidates_modes = reference.modes(), candidate.modes()
     with generators.using(source), recording(recorder):
         try:

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import math
 import os
 import secrets
@@ -56,9 +57,6 @@ VARIABLES: Final = tuple(map(variable_of, (*project.KEYS, "trial")))
 PROJECT: Final = "AUTOTEST_PROJECT"
 #: Those, and the one that says where others may stand.
 _KNOWN: Final = (*VARIABLES, PROJECT)
-
-#: Those that say which frameworks run, and nothing of how.
-_OF_PAIRS: Final = frozenset(("AUTOTEST_REFERENCE", "AUTOTEST_CANDIDATE"))
 
 N = TypeVar("N", int, float)
 
@@ -112,6 +110,8 @@ class Options:
 
     def of_test(self, settings: Settings) -> Options:
         """These options, with what a test says itself where the process was not asked for anything else."""
+        if settings.seed is None and settings.deadline is None:
+            return self
         own = {name: getattr(settings, name) for name in ("seed", "deadline")}
         changed = {name: value for name, value in own.items() if value is not None and name not in self.asked}
         return dataclasses.replace(self, **changed) if changed else self
@@ -128,10 +128,6 @@ class Options:
         return not self.exploring and self.trial is None and self.n is None and self.times >= 1
 
 
-#: What holds where nothing is asked for.
-_USUAL: Final = Options()
-
-
 def from_environment(
     environment: Mapping[str, str] | None = None, spelled: Callable[[str], str] = variable_of
 ) -> Options:
@@ -139,28 +135,34 @@ def from_environment(
 
     Raises `UsageError`, which speaks of an option as `spelled` writes its name.
     """
-    asked = os.environ if environment is None else environment
-    said_now = environment_now() if environment is None else environment
-    if said_now.keys() <= _OF_PAIRS:
-        return _USUAL
-    given = _Given(said_now, spelled)
-    seed, exploring = 0, False
-    if given["seed"] == "random":
-        seed, exploring = secrets.randbits(32), True
-    elif given["seed"]:
-        seed = given.whole("seed", "a whole number, or random")
-        exploring = seed != 0
+    own, default = (_of_process(), in_force().variables) if environment is None else (environment, {})
+    options = _asked_for(tuple(own.items()), tuple(default.items()), spelled)
+    if options.ledger is not None:
+        _Given({**default, **own}, spelled).must_be_file("ledger", "the ledger that is to hold for all tests")
+    if options.exploring and not options.seed:  # by a seed that is drawn anew each time
+        return dataclasses.replace(options, seed=secrets.randbits(32))
+    return options
+
+
+@functools.lru_cache(maxsize=16)  # every run of a test asks
+def _asked_for(
+    own: tuple[tuple[str, str], ...], default: tuple[tuple[str, str], ...], spelled: Callable[[str], str]
+) -> Options:
+    """The options of the process's `own` variables and those that its project sets by `default`."""
+    given, asked = _Given(dict(default + own), spelled), dict(own)
+    drawn = given["seed"] == "random"
+    seed = given.whole("seed", "a whole number, or random") if given["seed"] and not drawn else 0
     profile = given.profile()
     quick = given["quick"] not in ("", "0")
     return Options(
         seed=seed,
-        exploring=exploring,
+        exploring=drawn or seed != 0,
         trial=given.whole("trial", "the index of a trial, from 0") if given["trial"] else None,
         n=given.whole("n", "a number of trials, at least 1", least=1) if given["n"] else None,
         times=profile.times,
         half_precision=profile.half_precision,
         directory=Path(given["dir"] or ".autotest"),
-        ledger=given.file("ledger", "the ledger that is to hold for all tests"),
+        ledger=Path(given["ledger"]) if given["ledger"] else None,
         verify=(given["verify"] or ("0" if quick else "1")) != "0",
         special_values=given["special_values"] != "0",
         coverage=given["coverage"] not in ("", "0"),
@@ -181,9 +183,12 @@ def from_project(found: project.Project) -> Options:
 
 def environment_now() -> Mapping[str, str]:
     """The process's `VARIABLES`, over what its project says by default; those that are empty are left out."""
+    return {**in_force().variables, **_of_process()}
+
+
+def _of_process() -> dict[str, str]:
     environment = os.environ  # `in` comes first since `get` raises and catches an exception for what is missing
-    asked = {name: value for name in VARIABLES if name in environment and (value := environment[name])}
-    return {**in_force().variables, **asked}
+    return {name: value for name in VARIABLES if name in environment and (value := environment[name])}
 
 
 def said(variable: str) -> str:
@@ -245,10 +250,9 @@ class _Given:
             raise UsageError(f"{self.shown(name)}: expected {allowed}")
         return value
 
-    def file(self, name: str, what: str) -> Path | None:
-        if self[name] and not Path(self[name]).is_file():
+    def must_be_file(self, name: str, what: str) -> None:
+        if not Path(self[name]).is_file():
             raise UsageError(f"{self.shown(name)}: expected a file; {what}")
-        return Path(self[name]) if self[name] else None
 
     def seconds(self, name: str, default: float) -> float:
         try:

@@ -47,8 +47,7 @@ class Store:
     """The failures below one folder. Holds no open file; made anew at no cost."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root.absolute()
-        self.failures = self.root / "failures"
+        self.root, self.failures = _places(root, "" if root.is_absolute() else os.getcwd())  # noqa: PTH109 - as below
 
     @classmethod
     def temporary(cls) -> Store:
@@ -212,6 +211,13 @@ class Store:
             f"no failure {key!r} is kept in {self.failures}; "
             + (f"there are {', '.join(known[:20])}" + (", ..." if len(known) > 20 else "") if known else "it is empty")
         )
+
+
+@functools.lru_cache(maxsize=4)  # every run of a test asks
+def _places(root: Path, working: str) -> tuple[Path, Path]:
+    """The folder of the store at `root`, and that of its failures."""
+    absolute = working / root
+    return absolute, absolute / "failures"
 
 
 @functools.lru_cache(maxsize=4)

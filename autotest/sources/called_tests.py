@@ -13,7 +13,7 @@ import unittest
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from generators import TRIAL_BITS
 
@@ -114,13 +114,18 @@ def leads_to(value: Any, run: Callable[..., Any]) -> bool:
     return False
 
 
+_BOUND: Final = (staticmethod, classmethod, types.MethodType)
+#: What may lead to a function.
+_LEADING: Final = (types.FunctionType, functools.partial, *_BOUND)
+
+
 def _inner(value: Any) -> Any:
-    if isinstance(value, (staticmethod, classmethod, types.MethodType)):
-        return value.__func__
+    if isinstance(value, types.FunctionType):
+        return vars(value).get("__wrapped__")
     if isinstance(value, functools.partial):
         return value.func
-    # Of anything else, only what it holds itself: a module's globals may be objects that answer to every name.
-    return vars(value).get("__wrapped__") if isinstance(value, types.FunctionType) else None
+    # Of anything else nothing is asked: a module's globals may be objects that answer to every name.
+    return value.__func__ if isinstance(value, _BOUND) else None
 
 
 def _attribute(owner: type, run: Callable[..., Any], wanted: str = "") -> str | None:
@@ -140,7 +145,8 @@ def _global_name(run: Callable[..., Any], written: Callable[..., Any]) -> str | 
         return None
     if leads_to(vars(module).get(written.__name__), run):  # nearly always, and every test asks
         return written.__name__
-    return next((name for name, value in _globals(written.__module__).items() if leads_to(value, run)), None)
+    found = _globals(written.__module__).items()
+    return next((name for name, value in found if isinstance(value, _LEADING) and leads_to(value, run)), None)
 
 
 def _globals(module: str) -> dict[str, Any]:

@@ -7,15 +7,13 @@ import dataclasses
 import functools
 import inspect
 import os
-import random
 import sys
+import types
 import unittest
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
-
-import numpy as np
 
 from autotest.base.calling import told_at_the_call
 from autotest.base.errors import FrameworkMissing, GradientNotCompared, NotDual, NothingCompared, UsageError
@@ -34,6 +32,7 @@ from autotest.sources.places import loses_its_name, where_it_is, where_it_return
 from autotest.trials.context import RunContext, ledger_of
 from autotest.trials.driver import driver
 from autotest.trials.trial import Test
+from autotest.trials.unchanged_generators import UnchangedGenerators
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
 __tracebackhide__ = True
@@ -109,10 +108,11 @@ def autotest(
     if pair is not None and candidate:
         raise UsageError(f"autotest(pair=..., candidate={candidate!r}): expected one of them; a pair has its candidate")
     check_values = check_values if check_allclose is None else check_allclose
-    for name, limit in {"rtol": rtol, "atol": atol, "grad_rtol": grad_rtol, "grad_atol": grad_atol}.items():
-        if limit is not None and check_values is False:
-            said = "expected check_values=True beside it, without which no value is compared"
-            raise UsageError(f"autotest({name}={limit!r}): {said}")
+    if check_values is False:
+        for name, limit in {"rtol": rtol, "atol": atol, "grad_rtol": grad_rtol, "grad_atol": grad_atol}.items():
+            if limit is not None:
+                said = "expected check_values=True beside it, without which no value is compared"
+                raise UsageError(f"autotest({name}={limit!r}): {said}")
     settings = Settings(
         n=n,
         rtol=rtol,
@@ -177,9 +177,9 @@ def decorate(
         return type(function)(decorate(function.__func__, settings, pair, asked))
     bound = functools.partial(_checked(function))
     written = bound.func  # what stands in a file: a partial has no name and no place of its own
-    file = Path(inspect.getfile(inspect.unwrap(written)))
-    parameters = inspect.signature(bound)
-    takes_nothing = not parameters.parameters
+    file = _path(inspect.getfile(inspect.unwrap(written)))
+    usual = _taken_by_position(function)
+    parameters = inspect.signature(bound) if usual is None else None
 
     @functools.wraps(written)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -196,12 +196,12 @@ def decorate(
             # Of an example no seed may hang: what makes it smaller would change everything else, too.
             own = ((), {}) if example is not Example.NONE else (shown, kwargs)
             given = (*bound.args, *own[0]), {**bound.keywords, **own[1]}
-            if args or kwargs or not takes_nothing:
-                _must_fit(written, called.name, parameters, args, kwargs)
+            if kwargs or len(args) != usual:
+                _must_fit(written, called.name, parameters or inspect.signature(bound), args, kwargs)
             test = Test(called.id(*given), lambda: bound(*args, **kwargs), asks, called.file)
             sides = _found(pair, asks.candidate, written)
             try:
-                with _unchanged_generators(), shown_on(sys.stderr):
+                with UnchangedGenerators(), shown_on(sys.stderr):
                     options = options_for(example, environment.of_test(asks))
                     _run(test, _context(sides, options, called.file))
             except NotDual as error:
@@ -211,8 +211,9 @@ def decorate(
 
     if isinstance(function, functools.partial):
         run.__wrapped__ = function  # whose signature lacks what is bound already
-    reason = getattr(function, _SKIPS, settings.skip_grad)
-    run.__autotest__ = dataclasses.replace(settings, skip_grad=reason)  # type: ignore[attr-defined]
+    reason = getattr(function, _SKIPS, None)
+    asked_for = settings if reason is None else dataclasses.replace(settings, skip_grad=reason)
+    run.__autotest__ = asked_for  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]
 
 
@@ -225,6 +226,17 @@ def _found(
     except (UsageError, FrameworkMissing) as error:
         said = f"{where_it_is(written)}: autotest({candidate=}): {error}" if takes_own(candidate) else str(error)
         raise type(error)(said) from None
+
+
+def _taken_by_position(function: Any) -> int | None:
+    """How many positional arguments are sure to fit a test; None where only its signature tells what does.
+
+    Most tests are called with these, and to find a signature takes long.
+    """
+    if not isinstance(function, types.FunctionType) or function.__code__.co_kwonlyargcount:
+        return None
+    plain = vars(function).keys().isdisjoint(("__wrapped__", "__signature__"))
+    return function.__code__.co_argcount if plain else None
 
 
 def _must_fit(
@@ -336,33 +348,25 @@ def _run(test: Test, context: RunContext) -> None:
         elsewhere(test, context)
 
 
-@contextlib.contextmanager
-def _unchanged_generators() -> Iterator[None]:
-    """Trials seed Python's and NumPy's own generators; whoever else draws from them goes on where they were."""
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - the one that bodies draw from
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(numpy)  # noqa: NPY002 - as above
-
-
+# Every test asks for these, and most of them with what others asked with.
 _ledger = functools.lru_cache(maxsize=256)(ledger_of)
+_path = functools.lru_cache(maxsize=256)(Path)
 
 
-@contextlib.contextmanager
-def _plain_subtests(args: tuple[Any, ...]) -> Iterator[None]:
+def _plain_subtests(args: tuple[Any, ...]) -> contextlib.AbstractContextManager[None]:
     """While trials run, let exceptions leave `self.subTest` blocks of the body.
 
     unittest would note them as failures of the subtest and go on, although a refused trial is none.
     """
     case = args[0] if args and isinstance(args[0], unittest.TestCase) else None
     outcome = getattr(case, "_outcome", None)
-    if case is None or outcome is None:
-        yield
-        return
-    case._outcome = None  # type: ignore[attr-defined]
+    return contextlib.nullcontext() if outcome is None else _without_outcome(case, outcome)
+
+
+@contextlib.contextmanager
+def _without_outcome(case: Any, outcome: Any) -> Iterator[None]:
+    case._outcome = None
     try:
         yield
     finally:
-        case._outcome = outcome  # type: ignore[attr-defined]
+        case._outcome = outcome

@@ -19,22 +19,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def told_at_the_call(function: F) -> F:
     """`function`, whose errors of use come from the line that calls it: wrong arguments as `UsageError`, too."""
-    signature = inspect.signature(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise UsageError(
-                unknown_argument(function, kwargs) or f"{function.__name__}(): {error}; {_expected(signature)}"
-            ) from None
-        try:
             return function(*args, **kwargs)
         except UsageError as error:
             raise error.with_traceback(None) from None
+        except TypeError:
+            if (said := _refused(function, args, kwargs)) is not None:
+                raise UsageError(said) from None
+            raise  # of something else than this call
 
     return call  # type: ignore[return-value]
+
+
+def _refused(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """What to say where `function` does not have the parameters for these arguments; None where it does."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        return unknown_argument(function, kwargs) or f"{function.__name__}(): {error}; {_expected(signature)}"
+    return None
 
 
 def unknown_argument(function: Callable[..., Any], named: Any) -> str | None:

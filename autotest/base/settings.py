@@ -6,7 +6,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from autotest.base.errors import UsageError, nearest
 
@@ -25,6 +25,9 @@ DEFAULT_TOLERANCES: dict[str, tuple[float, float]] = {
 
 #: One number for all dtypes, or one for each dtype that is named: ``1e-4``, ``{"float16": 1e-2}``.
 Limit: TypeAlias = "float | Mapping[str, float] | None"
+
+#: What `Settings.check_grad` may be.
+_CHECKS_OF_GRADIENTS: Final = ("dual", "intermediate", "numeric", "forward")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -157,50 +160,54 @@ class Settings:
         return self.gradient_tolerance if stage == "backward" else self.tolerance
 
     def __post_init__(self) -> None:
-        _require(type(self.n) is int and self.n >= 1, "n", self.n, "a whole number of trials, at least 1")
-        choices = any(self.auto_backward is choice for choice in (True, False)) or self.auto_backward == "auto"
-        _require(choices, "auto_backward", self.auto_backward, 'True, False or "auto"')
+        if type(self.n) is not int or self.n < 1:
+            raise _refused("n", self.n, "a whole number of trials, at least 1")
+        if type(self.auto_backward) is not bool and self.auto_backward != "auto":
+            raise _refused("auto_backward", self.auto_backward, 'True, False or "auto"')
         for name in ("rtol", "atol", "grad_rtol", "grad_atol"):
-            _require_limit(name, getattr(self, name))
+            if (limit := getattr(self, name)) is not None:
+                _require_limit(name, limit)
         for name in ("check_graph", "check_values", "check_dtype", "check_errors", "special_values"):
-            _require(isinstance(getattr(self, name), bool), name, getattr(self, name), "True or False")
-        kinds = ("dual", "intermediate", "numeric", "forward")
-        _require(self.check_grad in kinds, "check_grad", self.check_grad, ", ".join(f'"{kind}"' for kind in kinds))
-        _require(type(self.grad_order) is int and self.grad_order in (1, 2), "grad_order", self.grad_order, "1 or 2")
-        _require(self.seed is None or _is_seed(self.seed), "seed", self.seed, "a whole number, 0 or more")
-        allowed = "seconds above 0, as a number or as text such as '20s'"
-        good = self.deadline is None or (_is_number(self.deadline) and self.deadline > 0)
-        _require(good, "deadline", self.deadline, allowed)
-        _require(isinstance(self.candidate, str), "candidate", self.candidate, 'a name, or "module:factory"')
-        allowed = "(base seed, trial) as a report names them, or a list of such pairs"
-        _require(all(map(_is_pinned, self.pinned)), "pinned", self.pinned, allowed)
-        self._refuse_contradictions()
-
-    def _refuse_contradictions(self) -> None:
-        """Arguments that would silently check nothing are errors."""
-        if self.check_grad != "dual" or self.grad_order != 1:
-            # What they ask for is about cotangents that the trial pushes back itself.
+            if type(getattr(self, name)) is not bool:
+                raise _refused(name, getattr(self, name), "True or False")
+        if self.check_grad not in _CHECKS_OF_GRADIENTS:
+            raise _refused("check_grad", self.check_grad, ", ".join(f'"{kind}"' for kind in _CHECKS_OF_GRADIENTS))
+        if type(self.grad_order) is not int or self.grad_order not in (1, 2):
+            raise _refused("grad_order", self.grad_order, "1 or 2")
+        if self.seed is not None and not _is_seed(self.seed):
+            raise _refused("seed", self.seed, "a whole number, 0 or more")
+        if self.deadline is not None and not (_is_number(self.deadline) and self.deadline > 0):
+            raise _refused("deadline", self.deadline, "seconds above 0, as a number or as text such as '20s'")
+        if not isinstance(self.candidate, str):
+            raise _refused("candidate", self.candidate, 'a name, or "module:factory"')
+        if not all(map(_is_pinned, self.pinned)):
+            allowed = "(base seed, trial) as a report names them, or a list of such pairs"
+            raise _refused("pinned", self.pinned, allowed)
+        # Arguments that would silently check nothing: what these ask for is about cotangents that the trial pushes
+        # back itself.
+        if (self.check_grad != "dual" or self.grad_order != 1) and self.auto_backward is False:
             name = "check_grad" if self.check_grad != "dual" else "grad_order"
-            allowed = 'auto_backward=True or "auto" beside it'
-            _require(self.auto_backward is not False, name, getattr(self, name), allowed)
+            raise _refused(name, getattr(self, name), 'auto_backward=True or "auto" beside it')
 
 
-def _require(holds: bool, name: str, value: Any, allowed: str) -> None:
-    if not holds:
-        raise UsageError(f"autotest({name}={value!r}): expected {allowed}")
+def _refused(name: str, value: Any, allowed: str) -> UsageError:
+    return UsageError(f"autotest({name}={value!r}): expected {allowed}")
 
 
-def _require_limit(name: str, value: Any) -> None:
-    if isinstance(value, Mapping):
-        unknown = [dtype for dtype in value if dtype not in DEFAULT_TOLERANCES]
+def _require_limit(name: str, value: float | Mapping[str, float]) -> None:
+    if not isinstance(value, Mapping):
+        if not _is_limit(value):
+            allowed = 'a finite number >= 0, a mapping such as {"float16": 1e-2}, or None for the default by dtype'
+            raise _refused(name, value, allowed)
+        return
+    unknown = [dtype for dtype in value if dtype not in DEFAULT_TOLERANCES]
+    if unknown or not value:
         allowed = f"dtypes among {', '.join(DEFAULT_TOLERANCES)} (all others are compared exactly)"
         allowed += "".join(nearest(str(dtype), DEFAULT_TOLERANCES) or _as_text(dtype) for dtype in unknown[:1])
-        _require(bool(value) and not unknown, name, dict(value), allowed)
-        for dtype, limit in value.items():
-            _require(_is_limit(limit), f"{name}[{dtype!r}]", limit, "a finite number >= 0")
-        return
-    allowed = 'a finite number >= 0, a mapping such as {"float16": 1e-2}, or None for the default by dtype'
-    _require(value is None or _is_limit(value), name, value, allowed)
+        raise _refused(name, dict(value), allowed)
+    for dtype, limit in value.items():
+        if not _is_limit(limit):
+            raise _refused(f"{name}[{dtype!r}]", limit, "a finite number >= 0")
 
 
 def _as_text(dtype: Any) -> str:

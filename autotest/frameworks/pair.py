@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import operator
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ def warnings_shown() -> Iterator[None]:
     Under ``-W error`` it would be raised in the middle of a call, and one side would seem to refuse what the other
     accepts; here it is shown instead. What is to be ignored stays ignored.
     """
-    if all(entry[0] != "error" for entry in warnings.filters):
+    if not _raises_warnings():
         yield
         return
     with warnings.catch_warnings():
@@ -36,6 +37,10 @@ def warnings_shown() -> Iterator[None]:
             patterns = [str(getattr(pattern, "pattern", pattern or "")) for pattern in (message, module)]
             warnings.filterwarnings(kept, patterns[0], category, patterns[1], line, append=True)
         yield
+
+
+def _raises_warnings() -> bool:
+    return "error" in map(operator.itemgetter(0), warnings.filters)
 
 
 @contextlib.contextmanager
@@ -156,7 +161,11 @@ class Pair:
     def around_trials(self, patience: float | None = None) -> Iterator[None]:
         """What either side wants to hold while trials run; `patience` is the candidate's until they are over."""
         candidate, before = self.candidate, self.candidate.patience
-        with self.reference.around_trials(), candidate.around_trials(), warnings_shown():
+        with (
+            self.reference.around_trials(),
+            candidate.around_trials(),
+            warnings_shown() if _raises_warnings() else contextlib.nullcontext(),
+        ):
             candidate.patience = patience
             try:
                 yield

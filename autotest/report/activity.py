@@ -17,12 +17,15 @@ _CLEARED = "\r\x1b[K"
 _terminal: ContextVar[IO[str] | None] = ContextVar("autotest_terminal", default=None)
 
 
-@contextlib.contextmanager
-def shown_on(stream: IO[str] | None) -> Iterator[None]:
+def shown_on(stream: IO[str] | None) -> contextlib.AbstractContextManager[None]:
     """Let `doing` write to `stream` inside of the block if that is a terminal, unless it writes to another already."""
     if stream is None or _terminal.get() is not None or not stream.isatty():
-        yield
-        return
+        return contextlib.nullcontext()
+    return _written_to(stream)
+
+
+@contextlib.contextmanager
+def _written_to(stream: IO[str]) -> Iterator[None]:
     token = _terminal.set(stream)
     try:
         yield

@@ -73,25 +73,27 @@ def prepared(test: Test, context: RunContext) -> tuple[JudgedTrials, set[int]]:
 def leaving_trail(options: Options) -> Iterator[breadcrumb.Breadcrumb | None]:
     """The trail on which a process that dies inside the block leaves where it was, if one can be had."""
     trail = breadcrumb.own(options.directory, os.getpid())
+    before = _collect_rarely()
     try:
-        with _collected_rarely(), contextlib.nullcontext() if trail is None else watched(trail):
+        with contextlib.nullcontext() if trail is None else watched(trail):
             yield trail
     finally:
+        _collect_as_before(before)
         if trail is not None:
             trail.rest()
 
 
-@contextlib.contextmanager
-def _collected_rarely() -> Iterator[None]:
-    """Let Python's garbage collector run less often inside the block, unless it is off or runs more rarely still."""
+def _collect_rarely() -> tuple[int, int, int]:
+    """Let Python's garbage collector run less often, unless it is off or runs more rarely still; returns how it did."""
     usual = gc.get_threshold()
     if 0 < usual[0] < BEFORE_COLLECTION:
         gc.set_threshold(BEFORE_COLLECTION, *usual[1:])
-    try:
-        yield
-    finally:
-        if gc.get_threshold()[0] == BEFORE_COLLECTION:  # else the test wanted another
-            gc.set_threshold(*usual)
+    return usual
+
+
+def _collect_as_before(usual: tuple[int, int, int]) -> None:
+    if gc.get_threshold()[0] == BEFORE_COLLECTION:  # else the test wanted another
+        gc.set_threshold(*usual)
 
 
 def _outlive(test: Test, context: RunContext, tally: Tally, store: Store) -> set[int]:

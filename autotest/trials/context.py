@@ -37,4 +37,4 @@ class RunContext:
     @property
     def each(self) -> tuple[RunContext, ...]:
         """The run for each candidate by itself."""
-        return dataclasses.replace(self, others=()), *self.others
+        return (dataclasses.replace(self, others=()), *self.others) if self.others else (self,)

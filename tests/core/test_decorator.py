@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import types
 import unittest
 
 import pytest
@@ -270,6 +271,25 @@ def test_the_tests_id_is_the_same_under_every_runner():
     ]
 
 
+def _made():
+    @autotest(n=2)
+    def test_inner():
+        pass
+
+    return test_inner
+
+
+given_another_name = functools.partial(_made())
+
+
+def test_a_test_that_a_function_made_is_called_by_the_global_that_leads_to_it():
+    seen = []
+    with driven_by(lambda test, context: seen.append(test.id)):
+        given_another_name()
+        _made()()
+    assert seen == ["test_decorator.py::given_another_name", "test_decorator.py::test_inner"]
+
+
 def test_a_decorated_function_keeps_its_name_its_signature_and_says_what_it_is():
     @autotest(n=7)
     def documented(one):
@@ -400,6 +420,24 @@ def test_a_test_that_is_called_with_too_little_is_told_at_its_own_line(against):
     against()
     with pytest.raises(UsageError, match=r"test_decorator.py:\d+: .*: missing a required argument: 'x'"):
         autotest(n=2)(lambda x: x)()
+
+
+def test_what_a_test_takes_is_known_of_keywords_and_through_what_stands_around_it(against):
+    against()
+
+    def body(x):
+        return torch.relu(random_tensor(x))
+
+    @functools.wraps(body)
+    def around(*args):
+        return body(*args)
+
+    for taking in (around, lambda *, x: x):
+        with pytest.raises(UsageError, match="missing a required argument: 'x'"):
+            autotest(n=2)(taking)()
+    autotest(n=2)(around)(2)
+    with pytest.raises(UsageError, match="too many positional arguments"):
+        autotest(n=2)(types.MethodType(body, 2))(3)
 
 
 def test_decorating_twice_is_refused():

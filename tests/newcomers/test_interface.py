@@ -93,6 +93,15 @@ def test_a_wrong_argument_is_told_at_the_line_that_has_it(call, says):
     assert raised.value.__suppress_context__
 
 
+def test_an_error_inside_of_a_call_is_none_of_its_arguments():
+    class Odd:
+        def __str__(self) -> str:
+            raise TypeError("of its own")
+
+    with pytest.raises(TypeError, match=r"^of its own$"):
+        autotest(rtol=Odd())
+
+
 @pytest.mark.parametrize(
     ("candidate", "says"),
     [

@@ -219,7 +219,7 @@ class choice_array(Generator):
         bits, count, p = Bits(source.bits()), math.prod(shape), self._p
         if self._replace:
             if p is None:
-                places = bits.below(pool.size, count).astype(np.intp)
+                places = bits.places(pool.size, count)
             else:
                 steps = np.cumsum(p)
                 # Above the last step, by rounding, lies the last element that has any chance.

@@ -117,15 +117,26 @@ def uniform(bits: Bits, spec: Spec) -> Array:
     if dtype in COMPLEX:
         parts = uniform(bits, spec._replace(shape=(*spec.shape, 2), dtype=part_dtype(dtype)))
         return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
-    least, greatest = float_range(dtype, spec.low, spec.high)
+    least, greatest, one, rounded_past = _ends(dtype, spec.low, spec.high)
     unit: np.ndarray[Any, Any] = bits.unit64(count) if dtype == "float64" else bits.unit32(count)
-    kind = unit.dtype.type
-    # Each term stays within the bounds, where their difference might overflow; only rounding can leave them.
-    values = cast(kind(least) * (kind(1) - unit) + kind(greatest) * unit, dtype)
-    carrier = values.dtype.type
-    np.maximum(values, carrier(least), out=values)
-    np.minimum(values, carrier(greatest), out=values)
+    # Each term stays within the bounds, where their difference might overflow.
+    values = cast(least * (one - unit) + greatest * unit, dtype)
+    if rounded_past:
+        carrier = values.dtype.type
+        np.maximum(values, carrier(least), out=values)
+        np.minimum(values, carrier(greatest), out=values)
     return values.reshape(spec.shape)
+
+
+@lru_cache(maxsize=1024)
+def _ends(dtype: str, low: float, high: float) -> tuple[Array, Array, Array, bool]:
+    """The least and the greatest number in [low, high), and 1, as arrays of the precision that `uniform` works in; and
+    whether rounding may lead a share of the one and a share of the other past either, as it does not where zero lies
+    between them: then each share lies between zero and its own end."""
+    least, greatest = float_range(dtype, low, high)
+    precision = np.float64 if dtype == "float64" else np.float32
+    ends = np.array(least, precision), np.array(greatest, precision)
+    return *ends, np.array(1, precision), not least < 0 < greatest
 
 
 def integers(bits: Bits, spec: Spec) -> Array:
@@ -152,7 +163,7 @@ def one_hot(bits: Bits, spec: Spec) -> Array:
         return np.ones((), dtype=values.dtype)
     if values.size:
         rows = values.reshape(-1, spec.shape[-1])
-        rows[np.arange(len(rows)), bits.below(spec.shape[-1], len(rows)).astype(np.intp)] = 1
+        rows[np.arange(len(rows)), bits.places(spec.shape[-1], len(rows))] = 1
     return values
 
 
@@ -175,7 +186,7 @@ def distinct(bits: Bits, spec: Spec) -> Array:
             return uniform(bits, spec)
         # One out of each of `count` equal parts of the range, in random order; where the parts lie is random too.
         width, rest = divmod(end - first, count)
-        offset = (first + (bits.below(rest + 1, 1).item())) & 0xFFFFFFFFFFFFFFFF
+        offset = (first + bits.one_below(rest + 1)) & 0xFFFFFFFFFFFFFFFF
         steps = bits.order(count).astype(np.uint64) * np.uint64(width) + bits.below(width, count)
         return (steps + np.uint64(offset)).astype(numpy_dtype(spec.dtype)).reshape(spec.shape)
     least, greatest = float_range(spec.dtype, spec.low, spec.high)
@@ -203,7 +214,7 @@ class ties(Filling):
 
     def fill(self, bits: Bits, spec: Spec) -> Array:
         values = uniform(bits, spec._replace(shape=(self.levels,)))
-        places = bits.below(self.levels, math.prod(spec.shape)).astype(np.intp)
+        places = bits.places(self.levels, math.prod(spec.shape))
         repeated: Array = values[places]
         return repeated.reshape(spec.shape)
 
@@ -234,9 +245,9 @@ class special(Filling):
         edges = special_values(spec.dtype)
         chosen = bits.unit64(values.size) < self.rate
         if not chosen.any():
-            chosen[int(bits.below(values.size, 1)[0])] = True
+            chosen[bits.one_below(values.size)] = True
         flat = values.reshape(-1)
-        flat[chosen] = edges[bits.below(len(edges), int(chosen.sum())).astype(np.intp)]
+        flat[chosen] = edges[bits.places(len(edges), int(chosen.sum()))]
         return values
 
 

@@ -14,8 +14,11 @@ from generators.errors import GeneratorError
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 HalfWords = np.ndarray[Any, np.dtype[np.uint32]]
+Places = np.ndarray[Any, np.dtype[np.intp]]
 
-_WORD = (1 << 64) - 1
+_WORD, _HALF_WORD = (1 << 64) - 1, (1 << 32) - 1
+#: Up to here half a word says which of so many numbers is drawn.
+_SMALL = 1 << 20
 #: So many numbers are brought into order one by one.
 _MANY = 64
 _THREE_WORDS = struct.Struct("=QQQ")
@@ -23,7 +26,9 @@ _EIGHT, _ELEVEN, _THIRTY_TWO = np.uint32(8), np.uint64(11), np.uint64(32)
 _INT_EIGHT = np.int32(8)
 _UNIT32, _SIGNED32 = np.float32(2.0**-24), np.float32(2.0**-23)
 # Looked up once: NumPy takes a dtype as it is, and a scalar type for what it has to look up each time.
-_UINT64, _UINT32, _INT32, _FLOAT32 = (np.dtype(name) for name in ("uint64", "uint32", "int32", "float32"))
+_UINT64, _INT64, _UINT32, _INT32, _FLOAT32, _FLOAT64, _PLACE = (
+    np.dtype(name) for name in ("uint64", "int64", "uint32", "int32", "float32", "float64", "intp")
+)
 
 
 class _Seed(ISeedSequence):
@@ -83,7 +88,9 @@ class Bits:
 
     def unit64(self, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """`count` float64 in [0, 1), multiples of 2**-53."""
-        return np.multiply(self.words(count) >> _ELEVEN, 2.0**-53, dtype=np.float64)
+        values = (self.words(count) >> _ELEVEN).astype(_FLOAT64)
+        values *= 2.0**-53
+        return values
 
     def below(self, bound: int, count: int) -> Words:
         """`count` integers in [0, bound), ``1 <= bound <= 2**64``, as uint64.
@@ -91,9 +98,9 @@ class Bits:
         By multiplication and shift, so that no draw has to be repeated; a value's chance is off by at
         most bound / 2**32 of itself below 2**20, and by 2**-32 of itself above.
         """
-        if bound <= 1 << 20:
-            # With its dtype said: NumPy 1 would let the array's 32 bits win over the scalar's 64.
-            return np.multiply(self.half_words(count), np.uint64(bound), dtype=np.uint64) >> _THIRTY_TWO
+        if bound <= _SMALL:
+            # In signed words, which hold the product and which NumPy takes a number of Python's for.
+            return (self.half_words(count).astype(_INT64) * bound >> 32).view(_UINT64)
         if bound == 1 << 64:
             return self.words(count)
         words = self.words(count)
@@ -103,17 +110,27 @@ class Bits:
         product: Words = upper * high + ((upper * low) >> _THIRTY_TWO) + ((lower * high) >> _THIRTY_TWO)
         return product
 
-    def order(self, count: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """A permutation of ``range(count)``, all equally likely."""
-        return np.argsort(self.words(count), kind="stable")
+    def one_below(self, bound: int) -> int:
+        """The only one of ``below(bound, 1)``, at a tenth of the cost."""
+        if bound <= _SMALL:
+            return (self._generator.random_raw() & _HALF_WORD) * bound >> 32
+        return int(self.below(bound, 1)[0])
 
-    def some(self, count: int, most: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    def places(self, bound: int, count: int) -> Places:
+        """``below(bound, count)``, to index an array of `bound` elements with."""
+        return self.below(bound, count).astype(_PLACE)
+
+    def order(self, count: int) -> Places:
+        """A permutation of ``range(count)``, all equally likely."""
+        return self.words(count).argsort(kind="stable")
+
+    def some(self, count: int, most: int) -> Places:
         """At most `most` different numbers of ``range(count)``; where these are many, at equal steps around it."""
         if count <= _MANY:
             return self.order(count)[:most]
         # Sorting thousands of words costs more than all else that is drawn. A step that has no divisor in common with
         # `count` comes to each number once before any comes again.
-        start, step = (int(self.below(count, 1)[0]), 1 + int(self.below(count - 1, 1)[0]))
+        start, step = self.one_below(count), 1 + self.one_below(count - 1)
         while math.gcd(step, count) != 1:
             step += 1
         return (start + step * np.arange(min(most, count), dtype=np.intp)) % count

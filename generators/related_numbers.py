@@ -90,7 +90,7 @@ def sharing(values: Array, first: Array, dtype: str, low: float | None, high: fl
     looked for is found then, and the one side of it is told from the other."""
     if not values.size or not first.size or dtype == "bool" or dtype in COMPLEX:
         return values
-    picked = first.reshape(-1)[Bits(seed, _PICKS).below(first.size, values.size).astype(np.intp)].reshape(values.shape)
+    picked = first.reshape(-1)[Bits(seed, _PICKS).places(first.size, values.size)].reshape(values.shape)
     mixed = np.where(_every_second(np.isfinite(picked) & _inside(picked, low, high)), picked, values)
     return np.sort(mixed, axis=-1) if mixed.ndim else mixed
 
@@ -103,7 +103,7 @@ def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
         last = tuple([slice(-1, None) if size == 1 else slice(None) for size in sizes])
         return np.broadcast_to(met[last], shape)
     count = math.prod(shape)
-    picked: Array = first.reshape(-1)[Bits(seed, _PICKS).below(first.size, count).astype(np.intp)].reshape(shape)
+    picked: Array = first.reshape(-1)[Bits(seed, _PICKS).places(first.size, count)].reshape(shape)
     return picked
 
 
@@ -193,7 +193,7 @@ def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Ar
     rows = np.array(moved).reshape(-1, values.shape[axis])
     few = numbers.level in RELATED and numbers.low is None and numbers.high is None and dtype != "bfloat16"
     # The first two rows have one end each, and of more rows every second one has any.
-    turn = int(Bits(seed, _ENDS).below(2, 1)[0])
+    turn = Bits(seed, _ENDS).one_below(2)
     ends = [(slice(turn, None, 4), "greatest"), (slice(1 - turn, None, 4), "least")]
     if dtype == "bool":  # both together would leave nothing of all and any along other dimensions
         ends = [(slice(turn % len(rows), None, 2), "greatest" if rows.mean() < 0.5 else "least")]

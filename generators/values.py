@@ -164,7 +164,7 @@ def _boundless(bits: Bits, count: int, dtype: str, level: str, turn: int) -> Arr
             return values
         surely = np.roll([1.0, 0.5, 0.0, -1.0, -0.5, 2.5, 2.0, -1.5], -turn)
         return _mixed(bits, values, cast(surely, dtype)) if count else values
-    reach = WIDER_REACH if level == "signed" and not bits.below(3, 1)[0] else REACH
+    reach = WIDER_REACH if level == "signed" and not bits.one_below(3) else REACH
     near_zero = level == "tiny" and dtype in _NEAR_ZERO
     values = _near_zero(bits, count, dtype) if near_zero else uniform(bits, Spec((count,), dtype, -reach, reach))
     if level == "signed" or not count:
@@ -209,27 +209,27 @@ def _mixed(bits: Bits, values: Array, edges: Array, turn: int = 0) -> Array:
     most = max(1, round(count * SHARE), min(len(edges), count // 2))
     # A single one among many ordinary numbers shows other things than many do, and these take turns: only then has a
     # product a gradient at its zero. Where zeros are many, whole rows are zero, or all of a small array.
-    zeros = bool((edges == 0).all())
+    zeros = not np.count_nonzero(edges)
     alone = (zeros or len(edges) == 1) and turn % 2 == 0
     many = np.arange(count if count < FEW else 3 * count // 4) if zeros else bits.some(count, most)
     # Alone, it is the very last, where what is left over after whole blocks is, so that all() hangs on a zero.
     places = many
     if alone:
         places = np.array([count - 1])
-    picks = bits.below(len(edges), len(places)).astype(np.intp)
+    picks = bits.places(len(edges), len(places))
     surely = min(len(places), len(edges))
     whole = values.dtype.kind != "f"
-    picks[:surely] = np.arange(surely) if surely > 1 or whole else bits.below(min(2, len(edges)), 1)[0]
+    picks[:surely] = np.arange(surely) if surely > 1 or whole else bits.one_below(min(2, len(edges)))
     values[places] = edges[picks]
     return values
 
 
 def _tied(bits: Bits, values: Array, dtype: str) -> Array:
     """Three different numbers, the last two of them neighbours."""
-    pool = values[bits.below(values.size, 3).astype(np.intp)]
+    pool = values[bits.places(values.size, 3)]
     if dtype != "bfloat16":  # whose neighbours are not its carrier's
         pool[2] = np.nextafter(pool[1], pool.dtype.type(math.copysign(REACH, float(pool[0]))))
-    return pool[bits.below(3, values.size).astype(np.intp)]
+    return pool[bits.places(3, values.size)]
 
 
 def _magnitudes(bits: Bits, count: int, dtype: str) -> Array:
@@ -331,8 +331,8 @@ def _whole(bits: Bits, count: int, dtype: str, numbers: Open, first: int | None,
     if not count:
         return values
     if level == "ties":
-        pool = values[bits.below(count, 2).astype(np.intp)]
-        return pool[bits.below(2, count).astype(np.intp)]
+        pool = values[bits.places(count, 2)]
+        return pool[bits.places(2, count)]
     if level == "zeros" and start <= 0 < stop:
         return _mixed(bits, values, np.array([0], values.dtype))
     if level in ("huge", "nan") and end is not None:
@@ -369,7 +369,7 @@ def _extremes(bits: Bits, count: int, dtype: str, numbers: Open, least: int) -> 
         return values
     mixed = _mixed(bits, values, np.array(held, values.dtype))
     if count >= FEW and not numbers.turn % 2 and limits.max > 2**24 and alike[-1] >= least:
-        at = int(bits.below(count - 1, 1)[0])
+        at = bits.one_below(count - 1)
         mixed[at : at + 2] = alike  # side by side, the greater first: as floats they are in order
     return mixed
 

@@ -11,7 +11,7 @@ from generators.annotations import DIMENSION, SIZE
 from generators.core import Generator
 from generators.dtypes import Array
 from generators.errors import GeneratorError, of_the_test
-from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, USUAL, row, turn
+from generators.plan import BLOCK, LEVELS, NAMES, PLAIN_ROWS, THOROUGH, THOROUGHLY, USUAL, row, turns
 from generators.related_numbers import RELATED
 from generators.shapes import Shape, checked_size
 from generators.source import Source, trial_of
@@ -51,17 +51,32 @@ _TOGETHER = RELATED | {"nan", "infinite", "zeros"}
 _COMPARED = frozenset(("float32", "float64", "int8", "int16", "int32", "int64", "uint8"))
 
 _PLACES = MappingProxyType({name: place for place, name in enumerate(NAMES)})
+_VALUES = _PLACES["values"]
 
 
 class Exploration:
     """What the tensors of one trial have in common: its row of the plan, and the shapes that others broadcast with."""
 
-    __slots__ = ("_arrays", "_commons", "_index", "_numbers", "_partners", "_row", "_source", "divided")
+    __slots__ = (
+        "_arrays",
+        "_commons",
+        "_index",
+        "_numbers",
+        "_offered",
+        "_partners",
+        "_row",
+        "_source",
+        "_turns",
+        "divided",
+    )
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._index = trial_of(source.seed)
         self._row = row(self._index)
+        self._turns = turns(self._index)
+        #: How many levels of each factor there are to choose from.
+        self._offered = USUAL if self._index < THOROUGH else THOROUGHLY
         self._arrays = 0
         self._partners: dict[Any, tuple[Shape, Shape]] = {}
         #: Rank -> the first shape of it that was drawn, and what the test had said of that.
@@ -94,7 +109,7 @@ class Exploration:
         source, position = self._source, _PLACES[factor]
         levels = LEVELS[position]
         planned = self._planned(position, number) if number else self._row[position]
-        chosen = source.planned(planned, len(levels) if self._index >= THOROUGH else USUAL[position])
+        chosen = source.planned(planned, self._offered[position])
         if not source.special_values and levels[chosen] in _SPECIAL:
             chosen = levels.index("signed")
         source.features.setdefault(factor, chosen)
@@ -145,7 +160,7 @@ class Exploration:
         # Where the first array alone is to have ones, those that all have would leave nothing to broadcast.
         common = self._sizes(rank, dims, "small" if odd and sizes == "ones" else sizes)
         own = self._of_the_first(common, dims, partner) if odd else common
-        if max(common, default=0) > _BLOCK > max(own, default=0) and len(open_axes(common, dims)) > 1:
+        if odd and max(common, default=0) > _BLOCK > max(own, default=0) and len(open_axes(common, dims)) > 1:
             # The one stands where the elements past a block were to be: these go where it is not.
             common, own = self._past_a_block_elsewhere(common, own, dims)
         if not self._partners and _all_open(ndim, dims):
@@ -180,7 +195,9 @@ class Exploration:
 
     def _shared(self, rank: int, dims: Sequence[Any]) -> Sequence[Any]:
         """`dims`, with the sizes of an earlier shape where both are open: batches have one size."""
-        common, theirs = self._commons.get(rank, ((), ()))
+        if rank not in self._commons:
+            return dims
+        common, theirs = self._commons[rank]
         mine = {*open_axes((0,) * rank, dims)}
         both = [axis for axis in open_axes(common, theirs) if axis in mine and common[axis] <= MOST_SHARED]
         if not both:
@@ -193,11 +210,11 @@ class Exploration:
     @property
     def values(self) -> str:
         """What the plan says of the numbers in this trial."""
-        return self._row.level("values")
+        return LEVELS[_VALUES][self._row.values]
 
     def turn(self, factor: str) -> int:
         """How many earlier trials of the block are like this one in `factor`."""
-        return turn(self._index, factor)
+        return self._turns[_PLACES[factor]]
 
     def first_of(self, dtype: str, values: Array) -> Array:
         """The first array of `dtype` in this trial, which is `values` where there was none."""
@@ -225,17 +242,18 @@ class Exploration:
     def _sizes(self, rank: int, dims: Sequence[Any], level: str) -> Shape:
         source = self._source
         sizes: list[Any] = [*dims[:rank], *[None] * (rank - len(dims))]
+        free = []
         for axis, size in enumerate(sizes):
-            if size is not None and (type(size) is not int or size < 0):
+            if size is None:
+                free.append(axis)
+            elif type(size) is not int or size < 0:
                 sizes[axis] = _drawn(size, source, axis)
-        free = [axis for axis, size in enumerate(sizes) if size is None]
-        taken = math.prod(size for size in sizes if size is not None)
         if not free:
             return tuple(sizes)
         if level == "long" or (level == "large" and len(free) == 1):
             for axis in free:
                 sizes[axis] = source.integer(1, 3)
-            rest = taken * math.prod(sizes[axis] for axis in free)
+            rest = math.prod(sizes)
             # Rows in the one trial, and batches in the other.
             axis = free[source.planned(0 if self.turn("sizes") % 2 else len(free) - 1, len(free))]
             count = source.integer(*(LARGE if level == "long" else LESS_LARGE))
@@ -243,6 +261,7 @@ class Exploration:
             if level == "large" and self.turn("sizes") % 2:
                 sizes[axis] = _whole_blocks(sizes[axis])
         elif level == "large":
+            taken = math.prod(size for size in sizes if size is not None)
             each = (source.integer(*LARGE) / max(taken, 1)) ** (1 / len(free))
             for axis in free:
                 sizes[axis] = max(2, math.ceil(each) + source.integer(0, 2))
@@ -255,11 +274,13 @@ class Exploration:
             sizes[free[-1]] = past[source.planned(self.turn("sizes") % len(past), len(past))]
         else:
             # Where numbers are to meet NaN and infinities of another array, each of them needs a place.
-            least = _ROOM.get(len(free), 2) if level == "small" and self.values in _NOT_FINITE else 2
+            values = self.values
+            least = _ROOM.get(len(free), 2) if level == "small" and values in _NOT_FINITE else 2
+            end = max(7, least + 4)
             for axis in free:
-                sizes[axis] = source.integer(least, max(7, least + 4))
-            alone = self.values == "nan" and not self.turn("values") % 2
-            if level == "small" and (alone or (rank > 1 and self.values == "zeros")):
+                sizes[axis] = source.integer(least, end)
+            alone = values == "nan" and not self.turn("values") % 2
+            if level == "small" and (alone or (rank > 1 and values == "zeros")):
                 sizes[free[-1]] = 2 * _BLOCK + 1  # what any(), all() or NaN hangs on is left over after whole blocks
             if level == "ones":
                 for axis in self._some(free, "sizes"):

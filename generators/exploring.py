@@ -12,7 +12,8 @@ import numpy as np
 from generators.arrays import Drawn
 from generators.contents import Filling, Spec, array_from, check_contents, indices
 from generators.core import Generator
-from generators.dtypes import INTEGRAL, dtype_name, float_range
+from generators.dtypes import INTEGRAL, Array, dtype_name, float_range
+from generators.entropy import Bits
 from generators.errors import BadBounds, GeneratorError, of_the_test
 from generators.exploration import Exploration, open_axes
 from generators.fixed_arrays import fixed_array
@@ -20,7 +21,7 @@ from generators.layouts import LEAST_RANK, check_layout, expanded_dim, fitting
 from generators.related_numbers import RELATED, converted, related, sharing, with_telling_ends, without_overflow
 from generators.shapes import Shape, given_shape
 from generators.source import current
-from generators.strategies import as_generator
+from generators.strategies import are_plain, as_generator
 from generators.values import REACH, WHOLE_REACH, Open
 from generators.where import here, text
 
@@ -55,15 +56,22 @@ def explored_array(
         fixed = fixed_array(source, ndim, dims, dtype, low, high)
         if fixed is not None:
             return fixed
-    given = (ndim, shape, dtype, low, high, contents, layout)
-    ndim, shape, dtype, low, high, contents, layout = [item if item is None else as_generator(item) for item in given]
-    dims = [size if size is None else as_generator(size) for size in dims]
     exploration = Exploration.of(source)
     number = exploration.begin_array()
-    _consistent(ndim, dims, shape, dtype, low, high, contents, layout)
-    low, high, dtype, contents, layout = [
-        item.draw_in(source) if isinstance(item, Generator) else item for item in (low, high, dtype, contents, layout)
-    ]
+    plain = are_plain((ndim, shape, dtype, low, high, contents, layout, *dims))
+    if not plain:
+        ndim, shape, dtype, low, high, contents, layout, *dims = [
+            as_generator(item) for item in (ndim, shape, dtype, low, high, contents, layout, *dims)
+        ]
+    given = [axis for axis, size in enumerate(dims) if size is not None]
+    dims = dims[: given[-1] + 1] if given else ()
+    if given or not (shape is dtype is contents is layout is None):  # what is left open contradicts nothing
+        _consistent(ndim, dims, shape, dtype, low, high, contents, layout)
+    if not plain:
+        low, high, dtype, contents, layout = [
+            item.draw_in(source) if isinstance(item, Generator) else item
+            for item in (low, high, dtype, contents, layout)
+        ]
     if shape is not None:
         sizes: Shape = given_shape(shape).draw_in(source)
     else:
@@ -75,7 +83,6 @@ def explored_array(
     name = _floating(exploration.level("dtype", number), low, high, contents) if dtype is None else dtype_name(dtype)
     if low is not None or high is not None:
         _check_bounds(low, high)
-    least, greatest = 0, 1
     if contents is None:
         filling: Any = Open(exploration.level("values", number), low, high, exploration.turn("values"))
     else:
@@ -87,29 +94,39 @@ def explored_array(
         layout = _lying(exploration.level("layout", number), sizes, repeats=contents != "distinct" and not alone)
         if layout == "transposed" and len(sizes) >= LEAST_RANK["channels_last"] and exploration.turn("layout") % 2:
             layout = "channels_last"
-    layout = fitting(sizes, check_layout(layout))
+    if layout != "contiguous":
+        layout = fitting(sizes, check_layout(layout))
     seed = source.bits()
     try:
+        times = dim = 0
         if layout == "expanded":
             # Of two dimensions the last one, then the first; of three the other way round.
             last = (exploration.turn("layout") // 2 + len(sizes)) % 2 == 0
             dim = expanded_dim(sizes, last=source.planned(int(last), 2) == 1)
             times = sizes[dim]
             sizes = (*sizes[:dim], 1, *sizes[dim + 1 :])
-        values = array_from(Spec(sizes, name, least, greatest, filling), seed)
-        first = exploration.first_of(name, values)
-        if contents is None and first is not values:
-            values = related(values, first, name, filling, seed)
-        elif contents is None and (other := exploration.first_of_another(name)) is not None:
-            values = converted(values, other, filling, seed)
-        elif contents == "sorted" and first is not values and exploration.level("values", number) in RELATED:
-            values = sharing(values, first, name, low, high, seed)
         if contents is None:
-            values = with_telling_ends(values, name, filling, seed)
-            values = without_overflow(values, name, filling, exploration.divided)
-        return Drawn(values if layout != "expanded" else np.repeat(values, times, axis=dim), name, layout)
+            values = _open_values(exploration, sizes, name, filling, seed)
+        else:
+            values = array_from(Spec(sizes, name, least, greatest, filling), seed)
+            first = exploration.first_of(name, values)
+            if contents == "sorted" and first is not values and exploration.level("values", number) in RELATED:
+                values = sharing(values, first, name, low, high, seed)
+        return Drawn(values.repeat(times, axis=dim) if layout == "expanded" else values, name, layout)
     except GeneratorError as error:
         raise type(error)(f"random_tensor at {text(here())}: {error}") from None
+
+
+def _open_values(exploration: Exploration, shape: Shape, dtype: str, numbers: Open, seed: int) -> Array:
+    """An array of `numbers`, made to tell most beside the earlier arrays of its trial."""
+    values = numbers.fill(Bits(seed), Spec(shape, dtype))
+    first = exploration.first_of(dtype, values)
+    if first is not values:
+        values = related(values, first, dtype, numbers, seed)
+    elif (other := exploration.first_of_another(dtype)) is not None:
+        values = converted(values, other, numbers, seed)
+    values = with_telling_ends(values, dtype, numbers, seed)
+    return without_overflow(values, dtype, numbers, exploration.divided)
 
 
 def _points(contents: Any) -> bool:

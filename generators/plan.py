@@ -50,6 +50,8 @@ NAMES: Final = tuple(FACTORS)
 LEVELS: Final = tuple(tuple(levels) for levels in FACTORS.values())
 #: How many of them any trial before `THOROUGH` has.
 USUAL: Final = tuple(sum(times > 0 for times in levels.values()) for levels in FACTORS.values())
+#: The same from there on: all that there are.
+THOROUGHLY: Final = tuple(map(len, LEVELS))
 
 #: Levels whose numbers (or lack of a dimension) hide what other features would show: a NaN is all that a sum leaves.
 _HIDING: Final = frozenset(
@@ -119,10 +121,11 @@ def like(block: int) -> int:
     return first + (block - first) % _BLOCKS
 
 
-def turn(index: int, factor: str) -> int:
-    """How many trials before `index`, in its block, have its level of `factor`: for what these take turns in."""
+def turns(index: int) -> tuple[int, ...]:
+    """For each of `NAMES`, how many trials before `index`, in its block, have its level of that: for what these take
+    turns in."""
     block, place = divmod(index, BLOCK)
-    return _turns(like(block), factor)[place]
+    return _turns(like(block))[place]
 
 
 #: After so many blocks they come again; what is drawn within them is new all the same.
@@ -130,12 +133,14 @@ _BLOCKS: Final = 12
 _FIRST_THOROUGH: Final = THOROUGH // BLOCK
 
 
-@lru_cache(maxsize=2 * _BLOCKS * len(NAMES))
-def _turns(block: int, factor: str) -> tuple[int, ...]:
-    """`turn` of each row of a block."""
-    position = NAMES.index(factor)
-    levels = [one[position] for one in _block(block)[0]]
-    return tuple(levels[:place].count(level) for place, level in enumerate(levels))
+@lru_cache(maxsize=2 * _BLOCKS)
+def _turns(block: int) -> tuple[tuple[int, ...], ...]:
+    """`turns` of each row of a block."""
+    of_factors = [
+        [levels[:place].count(level) for place, level in enumerate(levels)]
+        for levels in zip(*_block(block)[0], strict=True)
+    ]
+    return tuple(zip(*of_factors, strict=True))
 
 
 @lru_cache(maxsize=2 * _BLOCKS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from generators.core import Annotation, Generator
@@ -80,6 +80,11 @@ def as_generator(value: Any) -> Any:
     if type(value) in _PLAIN or isinstance(value, Generator) or not is_strategy(value):
         return value
     return from_strategy(value)
+
+
+def are_plain(values: Iterable[Any]) -> bool:
+    """Whether all `values` are of types that are no generators or strategies; these may be among the items of one."""
+    return _PLAIN.issuperset(map(type, values))
 
 
 _PLAIN = frozenset((type(None), int, float, bool, str, type, tuple))

@@ -26,7 +26,7 @@ from autotest.recording.recorder import current
 from autotest.report.activity import shown_on
 from autotest.running.runner import run_test
 from autotest.running.several import against_each, run_against_several
-from autotest.sources.called_tests import called_now, owner_of
+from autotest.sources.called_tests import called_now, owner_of, path_of
 from autotest.sources.hypothesis_examples import Example, example_now, options_for
 from autotest.sources.places import loses_its_name, where_it_is, where_it_returns
 from autotest.trials.context import RunContext, ledger_of
@@ -177,7 +177,7 @@ def decorate(
         return type(function)(decorate(function.__func__, settings, pair, asked))
     bound = functools.partial(_checked(function))
     written = bound.func  # what stands in a file: a partial has no name and no place of its own
-    file = _path(inspect.getfile(inspect.unwrap(written)))
+    file = path_of(inspect.getfile(inspect.unwrap(written)))
     usual = _taken_by_position(function)
     parameters = inspect.signature(bound) if usual is None else None
 
@@ -348,9 +348,7 @@ def _run(test: Test, context: RunContext) -> None:
         elsewhere(test, context)
 
 
-# Every test asks for these, and most of them with what others asked with.
 _ledger = functools.lru_cache(maxsize=256)(ledger_of)
-_path = functools.lru_cache(maxsize=256)(Path)
 
 
 def _plain_subtests(args: tuple[Any, ...]) -> contextlib.AbstractContextManager[None]:

@@ -55,7 +55,11 @@ VARIABLES: Final = tuple(map(variable_of, (*project.KEYS, "trial")))
 
 #: The variable that names the `pyproject.toml` whose table holds.
 PROJECT: Final = "AUTOTEST_PROJECT"
-#: Those, and the one that says where others may stand.
+#: Those that `Options` are made of: the others say which frameworks run, and what is imported first.
+_OF_OPTIONS: Final = tuple(
+    name for name in VARIABLES if name not in ("AUTOTEST_REFERENCE", "AUTOTEST_CANDIDATE", "AUTOTEST_IMPORT")
+)
+#: All, and the one that says where others may stand.
 _KNOWN: Final = (*VARIABLES, PROJECT)
 
 N = TypeVar("N", int, float)
@@ -135,7 +139,7 @@ def from_environment(
 
     Raises `UsageError`, which speaks of an option as `spelled` writes its name.
     """
-    own, default = (_of_process(), in_force().variables) if environment is None else (environment, {})
+    own, default = (_of_process(_OF_OPTIONS), in_force().variables) if environment is None else (environment, {})
     options = _asked_for(tuple(own.items()), tuple(default.items()), spelled)
     if options.ledger is not None:
         _Given({**default, **own}, spelled).must_be_file("ledger", "the ledger that is to hold for all tests")
@@ -183,12 +187,12 @@ def from_project(found: project.Project) -> Options:
 
 def environment_now() -> Mapping[str, str]:
     """The process's `VARIABLES`, over what its project says by default; those that are empty are left out."""
-    return {**in_force().variables, **_of_process()}
+    return {**in_force().variables, **_of_process(VARIABLES)}
 
 
-def _of_process() -> dict[str, str]:
+def _of_process(names: tuple[str, ...]) -> dict[str, str]:
     environment = os.environ  # `in` comes first since `get` raises and catches an exception for what is missing
-    return {name: value for name in VARIABLES if name in environment and (value := environment[name])}
+    return {name: value for name in names if name in environment and (value := environment[name])}
 
 
 def said(variable: str) -> str:

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import inspect
+import itertools
 import sys
 import types
 import unittest
@@ -52,6 +53,10 @@ class CollectedAs:
         return written if self.number == 1 else f"{written}#{self.number}"
 
 
+#: The path of a file's name, which every test of that file asks for, and pathlib takes long to make.
+path_of: Final = functools.lru_cache(maxsize=256)(Path)
+
+
 def _shown(value: Any, label: str | None = None) -> str:
     text = repr(value)
     # An object whose repr is an address would give other seeds in every run.
@@ -91,7 +96,7 @@ def called_now(run: Callable[..., Any], written: Callable[..., Any], file: Path,
     attribute = _attribute(owner, run, wanted) or written.__name__
     module = sys.modules.get(owner.__module__)
     home = getattr(module, "__file__", None)
-    return CollectedAs(run, Path(home) if home else file, f"{class_name(owner)}.{attribute}")
+    return CollectedAs(run, path_of(home) if home else file, f"{class_name(owner)}.{attribute}")
 
 
 def owner_of(run: Callable[..., Any], args: tuple[Any, ...]) -> type | None:
@@ -130,9 +135,9 @@ def _inner(value: Any) -> Any:
 
 def _attribute(owner: type, run: Callable[..., Any], wanted: str = "") -> str | None:
     """The attribute of `owner` under which `run` is found; `wanted` if it is one of several."""
-    first = [wanted, getattr(run, "__name__", "")]
+    first = (wanted, getattr(run, "__name__", ""))
     rest = (name for kind in owner.__mro__ for name in vars(kind))
-    for name in (*first, *rest):
+    for name in itertools.chain(first, rest):
         if name and leads_to(inspect.getattr_static(owner, name, None), run):
             return name
     return None

@@ -85,9 +85,10 @@ def lower_arguments(
             positional.append(value._lower(recorder))
         else:
             annotation = functools.partial(_annotation, recorder, called, owner, args, kwargs, position)
-            positional.append(lower(recorder, value, annotation))
-    given = [triple for triple in positional if triple[0] is not NOTHING]
-    expected, actual, operands = zip(*given, strict=True) if given else ((), (), ())
+            lowered = lower(recorder, value, annotation)
+            if lowered[0] is not NOTHING:
+                positional.append(lowered)
+    expected, actual, operands = zip(*positional, strict=True) if positional else ((), (), ())
     if not kwargs:
         return _made(LoweredArguments, (expected, actual, operands, {}, {}, {}))
     named = {

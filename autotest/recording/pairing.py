@@ -133,12 +133,12 @@ class _Pairs:
             kind = call.kind
             if kind in _SILENT or (failed and call.slot in failed):
                 continue
-            is_result = kind != "tensor" and call.note != LAYOUT
             if type(expected) not in types:
-                self._add(call, expected, actual, is_result and not is_backward(call))
+                if not (expected is None and is_backward(call)):
+                    self._add(call, expected, actual)
                 continue
             # A tensor, the commonest: with the least that has to be asked.
-            self.results += is_result
+            self.results += kind != "tensor" and call.note != LAYOUT
             identity = id(expected), id(actual)
             if identity in seen or (written and id(expected) in written):
                 continue
@@ -149,8 +149,9 @@ class _Pairs:
             if self.pushed_back:
                 self._gradient_of(slot, expected, actual)
 
-    def _add(self, call: Call, expected: Any, actual: Any, is_result: bool) -> None:
+    def _add(self, call: Call, expected: Any, actual: Any) -> None:
         """Pair what `call` gave where that is no tensor of the usual class."""
+        is_result = call.kind != "tensor" and call.note != LAYOUT and not is_backward(call)
         if isinstance(expected, PLAIN):
             self.results += is_result
             self._plain(call, expected, actual)
@@ -178,8 +179,6 @@ class _Pairs:
         self.found.append(Pairing(slot, suffix, "forward", expected, actual, defined))
 
     def _plain(self, call: Call, expected: Any, actual: Any) -> None:
-        if is_backward(call):
-            return
         if call.target == "type":
             # A framework says "torch.FloatTensor", and the other calls it otherwise because of itself.
             expected, actual = (str(side).rpartition(".")[2] for side in (expected, actual))

@@ -132,7 +132,8 @@ class JudgedTrials:
                 settle([outcome], self.test.settings)
             if outcome.mismatches or not planned.stored:
                 self._judge(planned, outcome)
-        self._held_much = any(holds_much(outcome.recorder) for _, outcome in waiting)
+            if holds_much(outcome.recorder):
+                self._held_much = True
 
     def _judge(self, planned: Planned, outcome: Outcome) -> None:
         test, tally = self.test, self.tally

@@ -26,7 +26,8 @@ from autotest.recording.recorder import Recorder, current
 from autotest.recording.tensors import from_drawn
 from autotest.running import run_hooks
 from autotest.running.tally import Tally
-from autotest.trials.trial import push_back, returned_tensors, unused_results
+from autotest.trials.backward import push_back, unused_results
+from autotest.trials.returned import returned_tensors
 from generators import Generator, choice_array
 
 # Generators that are built here are the test's doing: their errors name its line.

@@ -23,7 +23,7 @@ from autotest.sources.called_tests import trial_seed
 from autotest.storage.store import Store
 from autotest.trials.context import RunContext
 from autotest.trials.returned import must_begin_alike
-from autotest.trials.trial import Outcome, Test, perform
+from autotest.trials.trial import Outcome, Test, perform_next
 from generators import Schedule
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
@@ -142,7 +142,7 @@ def not_lethal(
 def run_planned(test: Test, planned: Planned, context: RunContext, first: Callable[[], None]) -> Outcome:
     """One trial, not compared yet. `first` tells what earlier trials found, where its body raises."""
     try:
-        return perform(test.body, planned.seed, test.settings, context.pair)
+        return perform_next(test, planned.seed, context.pair)
     except (AutotestError, unittest.SkipTest):
         first()
         raise

@@ -19,7 +19,7 @@ from autotest.running.tally import Tally
 from autotest.storage.store import Store
 from autotest.trials.another_candidate import on_another
 from autotest.trials.context import RunContext
-from autotest.trials.trial import Outcome, Test, perform
+from autotest.trials.trial import Outcome, Test, perform_next
 from generators import Schedule
 
 # What runs a test is no part of its traceback: for pytest, for unittest.
@@ -111,7 +111,7 @@ def _one_trial(test: Test, planned: Planned, candidates: list[_Candidate], sched
     first.take(planned, outcome)
     for candidate, another in replayed:
         pair = candidate.judged.context.pair
-        candidate.take(planned, another or perform(test.body, planned.seed, test.settings, pair))
+        candidate.take(planned, another or perform_next(test, planned.seed, pair))
 
 
 def _judge_waiting(candidates: list[_Candidate]) -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 import generators
 from autotest.base.errors import TrialEnd
@@ -19,17 +16,16 @@ from autotest.comparison.rejection import Rejection
 from autotest.frameworks import Pair, files
 from autotest.frameworks.base import CandidateDied, CandidateHung
 from autotest.gradients import differentiable, gate
-from autotest.program import Array, Program, refs
-from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
-from autotest.recording.dual import Value
+from autotest.program import Program
 from autotest.recording.observation import Observed, compare, failed_there, observe
-from autotest.recording.overwritten import is_kept_copy
-from autotest.recording.reached import reached
 from autotest.recording.recorder import Recorder, recording
 from autotest.recording.steps import may_be_of_a_step
 from autotest.replaying.replay import Replayed, replay
 from autotest.results.ledger import LedgerEntry
+from autotest.trials import body_generators
+from autotest.trials.backward import push_back, unused_results
 from autotest.trials.body_errors import explained, own_lines
+from autotest.trials.body_generators import BodyGenerators
 from autotest.trials.intermediate_gradients import keep_gradients
 from autotest.trials.returned import must_begin_alike, returned_tensors, told_on_both_sides
 from autotest.trials.special_values import told_apart
@@ -58,6 +54,8 @@ class Test:
     settings: Settings
     #: Where it stands, so that another process can find it again.
     file: Path | None = None
+    #: What its body may draw from besides, for those who run one trial after the other.
+    own_generators: BodyGenerators = dataclasses.field(default_factory=BodyGenerators, compare=False)
 
 
 @dataclasses.dataclass(slots=True)
@@ -128,12 +126,31 @@ def perform(
     Where the candidate refuses a call and `is_known_refusal` says so of it, the trial goes on with what the reference
     returned, on both sides.
     """
+    body_generators.seed(seed)
+    return _perform_seeded(body, seed, settings, pair, forced, is_known_refusal)
+
+
+def perform_next(test: Test, seed: int, pair: Pair) -> Outcome:
+    """The same for the next of many trials of `test`."""
+    return test.own_generators.run(seed, lambda: _perform_seeded(test.body, seed, test.settings, pair, None, None))
+
+
+def _perform_seeded(
+    body: Callable[[], Any],
+    seed: int,
+    settings: Settings,
+    pair: Pair,
+    forced: Sequence[generators.Choice] | None,
+    is_known_refusal: Callable[[Recorder, Mismatch], bool] | None,
+) -> Outcome:
+    """The same where Python's and NumPy's own generators are seeded."""
     candidate = pair.candidate
     deaths = candidate.deaths
     outcome = _performed(body, seed, settings, pair, forced, is_known_refusal)
     if candidate.deaths == deaths:
         return outcome
     # It may have died of an earlier trial's calls, which are not compared yet. Of its own it dies once more.
+    body_generators.seed(seed)
     return _performed(body, seed, settings, pair, forced, is_known_refusal)
 
 
@@ -151,10 +168,7 @@ def _performed(
     if is_known_refusal is not None:
         recorder.is_known_refusal = functools.partial(is_known_refusal, recorder)
     reference, candidate = pair.reference, pair.candidate
-    low_bits = seed & 0xFFFFFFFF
-    reference.seed(low_bits)
-    random.seed(seed)
-    np.random.seed(low_bits)  # noqa: NPY002 - whatever a body draws with, it draws the same in every run
+    reference.seed(seed & 0xFFFFFFFF)
     modes, candidates_modes = reference.modes(), candidate.modes()
     with generators.using(source), recording(recorder):
         try:
@@ -291,95 +305,14 @@ def _complaint(recorder: Recorder, settings: Settings, gradients: int) -> str:
     return gate.complaint(evidence, auto_backward=bool(settings.auto_backward), skipped=settings.skip_grad)
 
 
-def unused_results(recorder: Recorder) -> Iterator[Value]:
-    """The results that nothing used, for a body that returned nothing: its gradients are not forgotten."""
-    if any(pushes_gradients(call) or reads_gradient(call) for call in recorder.calls):
-        return
-    read = {ref.slot for call in recorder.calls for ref in refs(call)}
-    for call in recorder.calls:
-        if is_kept_copy(call) or call.slot in read:
-            continue
-        if call.kind not in ("tensor", "load_state", "overwrite", "setattr"):
-            expected = recorder.expected[call.slot]
-            if isinstance(expected, recorder.pair.reference.tensor_types):
-                yield Value(recorder, call.slot)
-
-
-def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = False) -> None:
-    """Draw a cotangent for each tensor that can carry one and push all of them back, as recorded calls.
-
-    `twice` takes the gradients as values first, and pushes cotangents back through these.
-    """
-    reference = recorder.pair.reference
-    outputs_by_identity: dict[int, Value] = {}
-    for value in tensors:
-        if value._recorder is not recorder:
-            value._lower(recorder)  # another trial's is this one's, too, from now on
-        if reference.can_backpropagate(value._expected):
-            outputs_by_identity.setdefault(id(value._expected), value)
-    if not outputs_by_identity:
-        return
-    outputs = list(outputs_by_identity.values())
-    cotangents = [_cotangent(recorder, value, leaf=twice) for value in outputs]
-    if twice:
-        outputs = _gradients(recorder, outputs, cotangents)
-        cotangents = [_cotangent(recorder, value) for value in outputs]
-        if not outputs:
-            return
-    own = len(recorder.calls)
-    try:
-        if len(outputs) == 1:
-            recorder.method("backward", outputs[0]._lower(recorder), cotangents)
-        else:
-            recorder.call("function", "autograd.backward", (outputs, cotangents), {})
-    except TrialEnd:
-        # A body that ran its own backward may have freed the graph: then its own was the one to compare.
-        if recorder.rejection is None or not any(is_backward(call) for call in recorder.calls[:own]):
-            raise
-        recorder.rejection = None
-
-
-def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]) -> list[Value]:
-    """The gradients of `outputs`, as values that can be pushed into: by leaves, and by parameters of modules."""
-    reference = recorder.pair.reference
-    inputs: dict[int, Value] = {}
-    for call in list(recorder.calls):
-        expected = recorder.expected[call.slot]
-        value = Value(recorder, call.slot)
-        if isinstance(expected, reference.module_types):
-            for parameter in value.parameters():
-                inputs.setdefault(id(parameter._sides()[0]), parameter)
-        elif isinstance(expected, reference.tensor_types) and reference.holds_gradient(expected):
-            inputs.setdefault(id(expected), value)
-    # OneFlow refuses an input that nothing depends on, so the reference is asked first which these are.
-    asked = [tensor for tensor in inputs.values() if reference.can_backpropagate(tensor._sides()[0])]
-    live = [[value._sides()[0] for value in values] for values in (outputs, asked, cotangents)]
-    asked = [value for value, one in zip(asked, reached(recorder, *live), strict=True) if one is not None]
-    slot = recorder.call("function", "autograd.grad", (outputs, asked, cotangents), {"create_graph": True})
-    return [item for item in Value(recorder, slot) if reference.can_backpropagate(item._sides()[0])]
-
-
-def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
-    expected, actual, reference = value._expected, value._actual, recorder.pair.reference
-    dtype = reference.dtype_of(expected)
-    # The one choice that a `random_array` would make, without a generator that nobody else will draw from.
-    spec = generators.Spec(reference.shape(expected), dtype, -1.0, 1.0)
-    array = Array(generators.array_from(spec, generators.current().bits()), dtype)
-    slot = recorder.tensor(array, requires_grad=leaf, device=reference.device_type(expected), note="cotangent")
-    cotangent = Value(recorder, slot)
-    placing = recorder.pair.candidate.placed_like(actual)
-    return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
-
-
 __all__ = [
     "COMPARED_AT_ONCE",
     "Outcome",
     "Test",
     "perform",
-    "push_back",
+    "perform_next",
     "returned_tensors",
     "run_trial",
     "settle",
     "to_compare",
-    "unused_results",
 ]

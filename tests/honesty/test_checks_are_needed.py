@@ -22,7 +22,7 @@ from autotest.recording import one_sided
 from autotest.recording.recorder import Recorder
 from autotest.replaying import updates
 from autotest.running import runner
-from autotest.trials import trial
+from autotest.trials import backward, trial
 from tests.support.bodies import relu
 from tests.support.checks import (
     Remove,
@@ -277,7 +277,7 @@ CASES = {
         replaced(trial, "unused_results", lambda recorder: ()), relu_and_nothing, DOUBLED, {}
     ),
     "drawn cotangents": Case(
-        wrapped(trial, "_cotangent", uniform_cotangent),
+        wrapped(backward, "_cotangent", uniform_cotangent),
         relu_of_positive,
         FaultyTorch({"relu": with_gradient(lambda gradient: gradient.flip(0))}),
         {},
@@ -338,7 +338,7 @@ def test_without_its_check_a_trial_that_compares_nothing_passes(against, monkeyp
     def careless(run):
         return lambda *args: dataclasses.replace(run(*args), compared=1)
 
-    wrapped(runner, "perform", careless)(monkeypatch)
+    wrapped(runner, "perform_next", careless)(monkeypatch)
     test()
 
 

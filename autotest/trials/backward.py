@@ -1,0 +1,104 @@
+"""Pushes drawn cotangents back through what a test body returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import generators
+from autotest.base.errors import TrialEnd
+from autotest.program import Array, refs
+from autotest.program.semantics import is_backward, pushes_gradients, reads_gradient
+from autotest.recording.dual import Value
+from autotest.recording.overwritten import is_kept_copy
+from autotest.recording.reached import reached
+from autotest.recording.recorder import Recorder
+
+# What runs a test is no part of its traceback: for pytest, for unittest.
+__tracebackhide__ = True
+__unittest = True
+
+# Generators that are built here are the test's doing: their errors name its line.
+__generators_hide__ = True
+
+
+def unused_results(recorder: Recorder) -> Iterator[Value]:
+    """The results that nothing used, for a body that returned nothing: its gradients are not forgotten."""
+    if any(pushes_gradients(call) or reads_gradient(call) for call in recorder.calls):
+        return
+    read = {ref.slot for call in recorder.calls for ref in refs(call)}
+    for call in recorder.calls:
+        if is_kept_copy(call) or call.slot in read:
+            continue
+        if call.kind not in ("tensor", "load_state", "overwrite", "setattr"):
+            expected = recorder.expected[call.slot]
+            if isinstance(expected, recorder.pair.reference.tensor_types):
+                yield Value(recorder, call.slot)
+
+
+def push_back(recorder: Recorder, tensors: Sequence[Value], *, twice: bool = False) -> None:
+    """Draw a cotangent for each tensor that can carry one and push all of them back, as recorded calls.
+
+    `twice` takes the gradients as values first, and pushes cotangents back through these.
+    """
+    reference = recorder.pair.reference
+    outputs_by_identity: dict[int, Value] = {}
+    for value in tensors:
+        if value._recorder is not recorder:
+            value._lower(recorder)  # another trial's is this one's, too, from now on
+        if reference.can_backpropagate(value._expected):
+            outputs_by_identity.setdefault(id(value._expected), value)
+    if not outputs_by_identity:
+        return
+    outputs = list(outputs_by_identity.values())
+    cotangents = [_cotangent(recorder, value, leaf=twice) for value in outputs]
+    if twice:
+        outputs = _gradients(recorder, outputs, cotangents)
+        cotangents = [_cotangent(recorder, value) for value in outputs]
+        if not outputs:
+            return
+    own = len(recorder.calls)
+    try:
+        if len(outputs) == 1:
+            recorder.method("backward", outputs[0]._lower(recorder), cotangents)
+        else:
+            recorder.call("function", "autograd.backward", (outputs, cotangents), {})
+    except TrialEnd:
+        # A body that ran its own backward may have freed the graph: then its own was the one to compare.
+        if recorder.rejection is None or not any(is_backward(call) for call in recorder.calls[:own]):
+            raise
+        recorder.rejection = None
+
+
+def _gradients(recorder: Recorder, outputs: list[Value], cotangents: list[Value]) -> list[Value]:
+    """The gradients of `outputs`, as values that can be pushed into: by leaves, and by parameters of modules."""
+    reference = recorder.pair.reference
+    inputs: dict[int, Value] = {}
+    for call in list(recorder.calls):
+        expected = recorder.expected[call.slot]
+        value = Value(recorder, call.slot)
+        if isinstance(expected, reference.module_types):
+            for parameter in value.parameters():
+                inputs.setdefault(id(parameter._sides()[0]), parameter)
+        elif isinstance(expected, reference.tensor_types) and reference.holds_gradient(expected):
+            inputs.setdefault(id(expected), value)
+    # OneFlow refuses an input that nothing depends on, so the reference is asked first which these are.
+    asked = [tensor for tensor in inputs.values() if reference.can_backpropagate(tensor._sides()[0])]
+    live = [[value._sides()[0] for value in values] for values in (outputs, asked, cotangents)]
+    asked = [value for value, one in zip(asked, reached(recorder, *live), strict=True) if one is not None]
+    slot = recorder.call("function", "autograd.grad", (outputs, asked, cotangents), {"create_graph": True})
+    return [item for item in Value(recorder, slot) if reference.can_backpropagate(item._sides()[0])]
+
+
+def _cotangent(recorder: Recorder, value: Value, *, leaf: bool = False) -> Value:
+    expected, actual, reference = value._expected, value._actual, recorder.pair.reference
+    dtype = reference.dtype_of(expected)
+    # The one choice that a `random_array` would make, without a generator that nobody else will draw from.
+    spec = generators.Spec(reference.shape(expected), dtype, -1.0, 1.0)
+    array = Array(generators.array_from(spec, generators.current().bits()), dtype)
+    slot = recorder.tensor(array, requires_grad=leaf, device=reference.device_type(expected), note="cotangent")
+    cotangent = Value(recorder, slot)
+    placing = recorder.pair.candidate.placed_like(actual)
+    return cotangent if placing is None else getattr(cotangent, placing[0])(**placing[1])
+
+
+__all__ = ["push_back", "unused_results"]

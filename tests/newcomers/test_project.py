@@ -11,6 +11,7 @@ from autotest import cli
 from autotest.base import project
 from autotest.base.errors import UsageError
 from autotest.base.options import from_environment, from_project
+from autotest.base.settings import Settings
 from autotest.results import ledger
 
 HEAD = "from autotest import autotest, random_tensor, torch\n\n"
@@ -38,6 +39,13 @@ def test_the_projects_table_is_what_holds_where_nothing_else_was_asked(write, tm
     assert (found.verify, found.shrink, found.directory) == (False, 0.0, tmp_path / "kept")
     monkeypatch.setenv("AUTOTEST_SEED", "9")
     assert from_environment().seed == 9
+
+
+def test_a_test_goes_before_what_its_project_says_and_not_before_the_same_of_the_process(write, monkeypatch):
+    write("seed = 7")
+    assert from_environment().of_test(Settings(seed=5)).seed == 5
+    monkeypatch.setenv("AUTOTEST_SEED", "7")
+    assert from_environment().of_test(Settings(seed=5)).seed == 7
 
 
 def test_a_value_that_makes_no_sense_is_told_by_its_key_and_file(write, tmp_path, capsys):

@@ -55,6 +55,13 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / ".autotest")
 
 
+def test_a_relative_place_is_below_the_working_directory_of_the_moment(tmp_path, monkeypatch):
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        assert Store(Path("kept")).failures == tmp_path / name / "kept" / "failures"
+
+
 def test_a_finding_comes_back_as_it_was(store):
     one = finding()
     path = store.save(one, "the report\n")

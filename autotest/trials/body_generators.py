@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
@@ -49,7 +49,7 @@ class BodyGenerators:
         is_seeded = not self._next
         if is_seeded:
             seed(number)
-            self._next = [_numbers() for _ in range(_TRIALS)][::-1]
+            self._next = list(zip(*_series(_TRIALS), strict=True))[::-1]
             seed(number)
         try:
             result = trial()
@@ -65,6 +65,11 @@ class BodyGenerators:
 
     def _look(self) -> None:
         self._are_drawn_from = _numbers() != self._next.pop()
+
+
+def _series(count: int) -> tuple[Iterable[int], Iterable[int]]:
+    """As many of the next numbers of each: what `_numbers` gives so many times."""
+    return map(random.getrandbits, [32] * count), np.random.get_bit_generator().random_raw(count).tolist()
 
 
 def _numbers() -> tuple[int, int]:

@@ -120,6 +120,10 @@ class Bits:
         """``below(bound, count)``, to index an array of `bound` elements with."""
         return self.below(bound, count).astype(_PLACE)
 
+    def signs(self, count: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """`count` whole numbers, as many negative ones as others, for ``np.copysign``."""
+        return self.half_words(count).view(_INT32)
+
     def order(self, count: int) -> Places:
         """A permutation of ``range(count)``, all equally likely."""
         return self.words(count).argsort(kind="stable")

@@ -66,7 +66,7 @@ def lay_out(array: Array, layout: str) -> builtins.tuple[Array, Steps]:
         last = array.ndim - 1
         # Dimension 1 is the last in memory, and those between go back to where they were, one by one.
         back = tuple(("transpose", dim, last) for dim in range(1, last))
-        return np.ascontiguousarray(np.moveaxis(array, 1, last)), back
+        return np.ascontiguousarray(array.transpose(0, *range(2, array.ndim), 1)), back
     if layout == "strided":
         dim = array.ndim - 1
         base = _gaps(array, dim, 2 * array.shape[dim] + 1)
@@ -89,8 +89,8 @@ def _repeated(array: Array) -> Array:
     held = array.tobytes()
     for dim, size in enumerate(array.shape):
         if size > 1:
-            base = np.ascontiguousarray(array.take([0], axis=dim))
-            if np.broadcast_to(base, array.shape).tobytes() == held:
+            base = array.take([0], axis=dim)
+            if base.repeat(size, axis=dim).tobytes() == held:
                 return base
     raise GeneratorError(
         f"layout='expanded': expected an array that repeats itself along some dimension, shape {array.shape}"

@@ -181,49 +181,44 @@ def with_telling_ends(values: Array, dtype: str, numbers: Open, seed: int) -> Ar
     What a loop over blocks leaves out at the end shows in a maximum only where it is that; among truth values, in
     rows that are alike but for the end.
     """
-    if max(values.shape, default=0) <= _BLOCK or not values.size or dtype in COMPLEX:
+    longest = max(values.shape, default=0)
+    if longest <= _BLOCK or not values.size or dtype in COMPLEX:
         return values
     if dtype == "bool" and alone_at_the_end(numbers.level, numbers.turn):
         return values
     if numbers.level in _ALONE and values.dtype.kind == "f":  # the last of which is alone
         return values
-    axis = max(range(values.ndim), key=lambda axis: (values.shape[axis], axis))
-    last = axis == values.ndim - 1
-    moved = values if last else np.moveaxis(values, axis, -1)
-    rows = np.array(moved).reshape(-1, values.shape[axis])
-    few = numbers.level in RELATED and numbers.low is None and numbers.high is None and dtype != "bfloat16"
-    # The first two rows have one end each, and of more rows every second one has any.
+    axis = values.ndim - 1 - values.shape[::-1].index(longest)
+    moved = values.transpose(*range(axis), *range(axis + 1, values.ndim), axis)
+    rows = moved.copy().reshape(-1, longest)
     turn = Bits(seed, _ENDS).one_below(2)
-    ends = [(slice(turn, None, 4), "greatest"), (slice(1 - turn, None, 4), "least")]
-    if dtype == "bool":  # both together would leave nothing of all and any along other dimensions
-        ends = [(slice(turn % len(rows), None, 2), "greatest" if rows.mean() < 0.5 else "least")]
-    for places, extreme in ends:
-        if rows[places].size:
-            rows[places] = _ending_in(rows[places], extreme, few=few)
-    ended: Array = rows.reshape(moved.shape)
-    return ended if last else np.ascontiguousarray(np.moveaxis(ended, -1, axis))
+    if dtype == "bool":  # both ends together would leave nothing of all and any along other dimensions
+        true = rows.mean() < 0.5
+        rows[turn % len(rows) :: 2] = not true
+        rows[turn % len(rows) :: 2, -1] = true
+    else:
+        few = numbers.level in RELATED and numbers.low is None and numbers.high is None and dtype != "bfloat16"
+        # The first two rows have one end each, and of more rows every second one has any.
+        _end_in(rows, turn, "greatest", few=few)
+        _end_in(rows, 1 - turn, "least", few=few)
+    return np.ascontiguousarray(rows.reshape(moved.shape).transpose(*range(axis), -1, *range(axis, values.ndim - 1)))
 
 
-def _ending_in(rows: Array, extreme: str, *, few: bool) -> Array:
-    """`rows`, each with its greatest or least number at its end; where different ones are few, one beyond them."""
-    if rows.dtype.kind == "b":
-        rows[:, -1], rows[:, :-1] = extreme == "greatest", extreme != "greatest"
-        return rows
-    each = np.arange(len(rows))
-    places = rows.argmax(axis=1) if extreme == "greatest" else rows.argmin(axis=1)
-    ends = rows[:, -1].copy()
-    rows[:, -1] = rows[each, places]
-    rows[each, places] = ends
-    if few:
-        one = rows.dtype.type(1)
-        if rows.dtype.kind == "f":
-            rows[:, -1] += one if extreme == "greatest" else -one
-        else:
-            limits = np.iinfo(rows.dtype)
-            beyond = rows[:, -1] < limits.max if extreme == "greatest" else rows[:, -1] > limits.min
-            further = rows[:, -1] + one if extreme == "greatest" else rows[:, -1] - one
-            rows[:, -1] = np.where(beyond, further, rows[:, -1])
-    return rows
+def _end_in(rows: Array, first: int, extreme: str, *, few: bool) -> None:
+    """Put the greatest or least number of every fourth of `rows`, from `first` on, at its end; where different ones are
+    few, one beyond it."""
+    chosen, flat = rows[first::4], rows.reshape(-1)
+    if not len(chosen):
+        return
+    starts = np.arange(first * rows.shape[1], flat.size, 4 * rows.shape[1])
+    places, lasts = starts + (chosen.argmax(1) if extreme == "greatest" else chosen.argmin(1)), chosen[:, -1]
+    lasts[:], flat[places] = flat[places], lasts.copy()
+    if few and rows.dtype.kind == "f":
+        lasts += rows.dtype.type(1 if extreme == "greatest" else -1)
+    elif few:
+        one, limits = rows.dtype.type(1), np.iinfo(rows.dtype)
+        beyond = lasts < limits.max if extreme == "greatest" else lasts > limits.min
+        lasts[:] = np.where(beyond, lasts + one if extreme == "greatest" else lasts - one, lasts)
 
 
 def _next(values: Array, dtype: str) -> Array:

@@ -28,6 +28,8 @@ FAR, _FAR_TURN = (64.0, 65.0), 2
 _NARROW_BITS = 16
 #: Powers of ten of the least and the greatest magnitude of wide numbers.
 DECADES = (-4.0, 4.0)
+#: The ends of those decades from which some wide numbers surely are, and the signs of these.
+_SURE, _SURE_SIGNS = (DECADES[1], DECADES[1], DECADES[1] - 1, DECADES[0] + 1), (1, -1, 1, -1)
 #: Of more numbers than so many some are of each decade without anybody's care.
 EACH_DECADE = 64
 #: The same of numbers near zero, where what goes through exp(x) - 1 or 1 + x keeps few digits; and the dtypes whose
@@ -65,7 +67,7 @@ _SHARES = MappingProxyType(
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(slots=True, eq=False)  # not frozen: an open array is made of one, and it costs half so
 class Open(Filling):
     """Numbers of the kind `level`, within the bounds that the test gave: `low`, `high`, both or none.
 
@@ -240,8 +242,8 @@ def _magnitudes(bits: Bits, count: int, dtype: str) -> Array:
 def _near_zero(bits: Bits, count: int, dtype: str) -> Array:
     """Magnitudes so small that much of 1 + x is lost, of both signs."""
     least, greatest = SMALL_DECADES
-    signs = np.where(bits.half_words(count) >> np.uint32(31), -1.0, 1.0)
-    return cast(signs * 10.0 ** (least + (greatest - least) * bits.unit64(count)), dtype)
+    signs = bits.signs(count)
+    return cast(np.copysign(10.0 ** (least + (greatest - least) * bits.unit64(count)), signs), dtype)
 
 
 def _wide(bits: Bits, count: int, dtype: str) -> Array:
@@ -250,19 +252,19 @@ def _wide(bits: Bits, count: int, dtype: str) -> Array:
     leave out no two of them."""
     least, greatest = DECADES
     unit = bits.unit64(count)
-    exponents = least + (greatest - least) * unit
-    sure = 4 if count > 1 else 0
+    sure = len(_SURE) if count > 1 else 0
     if count <= EACH_DECADE:
         order = bits.order(count)
         surely, others = order[:sure], order[sure:]
+        exponents = np.empty(count)
         exponents[others] = least + (greatest - least) * (np.arange(len(others)) + unit[others]) / max(len(others), 1)
     else:
         surely = bits.some(count, sure)
-    signs = np.where(bits.half_words(count) >> np.uint32(31), -1.0, 1.0)
-    for place, at in enumerate(surely):
-        exponents[at] = (greatest, greatest, greatest - 1, least + 1)[place] - unit[at]
-        signs[at] = -1.0 if place % 2 else 1.0
-    return cast(signs * 10.0**exponents, dtype)
+        exponents = least + (greatest - least) * unit
+    signs = bits.signs(count)
+    exponents[surely] = _SURE[: len(surely)] - unit[surely]
+    signs[surely] = _SURE_SIGNS[: len(surely)]
+    return cast(np.copysign(10.0**exponents, signs), dtype)
 
 
 def _bounded(bits: Bits, count: int, dtype: str, numbers: Open) -> Array:
@@ -378,6 +380,6 @@ def _whole_magnitudes(bits: Bits, count: int, dtype: str, least: int) -> Array:
     limits = np.iinfo(numpy_dtype(dtype))
     most = int(limits.max).bit_length() - 1
     sizes = np.exp2(most * bits.unit64(count)).astype(np.int64)
-    drawn = np.where(bits.half_words(count) >> np.uint32(31), -sizes, sizes)
+    drawn = np.where(bits.signs(count) < 0, -sizes, sizes)
     clipped: Array = np.clip(drawn, max(least, limits.min), limits.max)
     return clipped.astype(numpy_dtype(dtype))

@@ -87,20 +87,13 @@ def random_tensor(
         raise
     except (MemoryError, ValueError) as error:  # NumPy has either for arrays that nothing can hold
         raise generators.GeneratorError(f"random_tensor(...): {error}; draw smaller dimensions") from None
-    grad = True if requires_grad is None else _value(requires_grad)
-    if requires_grad is True and drawn.dtype not in DIFFERENTIABLE and not _is_drawn(dtype, contents):
-        raise generators.GeneratorError(
-            f"random_tensor(requires_grad=True) of {drawn.dtype}: expected a floating dtype, for there is no gradient "
-            "of another one; leave requires_grad out"
-        )
-    if not isinstance(grad, (bool, np.bool_)):
-        raise generators.GeneratorError(f"random_tensor(requires_grad={grad!r}): expected True or False")
+    grad = True if requires_grad is None else _gradient_wanted(requires_grad, drawn, dtype, contents)
     recorder = current()
     if recorder is not None and drawn.data.size > ORDINARY and generators.drawn_large():
         recorder.limited = True
-    place = _value(device)
+    place = device if type(device) is str else _value(device)
     try:
-        return from_drawn(drawn, bool(grad), place)
+        return from_drawn(drawn, grad, place)
     except RuntimeError as error:
         if not is_missing_device(error) and "device string" not in str(error):
             raise
@@ -196,6 +189,19 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
         recorder.calls[made] = recorder.calls[made]._replace(note=LAYOUT)
         return made
     return recorder.write(call, expected, actual)
+
+
+def _gradient_wanted(requires_grad: Any, drawn: generators.Drawn, dtype: Any, contents: Any) -> bool:
+    """Whether the tensor of `drawn` is to require grad, as the test says; raises where it can not, or is no answer."""
+    if requires_grad is True and drawn.dtype not in DIFFERENTIABLE and not _is_drawn(dtype, contents):
+        raise generators.GeneratorError(
+            f"random_tensor(requires_grad=True) of {drawn.dtype}: expected a floating dtype, for there is no gradient "
+            "of another one; leave requires_grad out"
+        )
+    grad = _value(requires_grad)
+    if not isinstance(grad, (bool, np.bool_)):
+        raise generators.GeneratorError(f"random_tensor(requires_grad={grad!r}): expected True or False")
+    return bool(grad)
 
 
 def _dtype(given: Any) -> Any:

@@ -24,20 +24,22 @@ class Hooks:
         return Hooks(dict(self.before), dict(self.after), dict(self.before_backward), dict(self.after_backward))
 
 
-@dataclasses.dataclass(slots=True)
 class ModuleTable:
     """All of it by the id of the reference's module (or parameter), which its dual object keeps alive."""
 
-    duals: dict[int, Any] = dataclasses.field(default_factory=dict)
-    hooks: dict[int, Hooks] = dataclasses.field(default_factory=dict)
-    #: Modules that stand for instances of the test's own classes.
-    networks: set[int] = dataclasses.field(default_factory=set)
-    #: Modules that a copy made of such, with what they are copies of.
-    copies: dict[int, Any] = dataclasses.field(default_factory=dict)
-    #: While a network is called: the path of each module in it, beginning with the name of the outermost class.
-    scopes: dict[int, Scope] = dataclasses.field(default_factory=dict)
-    #: What is to be done with gradients as they pass, see `autotest.recording.gradient_hooks`; None where nothing is.
-    gradient_hooks: Any = None
+    __slots__ = ("copies", "duals", "gradient_hooks", "hooks", "networks", "scopes")
+
+    def __init__(self) -> None:
+        self.duals: dict[int, Any] = {}
+        self.hooks: dict[int, Hooks] = {}
+        #: Modules that stand for instances of the test's own classes.
+        self.networks: set[int] = set()
+        #: Modules that a copy made of such, with what they are copies of.
+        self.copies: dict[int, Any] = {}
+        #: While a network is called: the path of each module in it, beginning with the name of the outermost class.
+        self.scopes: dict[int, Scope] = {}
+        #: What is to be done with gradients as they pass, see `autotest.recording.gradient_hooks`; None if nothing is.
+        self.gradient_hooks: Any = None
 
     @property
     def plain(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn, Protocol
 
 import generators
 from autotest.base.errors import TrialEnd, made_by_the_test, nearest, of_the_test
-from autotest.comparison import Mismatch
+from autotest.comparison import Mismatch, Side
 from autotest.comparison.rejection import Rejection, is_mistake
 from autotest.frameworks import ABSENT, Pair
 from autotest.frameworks.pair import Both
@@ -72,6 +72,7 @@ class Recorder(LiveRecord):
     """
 
     __slots__ = (
+        "about_to",
         "as_read",
         "check_errors",
         "is_known_refusal",
@@ -81,13 +82,14 @@ class Recorder(LiveRecord):
         "records_gradients",
         "refused",
         "running",
-        "watch",
     )
 
     def __init__(self, pair: Pair, *, check_errors: bool = False) -> None:
         super().__init__(pair)
         self.check_errors = check_errors
-        self.watch = watching()
+        watch = watching()
+        #: Who is told of each call before a side is asked for it, see `autotest.recording.watching`.
+        self.about_to: Callable[[Recorder, Side, Call], None] = _unwatched if watch is None else watch.about_to
         self.running = ""
         #: Whether the plan, and not the test, has chosen large sizes, so that results may be too large to go on with.
         self.limited = False
@@ -144,8 +146,7 @@ class Recorder(LiveRecord):
 
     def _by_reference(self, call: Call, given: LoweredArguments, operations: Both, kwargs: Mapping[str, Any]) -> Any:
         """What the reference returns; where it refuses, the candidate may be asked too, and the trial ends."""
-        if self.watch is not None:
-            self.watch.about_to(self, "reference", call)
+        self.about_to(self, "reference", call)
         if self.running:
             raise mistakes.called_back(self.running, call.target)
         if self.records_gradients() is not self.recording_gradients:
@@ -171,8 +172,7 @@ class Recorder(LiveRecord):
 
     def _by_candidate(self, call: Call, given: LoweredArguments, operation: Any, expected: Any) -> Any:
         """What the candidate returns for a call to which the reference returned `expected`."""
-        if self.watch is not None:
-            self.watch.about_to(self, "candidate", call)
+        self.about_to(self, "candidate", call)
         try:
             self.running = call.target
             return operation(*given.actual, **given.actual_named)
@@ -280,8 +280,7 @@ class Recorder(LiveRecord):
             self.expected[operand.slot] = self.actual[operand.slot] = ABSENT
 
     def _on_candidate(self, call: Call, expected: Any, action: Callable[[], Any]) -> Any:
-        if self.watch is not None:
-            self.watch.about_to(self, "candidate", call)
+        self.about_to(self, "candidate", call)
         try:
             return action()
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
@@ -295,8 +294,7 @@ class Recorder(LiveRecord):
         kwargs: dict[str, Operand] = {"requires_grad": requires_grad, "device": device}
         call = self.next_call("tensor", array.dtype, (self.capture(array),), kwargs, note)
         expected = self.pair.reference.tensor(array, device=device, requires_grad=requires_grad)
-        if self.watch is not None:
-            self.watch.about_to(self, "candidate", call)
+        self.about_to(self, "candidate", call)
         try:
             actual = self.pair.candidate.tensor(array, device=device, requires_grad=requires_grad)
         except Exception as error:  # noqa: BLE001 - the framework's, whatever it is
@@ -350,8 +348,7 @@ class Recorder(LiveRecord):
             self.rejection = Rejection(operator, type(error).__name__, str(error), refusals.place(self.pair.packages))
             if not self.check_errors:
                 return
-        if self.watch is not None:
-            self.watch.about_to(self, "candidate", call)
+        self.about_to(self, "candidate", call)
         try:
             self.pair.candidate.known(attempt())
             self.pair.candidate.synchronize()
@@ -361,6 +358,10 @@ class Recorder(LiveRecord):
                 raise made_by_the_test(error) from None
             return
         one_sided.only_candidate_accepts(self, self.write(call, ABSENT, ABSENT), error)
+
+
+def _unwatched(recorder: Recorder, side: Side, call: Call) -> None:
+    pass
 
 
 def _as_the_reference(expected: Any, actual: Any) -> Any:

@@ -173,8 +173,7 @@ def _laid_out(recorder: Recorder, slot: int, kind: CallKind, target: str, detail
     """
     call = recorder.next_call(kind, target, (Ref(slot), *details), {}, LAYOUT)
     expected_of, actual_of = recorder.pair.operation(kind, target)
-    if recorder.watch is not None:
-        recorder.watch.about_to(recorder, "candidate", call)
+    recorder.about_to(recorder, "candidate", call)
     try:
         expected = expected_of(recorder.expected[slot], *details)
         actual = actual_of(recorder.actual[slot], *details)

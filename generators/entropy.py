@@ -15,6 +15,8 @@ from generators.errors import GeneratorError
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 HalfWords = np.ndarray[Any, np.dtype[np.uint32]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
+Singles = np.ndarray[Any, np.dtype[np.float32]]
+Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
 _WORD, _HALF_WORD = (1 << 64) - 1, (1 << 32) - 1
 #: Up to here half a word says which of so many numbers is drawn.
@@ -22,13 +24,21 @@ _SMALL = 1 << 20
 #: So many numbers are brought into order one by one.
 _MANY = 64
 _THREE_WORDS = struct.Struct("=QQQ")
-_EIGHT, _ELEVEN, _THIRTY_TWO = np.uint32(8), np.uint64(11), np.uint64(32)
-_INT_EIGHT = np.int32(8)
-_UNIT32, _SIGNED32 = np.float32(2.0**-24), np.float32(2.0**-23)
 # Looked up once: NumPy takes a dtype as it is, and a scalar type for what it has to look up each time.
 _UINT64, _INT64, _UINT32, _INT32, _FLOAT32, _FLOAT64, _PLACE = (
     np.dtype(name) for name in ("uint64", "int64", "uint32", "int32", "float32", "float64", "intp")
 )
+
+
+def _number(value: float, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """`value` as an array of no dimensions, which NumPy takes as it is: of a scalar it makes one each time."""
+    number = np.array(value, dtype)
+    number.setflags(write=False)
+    return number
+
+
+_EIGHT, _INT_EIGHT, _ELEVEN, _THIRTY_TWO = map(_number, (8, 8, 11, 32), (_UINT32, _INT32, _UINT64, _UINT64))
+_UNIT32, _SIGNED32, _UNIT64 = map(_number, (2.0**-24, 2.0**-23, 2.0**-53), (_FLOAT32, _FLOAT32, _FLOAT64))
 
 
 class _Seed(ISeedSequence):
@@ -74,22 +84,22 @@ class Bits:
         """`count` 32-bit words, at half the cost."""
         return self._generator.random_raw((count + 1) >> 1).view(_UINT32)[:count]
 
-    def unit32(self, count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def unit32(self, count: int) -> Singles:
         """`count` float32 in [0, 1), multiples of 2**-24."""
-        values = (self.half_words(count) >> _EIGHT).astype(_FLOAT32)
+        values: Singles = (self.half_words(count) >> _EIGHT).astype(_FLOAT32)
         values *= _UNIT32
         return values
 
-    def signed32(self, count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def signed32(self, count: int) -> Singles:
         """`count` float32 in [-1, 1), multiples of 2**-23."""
-        values = (self.half_words(count).view(_INT32) >> _INT_EIGHT).astype(_FLOAT32)
+        values: Singles = (self.half_words(count).view(_INT32) >> _INT_EIGHT).astype(_FLOAT32)
         values *= _SIGNED32
         return values
 
-    def unit64(self, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def unit64(self, count: int) -> Doubles:
         """`count` float64 in [0, 1), multiples of 2**-53."""
-        values = (self.words(count) >> _ELEVEN).astype(_FLOAT64)
-        values *= 2.0**-53
+        values: Doubles = (self.words(count) >> _ELEVEN).astype(_FLOAT64)
+        values *= _UNIT64
         return values
 
     def below(self, bound: int, count: int) -> Words:
@@ -99,8 +109,7 @@ class Bits:
         most bound / 2**32 of itself below 2**20, and by 2**-32 of itself above.
         """
         if bound <= _SMALL:
-            # In signed words, which hold the product and which NumPy takes a number of Python's for.
-            return (self.half_words(count).astype(_INT64) * bound >> 32).view(_UINT64)
+            return self.places(bound, count).astype(_UINT64)
         if bound == 1 << 64:
             return self.words(count)
         words = self.words(count)
@@ -118,7 +127,10 @@ class Bits:
 
     def places(self, bound: int, count: int) -> Places:
         """``below(bound, count)``, to index an array of `bound` elements with."""
-        return self.below(bound, count).astype(_PLACE)
+        if bound > _SMALL:
+            return self.below(bound, count).astype(_PLACE)
+        # In signed words, which hold the product and which NumPy takes a number of Python's for.
+        return (self.half_words(count).astype(_INT64) * bound >> 32).astype(_PLACE, copy=False)
 
     def signs(self, count: int) -> np.ndarray[Any, np.dtype[np.int32]]:
         """`count` whole numbers, as many negative ones as others, for ``np.copysign``."""

@@ -7,8 +7,9 @@ from typing import Any
 
 from generators.annotations import DIMENSION
 from generators.arrays import Drawn, plain_dtype
-from generators.contents import Spec, array_from
+from generators.contents import Spec, uniform
 from generators.core import Generator
+from generators.entropy import Bits
 from generators.errors import GeneratorError
 from generators.source import Source
 
@@ -39,6 +40,7 @@ def fixed_array(source: Source, ndim: Any, dims: Sequence[Any], dtype: Any, low:
         if size < 0:
             return None
         shape.append(size)
-    if len(dims) > ndim and any(size is not None for size in dims[ndim:]):
-        return None
-    return Drawn(array_from(Spec(tuple(shape), name, low, high), source.bits()), name)
+    for size in dims[ndim:]:
+        if size is not None:
+            return None
+    return Drawn(uniform(Bits(source.bits()), Spec(tuple(shape), name, low, high)), name)

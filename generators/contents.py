@@ -119,8 +119,12 @@ def uniform(bits: Bits, spec: Spec) -> Array:
         return np.ascontiguousarray(parts).view(numpy_dtype(dtype)).reshape(spec.shape)
     least, greatest, one, rounded_past = _ends(dtype, spec.low, spec.high)
     unit: np.ndarray[Any, Any] = bits.unit64(count) if dtype == "float64" else bits.unit32(count)
-    # Each term stays within the bounds, where their difference might overflow.
-    values = cast(least * (one - unit) + greatest * unit, dtype)
+    # Each term stays within the bounds, where their difference might overflow. In place, as arrays may be large.
+    values = one - unit
+    values *= least
+    unit *= greatest
+    values += unit
+    values = cast(values, dtype)
     if rounded_past:
         carrier = values.dtype.type
         np.maximum(values, carrier(least), out=values)

@@ -17,7 +17,8 @@ __tracebackhide__ = of_the_test
 ChoiceKind = Literal["integer", "uniform", "boolean", "index", "bits"]
 Primitive = int | float | bool
 
-_BLOCK = 32
+#: So many words are made at once: about as many as a trial of one operator takes.
+_BLOCK = 16
 # What a NamedTuple's own constructor does, at half the cost: every primitive choice makes one.
 _made = tuple.__new__
 _ENDLESS = 1 << 62
@@ -224,7 +225,7 @@ class Source:
 
     def _word(self, position: int) -> int:
         words = self._words
-        if position >= len(words):
+        while position >= len(words):  # more than once, after many choices that were forced or planned
             words += self._bits.random_raw(_BLOCK).tolist()
         return words[position]
 

@@ -74,7 +74,7 @@ def random_tensor(
     try:
         drawn = generators.explored_array(
             ndim,
-            (dim0, dim1, dim2, dim3, dim4),
+            () if dim0 is dim1 is dim2 is dim3 is dim4 is None else (dim0, dim1, dim2, dim3, dim4),
             shape=shape,
             dtype=_dtype(dtype),
             low=low,

@@ -57,6 +57,16 @@ def test_choices_after_the_forced_ones_are_those_of_the_seed() -> None:
     assert choose(changed)[1:] == drawn[1:]
 
 
+def test_choices_after_many_forced_or_planned_ones_are_those_of_the_seed() -> None:
+    source = Source(11)
+    drawn = [source.bits() for _ in range(200)]
+    forced, planned = Source(11, source.choices[:150]), Source(11)
+    assert [forced.bits() for _ in range(200)] == drawn
+    for _ in range(150):
+        planned.planned(1, 2)
+    assert [planned.bits() for _ in range(50)] == drawn[150:]
+
+
 def test_choices_after_the_forced_ones_can_be_the_simplest() -> None:
     source = Source(5, forced=[Choice("integer", 2, 0, 9)], then="simplest")
     assert source.integer(0, 9) == 2

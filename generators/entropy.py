@@ -14,6 +14,7 @@ from generators.errors import GeneratorError
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 HalfWords = np.ndarray[Any, np.dtype[np.uint32]]
+SignedHalfWords = np.ndarray[Any, np.dtype[np.int32]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
 Singles = np.ndarray[Any, np.dtype[np.float32]]
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
@@ -84,6 +85,10 @@ class Bits:
         """`count` 32-bit words, at half the cost."""
         return self._generator.random_raw((count + 1) >> 1).view(_UINT32)[:count]
 
+    def signed_half_words(self, count: int) -> SignedHalfWords:
+        """The same as signed ones, as many of them negative as not."""
+        return self._generator.random_raw((count + 1) >> 1).view(_INT32)[:count]
+
     def unit32(self, count: int) -> Singles:
         """`count` float32 in [0, 1), multiples of 2**-24."""
         values: Singles = (self.half_words(count) >> _EIGHT).astype(_FLOAT32)
@@ -92,7 +97,7 @@ class Bits:
 
     def signed32(self, count: int) -> Singles:
         """`count` float32 in [-1, 1), multiples of 2**-23."""
-        values: Singles = (self.half_words(count).view(_INT32) >> _INT_EIGHT).astype(_FLOAT32)
+        values: Singles = (self.signed_half_words(count) >> _INT_EIGHT).astype(_FLOAT32)
         values *= _SIGNED32
         return values
 
@@ -131,10 +136,6 @@ class Bits:
             return self.below(bound, count).astype(_PLACE)
         # In signed words, which hold the product and which NumPy takes a number of Python's for.
         return (self.half_words(count).astype(_INT64) * bound >> 32).astype(_PLACE, copy=False)
-
-    def signs(self, count: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """`count` whole numbers, as many negative ones as others, for ``np.copysign``."""
-        return self.half_words(count).view(_INT32)
 
     def order(self, count: int) -> Places:
         """A permutation of ``range(count)``, all equally likely."""

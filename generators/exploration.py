@@ -224,7 +224,10 @@ class Exploration:
         """The first array of this trial whose numbers are of another dtype than `dtype`, and compare with these."""
         if dtype not in _COMPARED:
             return None
-        return next((self._numbers[other] for other in self._numbers if other != dtype and other in _COMPARED), None)
+        for other, numbers in self._numbers.items():
+            if other != dtype and other in _COMPARED:
+                return numbers
+        return None
 
     def _rank(self, ndim: Any, dims: Sequence[Any]) -> int:
         if ndim is None:

@@ -79,6 +79,8 @@ _COST_OF_USELESS: Final = 3.0
 _TRANSPOSED: Final = LEVELS[NAMES.index("layout")].index("transposed")
 _DOUBLE: Final = LEVELS[NAMES.index("dtype")].index("double")
 _SPECIAL: Final = ("nan", "infinite", "tiny", "huge")
+#: The rows of so many trials are kept: most tests have the same few.
+_REMEMBERED: Final = 16 * BLOCK
 
 
 #: Factor, level, another factor, its level.
@@ -103,6 +105,7 @@ class Row(NamedTuple):
         return LEVELS[position][self[position]]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def row(index: int) -> Row:
     """The features of trial `index`: the same for every test, whatever it leaves open of them.
 
@@ -121,6 +124,7 @@ def like(block: int) -> int:
     return first + (block - first) % _BLOCKS
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def turns(index: int) -> tuple[int, ...]:
     """For each of `NAMES`, how many trials before `index`, in its block, have its level of that: for what these take
     turns in."""

@@ -242,7 +242,7 @@ def _magnitudes(bits: Bits, count: int, dtype: str) -> Array:
 def _near_zero(bits: Bits, count: int, dtype: str) -> Array:
     """Magnitudes so small that much of 1 + x is lost, of both signs."""
     least, greatest = SMALL_DECADES
-    signs = bits.signs(count)
+    signs = bits.signed_half_words(count)
     return cast(np.copysign(10.0 ** (least + (greatest - least) * bits.unit64(count)), signs), dtype)
 
 
@@ -261,7 +261,7 @@ def _wide(bits: Bits, count: int, dtype: str) -> Array:
     else:
         surely = bits.some(count, sure)
         exponents = least + (greatest - least) * unit
-    signs = bits.signs(count)
+    signs = bits.signed_half_words(count)
     exponents[surely] = _SURE[: len(surely)] - unit[surely]
     signs[surely] = _SURE_SIGNS[: len(surely)]
     return cast(np.copysign(10.0**exponents, signs), dtype)
@@ -380,6 +380,6 @@ def _whole_magnitudes(bits: Bits, count: int, dtype: str, least: int) -> Array:
     limits = np.iinfo(numpy_dtype(dtype))
     most = int(limits.max).bit_length() - 1
     sizes = np.exp2(most * bits.unit64(count)).astype(np.int64)
-    drawn = np.where(bits.signs(count) < 0, -sizes, sizes)
+    drawn = np.where(bits.signed_half_words(count) < 0, -sizes, sizes)
     clipped: Array = np.clip(drawn, max(least, limits.min), limits.max)
     return clipped.astype(numpy_dtype(dtype))

@@ -89,14 +89,15 @@ def lower_arguments(
             if lowered[0] is not NOTHING:
                 positional.append(lowered)
     expected, actual, operands = zip(*positional, strict=True) if positional else ((), (), ())
-    if not kwargs:
-        return _made(LoweredArguments, (expected, actual, operands, {}, {}, {}))
-    named = {
-        key: lower(recorder, value, functools.partial(_annotation, recorder, called, owner, args, kwargs, key))
-        for key, value in kwargs.items()
-    }
-    sides = ({key: triple[at] for key, triple in named.items() if triple[0] is not NOTHING} for at in range(3))
-    return LoweredArguments(expected, actual, operands, *sides)
+    given: LoweredArguments = _made(LoweredArguments, (expected, actual, operands, {}, {}, {}))
+    for key, value in kwargs.items():
+        annotation = functools.partial(_annotation, recorder, called, owner, args, kwargs, key)
+        one, other, operand = lower(recorder, value, annotation)
+        if one is not NOTHING:
+            given.expected_named[key] = one
+            given.actual_named[key] = other
+            given.named[key] = operand
+    return given
 
 
 def _annotation(

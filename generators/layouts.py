@@ -98,8 +98,9 @@ def _repeated(array: Array) -> Array:
 
 
 def _gaps(array: Array, dim: int, size: int) -> Array:
-    shape = (*array.shape[:dim], size, *array.shape[dim + 1 :])
-    return np.full(shape, _GAP, dtype=array.dtype)
+    base = np.empty((*array.shape[:dim], size, *array.shape[dim + 1 :]), array.dtype)
+    base.fill(_GAP)
+    return base
 
 
 def apply_steps(base: Array, steps: Steps) -> Array:

@@ -97,6 +97,8 @@ def sharing(values: Array, first: Array, dtype: str, low: float | None, high: fl
 
 def _aligned(first: Array, shape: tuple[int, ...], seed: int) -> Array:
     """For each element of an array of `shape`, the element of `first` that it meets when both broadcast."""
+    if first.shape == shape:
+        return first
     met = first[(0,) * (first.ndim - len(shape))] if first.ndim > len(shape) else first
     sizes = shape[len(shape) - met.ndim :]
     if all(theirs in (1, size) or size == 1 for theirs, size in zip(met.shape, sizes, strict=True)):
@@ -121,6 +123,8 @@ def _facing(values: Array, theirs: Array, level: str, turn: int) -> Array:
         (theirs == 1, ordinary),
     )
     for places, faces in met:
+        if not np.count_nonzero(places):
+            continue
         turns = (np.cumsum(places.reshape(-1)).reshape(places.shape) - 1) % len(faces)
         for number, face in enumerate(faces):
             values = np.where(places & (turns == number), face, values)

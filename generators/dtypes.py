@@ -6,7 +6,7 @@ import contextlib
 import math
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,21 @@ def dtype_name(dtype: Any) -> str:
 def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     """The NumPy dtype that carries `dtype`: its own, and float32 for ``bfloat16``."""
     return _CARRIERS[dtype_name(dtype)]
+
+
+class Limits(NamedTuple):
+    """The least and the greatest number of an integral dtype, and of how many bits they are."""
+
+    min: int
+    max: int
+    bits: int
+
+
+@lru_cache(maxsize=len(INTEGRAL))
+def limits_of(name: str) -> Limits:
+    """What integral dtype `name` holds: NumPy works it out each time that it is asked."""
+    about = np.iinfo(_CARRIERS[name])
+    return Limits(int(about.min), int(about.max), about.bits)
 
 
 def part_dtype(name: str) -> str:
@@ -123,7 +138,7 @@ def integer_range(name: str, low: float, high: float) -> tuple[int, int]:
     first, end = math.ceil(low), math.ceil(high)
     if first >= end:
         raise BadBounds(f"expected a whole number in [low, high), but there is none in [{low!r}, {high!r})")
-    limits = np.iinfo(_CARRIERS[name])
+    limits = limits_of(name)
     if first < limits.min or end - 1 > limits.max:
         raise BadBounds(
             f"expected bounds within {name}, which holds {limits.min} to {limits.max}, got low={low!r}, high={high!r}"

@@ -61,7 +61,8 @@ def explored_array(
     plain = are_plain((ndim, shape, dtype, low, high, contents, layout, *dims))
     if not plain:
         ndim, shape, dtype, low, high, contents, layout, *dims = [
-            as_generator(item) for item in (ndim, shape, dtype, low, high, contents, layout, *dims)
+            item if item is None else as_generator(item)
+            for item in (ndim, shape, dtype, low, high, contents, layout, *dims)
         ]
     given = [axis for axis, size in enumerate(dims) if size is not None]
     dims = dims[: given[-1] + 1] if given else ()

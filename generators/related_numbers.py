@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from generators.dtypes import COMPLEX, INTEGRAL, Array
+from generators.dtypes import COMPLEX, INTEGRAL, Array, limits_of
 from generators.entropy import Bits
 from generators.values import Open, alone_at_the_end
 
@@ -163,7 +163,7 @@ def without_overflow(values: Array, dtype: str, numbers: Open, met: set[str]) ->
     """
     if dtype not in _TRAPPING or not values.size:
         return values
-    least, low, high = np.iinfo(values.dtype).min, numbers.low, numbers.high
+    least, low, high = limits_of(dtype).min, numbers.low, numbers.high
     ones = values == -1
     if (values == least).any():
         if "minus one" in met:
@@ -227,7 +227,7 @@ def _end_in(rows: Array, first: int, extreme: str, *, few: bool) -> None:
 
 def _next(values: Array, dtype: str) -> Array:
     if dtype in INTEGRAL:
-        one, greatest = values.dtype.type(1), np.iinfo(values.dtype).max
+        one, greatest = values.dtype.type(1), limits_of(dtype).max
         following: Array = np.where(values < greatest, values + one, values - one)
         return following
     if dtype == "bfloat16":  # whose neighbours are not its carrier's

@@ -10,7 +10,17 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.contents import Filling, Spec, special_values, uniform
-from generators.dtypes import COMPLEX, INTEGRAL, Array, cast, float_range, integer_range, numpy_dtype, part_dtype
+from generators.dtypes import (
+    COMPLEX,
+    INTEGRAL,
+    Array,
+    cast,
+    float_range,
+    integer_range,
+    limits_of,
+    numpy_dtype,
+    part_dtype,
+)
 from generators.entropy import Bits
 from generators.errors import BadBounds
 
@@ -109,7 +119,7 @@ class Open(Filling):
 
     def whole_bounds(self, dtype: str) -> tuple[int | None, int | None]:
         """The first whole number, and the one after the last, where a bound says so."""
-        limits = np.iinfo(numpy_dtype(dtype))
+        limits = limits_of(dtype)
         low, high = self.low, self.high
         if low is None and high is None:
             return None, None
@@ -311,7 +321,7 @@ def _other_bound(bits: Bits, level: str, low: float | None, high: float | None) 
 def _whole(bits: Bits, count: int, dtype: str, numbers: Open, first: int | None, end: int | None) -> Array:
     """Whole numbers from `first` to before `end`; both open where neither is given."""
     level = numbers.level
-    limits = np.iinfo(numpy_dtype(dtype))
+    limits = limits_of(dtype)
     if end is None:
         least = limits.min if first is None else first
         if level in ("huge", "infinite", "nan"):
@@ -352,7 +362,7 @@ def _reach(level: str) -> tuple[int, int]:
 
 def _extremes(bits: Bits, count: int, dtype: str, numbers: Open, least: int) -> Array:
     """Ordinary numbers among the least and the greatest, or among those that a float does not hold."""
-    limits = np.iinfo(numpy_dtype(dtype))
+    limits = limits_of(dtype)
     start = max(least, limits.min, -WHOLE_REACH)
     values = uniform(bits, Spec((count,), dtype, start, min(start + 2 * WHOLE_REACH, limits.max)))
     ends = [limits.min, limits.max] if numbers.level == "huge" else [limits.max, limits.min]
@@ -377,7 +387,7 @@ def _extremes(bits: Bits, count: int, dtype: str, numbers: Open, least: int) -> 
 
 
 def _whole_magnitudes(bits: Bits, count: int, dtype: str, least: int) -> Array:
-    limits = np.iinfo(numpy_dtype(dtype))
+    limits = limits_of(dtype)
     most = int(limits.max).bit_length() - 1
     sizes = np.exp2(most * bits.unit64(count)).astype(np.int64)
     drawn = np.where(bits.signed_half_words(count) < 0, -sizes, sizes)

@@ -55,6 +55,10 @@ def explored_array(
     if type(contents) is type(layout) is str and contents == "uniform" and layout == "contiguous" and shape is None:
         fixed = fixed_array(source, ndim, dims, dtype, low, high)
         if fixed is not None:
+            if low is None:  # later arrays are drawn to tell most beside this one, too
+                exploration = Exploration.of(source)
+                exploration.begin_array()
+                exploration.first_of(fixed.dtype, fixed.data)
             return fixed
     exploration = Exploration.of(source)
     number = exploration.begin_array()

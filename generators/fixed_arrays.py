@@ -9,9 +9,11 @@ from generators.annotations import DIMENSION
 from generators.arrays import Drawn, plain_dtype
 from generators.contents import Spec, uniform
 from generators.core import Generator
+from generators.dtypes import FLOATING
 from generators.entropy import Bits
 from generators.errors import GeneratorError
 from generators.source import Source
+from generators.values import REACH
 
 _NUMBERS = (int, float)
 
@@ -19,15 +21,22 @@ _NUMBERS = (int, float)
 def fixed_array(source: Source, ndim: Any, dims: Sequence[Any], dtype: Any, low: Any, high: Any) -> Drawn | None:
     """A contiguous array of uniform numbers, of rank `ndim`; None where something is open, or wrong.
 
+    Without bounds, floating numbers are drawn from as wide a range as others that have none.
+
     The choices are those that whoever asks the plan would make of the same arguments.
     """
-    if type(low) not in _NUMBERS or type(high) not in _NUMBERS or type(ndim) is not int or not 0 <= ndim <= len(dims):
+    if type(ndim) is not int or not 0 <= ndim <= len(dims):
+        return None
+    unbounded = low is high is None
+    if unbounded:
+        low, high = -REACH, REACH
+    elif type(low) not in _NUMBERS or type(high) not in _NUMBERS:
         return None
     try:
         name = plain_dtype(dtype, low, high, "uniform")
     except (GeneratorError, TypeError):
         return None
-    if not name:
+    if not name or (unbounded and name not in FLOATING):  # the range of whole numbers goes by how many they are
         return None
     shape = []
     for size in dims[:ndim]:

@@ -211,17 +211,16 @@ def _consistent(
     contents: Any,
     layout: Any,
 ) -> None:
-    """Raise for arguments of which one says the contrary of another."""
+    """Raise for arguments of which one says the contrary of another. The last of `dims`, if there are any, is given."""
 
     def wrong(what: str, why: str) -> GeneratorError:
         return GeneratorError(f"random_tensor({what}) at {text(here())}: {why}")
 
-    given = [axis for axis, size in enumerate(dims) if size is not None]
-    if shape is not None and (ndim is not None or given):
-        other = "ndim" if ndim is not None else f"dim{given[0]}"
+    if shape is not None and (ndim is not None or dims):
+        other = "ndim" if ndim is not None else f"dim{next(at for at, size in enumerate(dims) if size is not None)}"
         raise wrong(f"shape={shape!r}, {other}=...", f"expected either the shape or {other}, which is a part of it")
-    if type(ndim) is int and given and given[-1] >= ndim:
-        axis = given[-1]
+    if type(ndim) is int and dims and len(dims) > ndim:
+        axis = len(dims) - 1
         raise wrong(
             f"ndim={ndim}, dim{axis}={dims[axis]!r}",
             f"expected dimensions up to dim{ndim - 1}, for a tensor of rank {ndim} has no more"

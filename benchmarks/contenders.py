@@ -25,14 +25,15 @@ OPEN = "autotest, open"
 
 
 class LikeTheOthers:
-    """This library, told to draw what the other contenders draw: uniform float32 numbers in contiguous memory."""
+    """This library, told to draw what the other contenders draw: float32 numbers from [0, 1) in contiguous memory."""
 
     random = staticmethod(autotest.random)
     torch = autotest.torch
 
     @staticmethod
     def random_tensor(**said: Any) -> Any:
-        return autotest.random_tensor(**{"dtype": "float32", "contents": "uniform", "layout": "contiguous", **said})
+        usual = {"dtype": "float32", "low": 0, "high": 1, "contents": "uniform", "layout": "contiguous"}
+        return autotest.random_tensor(**{**usual, **said})
 
 
 class Contenders:

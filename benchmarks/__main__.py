@@ -12,11 +12,23 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import cluster, deaths, elsewhere, harvesting, machine, networks, parts, tell, trials, whole
+from benchmarks import cluster, deaths, elsewhere, harvesting, machine, networks, parts, revisions, tell, trials, whole
 from benchmarks.contenders import Contenders
 from benchmarks.results import Row
 
-GROUPS = ("small", "large", "graph", "parts", "networks", "elsewhere", "harvest", "processes", "whole", "cluster")
+GROUPS = (
+    "small",
+    "large",
+    "graph",
+    "parts",
+    "networks",
+    "elsewhere",
+    "harvest",
+    "processes",
+    "whole",
+    "cluster",
+    "revisions",
+)
 
 
 def main() -> int:
@@ -25,11 +37,13 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=21, help="turns of each contender (default %(default)s)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the cases whose name holds this")
     parser.add_argument("--output", type=Path, default=Path(".benchmarks"), help="folder for the files (%(default)s)")
-    told = "another checkout of this repository, whose library is measured, too (processes)"
+    told = "another checkout of this repository, whose library is measured, too (processes, revisions)"
     parser.add_argument("--beside", type=Path, metavar="FOLDER", help=told)
     chosen = parser.parse_args()
     if unknown := set(chosen.groups) - set(GROUPS):
         parser.error(f"{', '.join(sorted(unknown))}: expected {', '.join(GROUPS)}")
+    if "revisions" in chosen.groups and chosen.beside is None:
+        parser.error("revisions: expected --beside FOLDER, the checkout to compare with")
     about = machine.describe()
     print(", ".join(f"{name} {value}" for name, value in about.items()))
     rows: list[Row] = []
@@ -87,6 +101,8 @@ def measured(groups: list[str] | tuple[str, ...], rounds: int, only: str, beside
         yield from whole.memory(10_000)
         yield from whole.workers(10.0, 3)
         yield from whole.isolation(2000, 12_000, 3)
+    if "revisions" in groups and beside is not None:
+        yield from revisions.revisions(beside, rounds, only)
     if "cluster" in groups:
         yield from cluster.by_itself(20.0)
         yield from cluster.coordination(20.0)

@@ -1,1 +1,1 @@
-"""Takes two models that exist, one of each framework; leaves how they were matched and where they differ, as data."""
+"""Takes one existing model of each framework; returns how they were matched and where they differ, as data."""

@@ -1,1 +1,1 @@
-"""Takes nothing of this library; leaves errors, settings of tests, options of runs, and units of time and size."""
+"""Takes nothing from other packages; provides errors, test settings, run options, and units of time and size."""

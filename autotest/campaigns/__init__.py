@@ -1,1 +1,1 @@
-"""Takes many tests and an amount of time; leaves what came of their trials, which run in processes that may die."""
+"""Takes many tests and an amount of time; runs their trials in worker processes and returns the findings."""

@@ -1,4 +1,4 @@
-"""The command `autotest`: reads the command line, calls what does the work, and sets the exit status.
+"""The command `autotest`: parses the command line, calls the other packages, and sets the exit status.
 
 Exit status: 0 nothing new was found, 1 something was, 2 the command line or the tests are wrong, 3 the tool
 itself failed. Subcommands stand in files of their own.

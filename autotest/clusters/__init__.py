@@ -1,1 +1,1 @@
-"""Takes the tasks of a campaign; leaves their results, which agents on the machines of a cluster worked out."""
+"""Takes the tasks of a campaign; runs them by agents on the machines of a cluster and returns the results."""

@@ -1,4 +1,4 @@
-"""Takes pairs of values of the two sides; leaves mismatches as data, and says why the reference refused a trial."""
+"""Takes pairs of values of the two sides; returns mismatches as data, and classifies why the reference refused."""
 
 from autotest.comparison.elementwise import Statistics
 from autotest.comparison.mismatch import SPECIAL, Mismatch, Side, Stage, Symptom

@@ -1,1 +1,1 @@
-"""Takes a failed Program and a pair; leaves the verdict, the first divergent call, a smaller Program and its script."""
+"""Takes a failed Program and a pair; returns the verdict, the first divergent call, a smaller Program and a script."""

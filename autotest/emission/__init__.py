@@ -1,4 +1,4 @@
-"""Takes Programs and findings; leaves Python source, and runs nothing."""
+"""Takes Programs and findings; returns Python source of reproducers, and runs nothing."""
 
 from __future__ import annotations
 

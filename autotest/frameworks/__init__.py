@@ -1,4 +1,4 @@
-"""Takes names of frameworks; leaves adapters and pairs, and is the only room that imports a framework."""
+"""Takes names of frameworks; returns adapters and pairs, and is the only package that imports a framework."""
 
 from autotest.frameworks.base import ABSENT, Absent, Framework, Made
 from autotest.frameworks.namespace import Namespace

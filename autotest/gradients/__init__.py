@@ -1,1 +1,1 @@
-"""Takes functions or Programs; leaves whether gradients are what differences say, and which were compared."""
+"""Takes functions or Programs; returns whether gradients match finite differences, and which were compared."""

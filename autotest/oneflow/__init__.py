@@ -1,4 +1,4 @@
-"""What OneFlow's own operator tests import: ``from autotest.oneflow import *``.
+"""The drop-in replacement for OneFlow's own test harness: ``from autotest.oneflow import *``.
 
 Stands in for ``oneflow.test_utils.automated_test_util``: the same names with the same defaults and meaning, on this
 library's core, so that a test file runs unchanged when its import line is changed, or when `stand_in` has put this

@@ -1,1 +1,1 @@
-"""Takes functions to call in processes that may die; leaves how these ended, and the trail of a running trial."""
+"""Takes functions to run in processes that may die; returns how each process ended and the trail of its last call."""

@@ -1,4 +1,4 @@
-"""Takes calls and captured arrays; leaves Programs as plain data, what a call means, and smaller or other Programs."""
+"""Takes recorded calls and arrays; returns Programs as plain data, what each call means, and rewritten Programs."""
 
 from autotest.program.calls import (
     LAYOUT,

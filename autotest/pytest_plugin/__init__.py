@@ -1,4 +1,4 @@
-"""The pytest plugin: takes pytest's options and reports; leaves a header, divergences as reports, and a summary."""
+"""The pytest plugin: takes pytest's options and reports; adds a header, differences as reports, and a summary."""
 
 from autotest.pytest_plugin.plugin import pytest_addoption, pytest_configure
 

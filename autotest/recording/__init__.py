@@ -1,4 +1,4 @@
-"""Takes the calls of a test body; leaves results on both sides, and a record of the calls that says what to compare."""
+"""Takes the calls of a test body; runs them on both sides and returns the record of calls and results."""
 
 from autotest.recording.network import Network
 

@@ -1,1 +1,1 @@
-"""Takes a recorded Program and frameworks; leaves what each side gives when it runs again, eagerly or in a graph."""
+"""Takes a recorded Program and frameworks; returns what each side computes when it runs again, eager or as a graph."""

@@ -1,1 +1,1 @@
-"""Takes results as data; leaves text, Markdown, JUnit XML and JSON, and reads nothing but its input."""
+"""Takes results as data; returns text, Markdown, HTML, JUnit XML and JSON, and reads nothing else."""

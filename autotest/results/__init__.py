@@ -1,1 +1,1 @@
-"""Takes what trials came to; leaves findings with their identities, ledgers, and the progress of campaigns, as data."""
+"""Takes the outcomes of trials; returns findings with their identities, ledgers and campaign progress, as data."""

@@ -1,1 +1,1 @@
-"""Takes a test and the options of a run; leaves a passed test, or raises what its trials or earlier deaths came to."""
+"""Takes a test and the options of a run; runs its trials and raises on a difference or an earlier crash."""

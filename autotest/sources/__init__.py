@@ -1,1 +1,1 @@
-"""Takes paths, expressions and recorded calls; leaves tests with their ids and seeds, and programs to judge."""
+"""Takes paths, expressions and recorded calls; returns tests with their ids and seeds, and programs to judge."""

@@ -1,1 +1,1 @@
-"""Takes findings; leaves them on disk, reads them again, and says whether they still happen."""
+"""Takes findings; stores them on disk, reads them again, and checks whether they still occur."""

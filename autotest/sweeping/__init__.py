@@ -1,1 +1,1 @@
-"""Takes databases of inputs and a pair; leaves the map of what agrees, cell by cell."""
+"""Takes databases of inputs and a pair; returns the map of agreement, cell by cell."""

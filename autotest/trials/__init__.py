@@ -1,1 +1,1 @@
-"""Takes the body of a test and a seed; leaves the outcome of one trial."""
+"""Takes a test body and a seed; returns the outcome of one trial and its judgement."""

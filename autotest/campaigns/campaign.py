@@ -64,10 +64,7 @@ class Campaign:
         observer: Observer,
         save: SaveProgress = lambda *_: None,
     ) -> None:
-        """Continue from `progress`.
-
-        `save` is called with the progress from time to time, and whenever there is a new finding.
-        """
+        """Continue from `progress`; `save` is called with it from time to time and whenever there is a new finding."""
         self.plan = plan
         self.progress = progress
         self._save = save
@@ -86,8 +83,8 @@ class Campaign:
         self._diagnosed: list[float] = []
         self._begin = 0.0
         self._deadly = DeadlyCalls(progress, plan.deaths)
-        #: The results of tracing deaths, by the identity that the breadcrumb file gave: another identity, or the key of
-        #: a ledger entry.
+        #: The results of tracing deaths, which finds call and side better than the breadcrumb file: by the identity
+        #: that the file gave, another identity, or the key of a ledger entry.
         self._settled: dict[Identity, Identity | str] = {}
         for found in progress.found.values():
             self._agenda.resumed(found)
@@ -180,7 +177,7 @@ class Campaign:
 
     @property
     def _left(self) -> float:
-        """Return the seconds left of the plan's time."""
+        """Seconds left of the plan's time."""
         return float("inf") if self.plan.seconds is None else self.plan.seconds - (time.monotonic() - self._begin)
 
     @property
@@ -189,7 +186,7 @@ class Campaign:
 
     @property
     def _enough(self) -> bool:
-        """Return whether exploring must stop, so that the findings can still be diagnosed within the time."""
+        """Whether exploring must stop, so that the findings can still be diagnosed within the time."""
         if self.plan.fail_fast and self.progress.seen:
             self.progress.stopped = self.progress.stopped or "at the first finding"
             return True
@@ -220,7 +217,7 @@ class Campaign:
 
     @property
     def _goes_for_gaps(self) -> bool:
-        """Return whether trials that close gaps run first. Not with a number of trials: then all run, in order."""
+        """Whether trials that close gaps run first. Not with a number of trials: then all of them run, in order."""
         return self.plan.trials is None
 
     def _counts(self, where: Where) -> bool:
@@ -228,15 +225,11 @@ class Campaign:
 
     @property
     def _length(self) -> float:
-        """Return by which factor tasks are longer than usual, so that many workers ask for them seldom enough."""
+        """Factor by which tasks are longer than usual, so that many workers ask for them seldom enough."""
         return max(1.0, self._executor.slots / (TASKS_A_SECOND * TASK_SECONDS))
 
     def _indices(self, test: TestProgress) -> range:
-        """Return the next trials of `test`.
-
-        These are one trial that may close a gap, or trials that an earlier task did not run, or as many new trials as
-        fit into one task.
-        """
+        """Return the next trials of `test`: one that may close a gap, or returned ones, or one task of new ones."""
         upcoming = self._range(range(test.next, test.next + WINDOW))
         place = self._gaps.closed_by(test.where, [*test.returned, upcoming]) if self._goes_for_gaps else None
         if place is not None:
@@ -294,8 +287,7 @@ class Campaign:
         test.add(result)
         self._gaps.take(test, result.covered)
         test.idle = test.idle + result.done if result.done and _all_set_aside(result) else 0
-        # With a number of trials, all of them are run: which ones had run before this point would depend on the
-        # workers.
+        # With a number of trials, all of them are run: which ones had run by now would depend on the workers.
         if test.idle >= IDLE_TRIALS and self.plan.trials is None:
             test.set_aside = "all it does was set aside"
         if result.done < len(task.indices) and not (result.broken or result.skips):
@@ -357,11 +349,7 @@ class Campaign:
             self._agenda.seen(DiagnoseDeath(*about, thorough=False, back=death.back, before=death.before))
 
     def _settle(self, before: Identity, after: Identity | str) -> None:
-        """Replace the identity `before` of a death with the result of tracing it.
-
-        Tracing determines the call and the side at fault better than the breadcrumb file. `after` is another identity,
-        or the key of the ledger entry that expects the death.
-        """
+        """Replace the identity that the breadcrumb file gave a death by the one from tracing, or by a ledger key."""
         self._settled[before] = after
         times = self.progress.seen.pop(before, 1)
         kept = self.progress.found.pop(before, None)
@@ -377,10 +365,7 @@ class Campaign:
         self.progress.known_deaths[key] += times
 
     def _diagnosis_died(self, task: Diagnose | DiagnoseDeath, death: Death) -> None:
-        """Plan the next attempt after a diagnosis killed its worker: it leaves out shrinking.
-
-        A finding that was to be shrunk is on disk already.
-        """
+        """Plan the next attempt after a diagnosis killed its worker. The finding is stored; shrinking is left out."""
         if isinstance(task, Diagnose) and task.thorough and task.shrink:
             self._agenda.again(dataclasses.replace(task, shrink=False))
         elif isinstance(task, Diagnose) and death.index == task.index and death.symptom:

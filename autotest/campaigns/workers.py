@@ -67,7 +67,7 @@ class _Worker:
 
     @property
     def overdue(self) -> float:
-        """Return the monotonic time at which it counts as hanging.
+        """Monotonic time at which it counts as hanging.
 
         Exploring takes as long as its trials; a first task also imports the test file.
         """
@@ -109,7 +109,7 @@ class Workers:
 
     @property
     def late(self) -> int:
-        """Return how many exploring workers seem to hang; as many others may explore in their place."""
+        """Number of exploring workers that seem to hang; as many others may explore in their place."""
         return 0 if self._in_turn else min(sum(map(self._seems_to_hang, self._workers.values())), self._jobs)
 
     @property

@@ -111,7 +111,7 @@ def requirement(candidate: str) -> str:
 
     If the library was installed from a repository, the requirement names that repository and commit.
     """
-    extras = f"fuzz,{candidate}" if candidate == DEFAULT_PAIR[1] else "fuzz"  # an extra has the default one's name
+    extras = f"fuzz,{candidate}" if candidate == DEFAULT_PAIR[1] else "fuzz"  # the default one has an extra of its name
     plain = f"{DISTRIBUTION}[{extras}]"
     origin = _origin()
     version = origin.get("vcs_info")

@@ -26,7 +26,7 @@ class AgentWorkers(Protocol):
 
     @property
     def late(self) -> int:
-        """Return how many workers seem to hang; as many further tasks can explore in their place."""
+        """Number of workers that seem to hang; as many further tasks can explore in their place."""
 
     def start(self, task: Any) -> None: ...
 

@@ -43,17 +43,17 @@ class RemoteAgent:
 
     @property
     def group(self) -> str:
-        """Return its frameworks and devices; "" until it has sent them."""
+        """Its frameworks and devices; "" until it has sent them."""
         return "" if self.facts is None else self.facts.group
 
     @property
     def slots(self) -> int:
-        """Return how many exploring tasks it runs at a time."""
+        """Number of exploring tasks that it runs at a time."""
         return self.workers + self.late
 
     @property
     def diagnosis_slots(self) -> int:
-        """Return how many findings it may diagnose in addition to exploring."""
+        """Number of findings that it may diagnose in addition to exploring."""
         return diagnosis_slots_for(self.workers, self.hangs)
 
     def room(self, task: Any) -> int:

@@ -83,7 +83,7 @@ class Workers:
         """Create the pool; `prepare` starts the workers.
 
         Args:
-            conditions: what applies to all tasks.
+            conditions: the conditions of all tasks.
             jobs: how many workers explore.
             server: forks the workers and is closed with them; if None, the pool has its own server.
             in_turn: run the trials strictly one after the other. Otherwise, while a worker seems to hang and its
@@ -252,7 +252,7 @@ class Workers:
             return 0.0
         # A test's own deadline is for its trials only; importing its file and its set-up get the usual one.
         usual = self._conditions.deadline + task.seconds
-        # Judging a trial takes a dozen replays of it, whose calls have all returned once before.
+        # Judging a trial takes a dozen replays, of calls that have all returned once before.
         return usual + DIAGNOSIS if now == "judging" else usual
 
     def _buried(self, slot: int, died: ProcessDeath) -> Death:

@@ -77,7 +77,7 @@ class Cluster:
         #: Why groups were given up while others continue.
         self._given_up: list[str] = []
 
-    # -- who works --------------------------------------------------------------------------------------
+    # -- agents -----------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
         """Start an agent on every machine, and wait for them. Raises `AutotestError` if none can work."""

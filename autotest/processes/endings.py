@@ -43,7 +43,7 @@ def killed_for_memory(counters: Path = Path("/proc/vmstat")) -> int:
 
 
 def death_by(status: int, killed_before: int | None = None) -> ProcessDeath:
-    """Return what the exit status of a process that ended before its deadline means.
+    """Return the meaning of the exit status of a process that ended before its deadline.
 
     `killed_before` is the value of `killed_for_memory` before the process was started.
     """

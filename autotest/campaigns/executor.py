@@ -13,7 +13,7 @@ _HANGS: Final = 2
 
 
 class Executor(Protocol):
-    """Runs tasks: explores in `slots` tasks at a time, and diagnoses in `diagnosis_slots` further ones."""
+    """Interface for running tasks: `slots` tasks that explore at a time, and `diagnosis_slots` others that diagnose."""
 
     @property
     def slots(self) -> int: ...
@@ -28,7 +28,7 @@ class Executor(Protocol):
 
 
 class Observer(Protocol):
-    """Receives the events of a running campaign."""
+    """Interface for receiving the events of a running campaign."""
 
     def changed(self, progress: CampaignProgress) -> None: ...
 

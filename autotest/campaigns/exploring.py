@@ -114,7 +114,7 @@ def _explore(task: Explore, conditions: Conditions, trail: Breadcrumb | None) ->
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Tally:
-    """Adds the results of trials of `test` to the `result` of their task."""
+    """Accumulator that adds the results of trials of `test` to the `result` of their task."""
 
     test: Test
     context: RunContext

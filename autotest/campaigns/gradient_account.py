@@ -77,7 +77,7 @@ def account_of(tests: Sequence[Collected], trials: int, trail: Breadcrumb | None
             account.skips[item.id] = str(error)
         except FrameworkMissing:
             raise
-        except Exception as error:  # noqa: BLE001 - a body may raise whatever it likes
+        except Exception as error:  # noqa: BLE001 - a body may raise anything
             account.broken[item.id] = traceback.format_exception_only(type(error), error)[-1].strip()
     return account
 

@@ -13,7 +13,7 @@ from autotest.results.tasks import Conditions, Result, Task
 
 
 class InProcess:
-    """Runs tasks one at a time in this process. If a framework crashes, it ends the campaign too."""
+    """An executor that runs one task at a time in this process. If a framework crashes, it ends the campaign too."""
 
     slots, diagnosis_slots = 1, 0
 

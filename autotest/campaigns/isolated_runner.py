@@ -182,7 +182,7 @@ class _Trials:
 
 
 class _Telling(IgnoresEvents):
-    """Shows on the terminal that a failure is being diagnosed, from its discovery to the end of the diagnosis."""
+    """An observer that shows on the terminal that a failure is being diagnosed, until the diagnosis has ended."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:
         self._stack = stack

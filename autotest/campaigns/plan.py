@@ -11,7 +11,7 @@ DEATHS_ALLOWED = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
-    """How long a campaign runs, and which trials belong to it."""
+    """The limits of a campaign, and the trials that belong to it."""
 
     base_seed: int
     #: Time limit in seconds; None runs until every test has run its trials.

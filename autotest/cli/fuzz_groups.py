@@ -38,7 +38,7 @@ class CampaignShard(NamedTuple):
 
 
 class CampaignsOfHistory:
-    """Records in the history that campaigns begin, or resumes the last ones."""
+    """Factory of the functions that save campaigns. It begins them in the history, or resumes the last ones."""
 
     def __init__(self, history: History, part: CampaignShard, resume: bool) -> None:
         self._history, self._part, self._resume = history, part, resume

@@ -281,7 +281,7 @@ def _command() -> str:
 
 
 class _Log:
-    """Prints a progress line every `_LOG_EVERY` seconds."""
+    """Callback that prints a progress line every `_LOG_EVERY` seconds."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _LOG_EVERY

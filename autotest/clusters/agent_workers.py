@@ -22,7 +22,7 @@ from autotest.sweeping.units import Unit
 
 
 class AgentWorkers(Protocol):
-    """Starts tasks, and returns their results."""
+    """Interface for starting tasks and waiting for their results."""
 
     @property
     def late(self) -> int:

@@ -309,7 +309,7 @@ class Cluster:
 
     def close(self) -> None:
         """End all agents, and disconnect from the cluster."""
-        with contextlib.suppress(AutotestError):  # a cluster that is gone needs no farewell
+        with contextlib.suppress(AutotestError):  # a lost cluster cannot receive a `Farewell`
             self._await_answers(4 * POLL)
             for handle, agent in self._agents.items():
                 if agent.asked is None:

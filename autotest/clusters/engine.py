@@ -29,7 +29,7 @@ class Lost(NamedTuple):
 
 
 class Engine(Protocol):
-    """Runs agents (`autotest.clusters.agent.Agent`) on the machines of a cluster.
+    """Interface for running agents (`autotest.clusters.agent.Agent`) on the machines of a cluster.
 
     An agent is identified by the return value of `start`. It receives one message at a time and answers it once. Any
     process on its machine may die at any moment.

@@ -23,14 +23,14 @@ Work = Literal["campaign", "sweep", "gradients"]
 
 
 class AccountTask(NamedTuple):
-    """Asks for the gradient account of one test, from at most `trials` trials."""
+    """Request for the gradient account of one test, from at most `trials` trials."""
 
     where: Where
     trials: int
 
 
 class LookInto(NamedTuple):
-    """Asks for the explanation of a sweep's finding and a run of its script, with a time limit in seconds for each."""
+    """Request to explain a sweep's finding and to run its script, with a time limit in seconds for each."""
 
     finding: SweepFinding
     explain: float
@@ -50,7 +50,7 @@ class Package(NamedTuple):
     unset: Sequence[str]
     #: The entries of `sys.path` below `root`.
     path: Sequence[str]
-    #: Test files, relative to `root` where they are below it, and their digests.
+    #: Test files, relative to `root` if they are below it, and their digests.
     digests: Mapping[str, str]
     #: The text of the project's ``pyproject.toml``, and of the ledger that AUTOTEST_LEDGER names.
     project: str
@@ -63,7 +63,7 @@ class Package(NamedTuple):
 class Facts(NamedTuple):
     """An agent's description of its machine, sent before it gets a task."""
 
-    #: Such as ``torch 2.0.1 / oneflow 0.9.0 on cpu``.
+    #: The frameworks, versions and devices, such as ``torch 2.0.1 / oneflow 0.9.0 on cpu``.
     group: str
     #: Digest of the source of this library on that machine.
     library: str
@@ -111,7 +111,7 @@ class Report(NamedTuple):
 
 
 class Farewell(NamedTuple):
-    """Tells an agent that no further message will follow."""
+    """Notice to an agent that no further message will follow."""
 
 
 def digest_of_library() -> str:

@@ -12,7 +12,7 @@ from autotest.base.errors import AutotestError
 
 
 class Threaded:
-    """Runs tasks by functions, one thread for each function. Each function runs one task at a time."""
+    """An executor with one thread for each of some functions. Each function runs one task at a time."""
 
     #: Always 0: a function that hangs is waited for, and no other task takes its place.
     late = 0

@@ -27,7 +27,7 @@ _WARNING = re.compile(r":\d+: \w*Warning: ")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProcessDeath:
-    """How a process ended that should have continued."""
+    """The end of a process that should have continued."""
 
     symptom: Literal["crash", "hang", "out of memory"]
     #: A signal's name, ``status 3``, or ``no answer in 20 s``.
@@ -56,7 +56,7 @@ def death_by(status: int, killed_before: int | None = None) -> ProcessDeath:
 
 
 class Pace:
-    """How long programs of one kind take on this machine; shared by all code that runs them."""
+    """Durations of programs of one kind on this machine; shared by all code that runs them."""
 
     #: The least number of seconds to wait, and the factor by which the longest run may be exceeded.
     LEAST, TIMES = 2.0, 20.0

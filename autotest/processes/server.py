@@ -33,7 +33,7 @@ NO_PROCESS = 0
 
 
 class ForkServer:
-    """Serves the clients of one process, until that process closes its end."""
+    """Server for the clients of one process; it runs until that process closes its end."""
 
     def __init__(self, owner: socket.socket) -> None:
         self._owner = owner

@@ -145,7 +145,7 @@ class Session:
 
     @contextlib.contextmanager
     def _where_it_runs(self, item: pytest.Item) -> Iterator[None]:
-        """With `--autotest-isolate`, run an autotest's trials in a worker process, which sets up its own fixtures."""
+        """Run an autotest's trials in a worker process, which sets up its own fixtures, with `--autotest-isolate`."""
         if not self._config.getoption("autotest_isolate") or not is_autotest(item):
             yield
             return

@@ -24,7 +24,7 @@ NAME: Final = "autotest-sweep"
 
 
 class SweepItems:
-    """Adds the operators of a sweep to the items that pytest collects."""
+    """Plugin that adds the operators of a sweep to the items that pytest collects."""
 
     def __init__(self, expression: str) -> None:
         self._expression = expression

@@ -245,7 +245,7 @@ def _room_to_judge(outcome: Outcome, conditions: Conditions) -> contextlib.Abstr
 
 
 def _diagnosed(trial: FailedTrial, context: RunContext, task: Diagnose) -> Finding | None:
-    """Return the finding of a trial that failed again; None if the mismatch is now one of the reference with itself."""
+    """Return the finding of a trial that failed again; None if the reference does not agree with itself this time."""
 
     def is_rounding() -> bool:
         trial.cleared()  # which keeps the mismatches that count, after which the finding is named

@@ -186,7 +186,7 @@ class Server:
             log: the file for the output of the child; None discards it.
 
         Raises:
-            ServerLost: if the server ends twice before it receives the request.
+            ServerLost: if the server ends before it receives the request, twice; once if the server is inherited.
             OSError: if the request cannot be sent.
         """
         self.start()
